@@ -1,0 +1,16 @@
+"""Keras layers of the BERT family, on `keras.ops` alone."""
+
+from keras_bert_lite.layers.attention import SelfAttention
+from keras_bert_lite.layers.embeddings import Embeddings
+from keras_bert_lite.layers.encoder import Encoder, EncoderBlock
+from keras_bert_lite.layers.heads import ClassificationHead
+from keras_bert_lite.layers.pooler import Pooler
+
+__all__ = [
+    "ClassificationHead",
+    "Embeddings",
+    "Encoder",
+    "EncoderBlock",
+    "Pooler",
+    "SelfAttention",
+]

@@ -1,0 +1,171 @@
+"""Bidirectional multi-head self-attention."""
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_bert_lite.config import check_heads, check_positive, check_rate
+from keras_bert_lite.layers.base import CompositeLayer, initializer
+
+
+@keras.saving.register_keras_serializable(package="keras_bert_lite")
+class SelfAttention(CompositeLayer):
+    """Lets every position attend to every real position.
+
+    `softmax(Q K^T / sqrt(D)) V` in each of N heads of size D = H / N, where Q,
+    K and V are dense projections of the input; the heads joined and projected
+    once more. The softmax runs in float32.
+
+    Args:
+        num_heads: Number of heads (N); must divide `hidden_dim`.
+        hidden_dim: Width of input and output (H).
+        dropout: Rate of dropout on the attention weights.
+        initializer_range: Standard deviation of the initial weights.
+
+    Call arguments:
+        x: Floats of shape `(B, S, H)`.
+        padding_mask: Booleans of shape `(B, S)`, true at real positions, which
+            alone are attended to; all are real if absent.
+        sequence_ids: Integers of shape `(B, S)`: positions attend only to
+            positions with the same number (a block-diagonal mask, for several
+            sequences packed in a row).
+        return_weights: Whether to return the attention weights too.
+
+    Output shape:
+        `(B, S, H)`; with `return_weights`, also the weights, `(B, N, S, S)`:
+        for each query position (rows), one weight for each key position.
+
+    Raises:
+        ValueError: If `num_heads` does not divide `hidden_dim`, or `x` has
+            another width or rank.
+
+    Reference: [Vaswani et al., 2017](https://arxiv.org/abs/1706.03762), section 3.2.
+    """
+
+    def __init__(
+        self,
+        num_heads: int,
+        hidden_dim: int,
+        dropout: float = 0.1,
+        initializer_range: float = 0.02,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        check_positive("num_heads", num_heads)
+        check_positive("hidden_dim", hidden_dim)
+        check_heads(hidden_dim, num_heads)
+        check_rate("dropout", dropout)
+        self.num_heads = num_heads
+        self.hidden_dim = hidden_dim
+        self.dropout_rate = dropout
+        self.initializer_range = initializer_range
+        self.query = self._dense("query")
+        self.key = self._dense("key")
+        self.value = self._dense("value")
+        self.output_dense = self._dense("output_dense")
+        self.dropout = keras.layers.Dropout(
+            dropout, dtype=self.dtype_policy, name="dropout"
+        )
+
+    def _dense(self, name: str) -> keras.layers.Dense:
+        return keras.layers.Dense(
+            self.hidden_dim,
+            kernel_initializer=initializer(self.initializer_range),
+            dtype=self.dtype_policy,
+            name=name,
+        )
+
+    def build(self, x_shape, padding_mask_shape=None, sequence_ids_shape=None):
+        if len(x_shape) != 3 or x_shape[-1] != self.hidden_dim:
+            raise ValueError(
+                "`x` must have the shape (batch, sequence, "
+                f"{self.hidden_dim}). Received: {tuple(x_shape)}"
+            )
+        for dense in (self.query, self.key, self.value, self.output_dense):
+            dense.build(x_shape)
+        self.dropout.build((x_shape[0], self.num_heads, x_shape[1], x_shape[1]))
+
+    def call(
+        self,
+        x,
+        padding_mask=None,
+        sequence_ids=None,
+        return_weights=False,
+        training=None,
+    ):
+        query = self._split_heads(self.query(x))  # (B, N, S, D)
+        key = self._split_heads(self.key(x))
+        value = self._split_heads(self.value(x))
+        scale = (self.hidden_dim // self.num_heads) ** -0.5
+        scores = ops.matmul(query * scale, ops.transpose(key, (0, 1, 3, 2)))
+        weights = _softmax(scores, _attention_mask(padding_mask, sequence_ids))
+        attended = ops.matmul(self.dropout(weights, training=training), value)
+        output = self.output_dense(self._join_heads(attended))
+        return (output, weights) if return_weights else output
+
+    def _split_heads(self, x):
+        """(B, S, H) -> (B, N, S, D)."""
+        length = ops.shape(x)[1]
+        head_dim = self.hidden_dim // self.num_heads
+        x = ops.reshape(x, (-1, length, self.num_heads, head_dim))
+        return ops.transpose(x, (0, 2, 1, 3))
+
+    def _join_heads(self, x):
+        """(B, N, S, D) -> (B, S, H)."""
+        length = ops.shape(x)[2]
+        x = ops.transpose(x, (0, 2, 1, 3))
+        return ops.reshape(x, (-1, length, self.hidden_dim))
+
+    def compute_output_spec(
+        self,
+        x,
+        padding_mask=None,
+        sequence_ids=None,
+        return_weights=False,
+        training=None,
+    ):
+        output = keras.KerasTensor(x.shape, dtype=self.compute_dtype)
+        if not return_weights:
+            return output
+        batch, length, _ = x.shape
+        shape = (batch, self.num_heads, length, length)
+        return output, keras.KerasTensor(shape, dtype=self.compute_dtype)
+
+    def compute_output_shape(
+        self, x_shape, padding_mask_shape=None, sequence_ids_shape=None
+    ):
+        return x_shape
+
+    def get_config(self) -> dict[str, Any]:
+        return {
+            **super().get_config(),
+            "num_heads": self.num_heads,
+            "hidden_dim": self.hidden_dim,
+            "dropout": self.dropout_rate,
+            "initializer_range": self.initializer_range,
+        }
+
+
+def _attention_mask(padding_mask, sequence_ids):
+    """Which keys (last axis) a query may see: (B, 1, 1 or S, S), or None."""
+    mask = None
+    if padding_mask is not None:
+        mask = ops.cast(padding_mask, "bool")[:, None, None, :]
+    if sequence_ids is not None:
+        same = sequence_ids[:, None, :, None] == sequence_ids[:, None, None, :]
+        mask = same if mask is None else ops.logical_and(mask, same)
+    return mask
+
+
+def _softmax(scores, mask):
+    """Softmax in float32 over what the mask leaves.
+
+    Masked weights are exactly zero; a row without any real position comes out
+    uniform, not NaN.
+    """
+    dtype = scores.dtype
+    scores = ops.cast(scores, "float32")
+    if mask is not None:
+        scores = ops.where(mask, scores, -1e30)
+    return ops.cast(ops.softmax(scores, axis=-1), dtype)

@@ -1,0 +1,94 @@
+"""From a sequence of vectors to one vector."""
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_bert_lite.config import POOLINGS, check_choice
+from keras_bert_lite.layers.base import CompositeLayer, initializer
+
+
+@keras.saving.register_keras_serializable(package="keras_bert_lite")
+class Pooler(CompositeLayer):
+    """Pools the real positions of a sequence.
+
+    - `"first_token"`: `tanh(W x[0] + b)`, BERT's pooler on `[CLS]`;
+    - `"mean"`: the mean of the real positions;
+    - `"max"`: their maximum, feature by feature;
+    - `"attention"`: their sum, weighted by `softmax(w x + b)`.
+
+    A row without any real position pools to zeros (`first_token` apart).
+
+    Args:
+        pooling: One of the names above.
+        initializer_range: Standard deviation of the initial weights.
+
+    Call arguments:
+        x: Floats of shape `(B, S, H)`.
+        padding_mask: Booleans of shape `(B, S)`, true at real positions; all
+            are real if absent.
+
+    Output shape:
+        `(B, H)`.
+    """
+
+    def __init__(
+        self,
+        pooling: str = "first_token",
+        initializer_range: float = 0.02,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        check_choice("pooling", pooling, POOLINGS)
+        self.pooling = pooling
+        self.initializer_range = initializer_range
+        self.dense = None
+
+    def build(self, x_shape, padding_mask_shape=None):
+        if self.pooling in ("first_token", "attention"):
+            first = self.pooling == "first_token"
+            self.dense = keras.layers.Dense(
+                x_shape[-1] if first else 1,
+                activation="tanh" if first else None,
+                kernel_initializer=initializer(self.initializer_range),
+                dtype=self.dtype_policy,
+                name="dense",
+            )
+            self.dense.build((x_shape[0], x_shape[-1]))
+
+    def call(self, x, padding_mask=None):
+        if self.pooling == "first_token":
+            return self.dense(x[:, 0])
+        if padding_mask is None:
+            padding_mask = ops.ones(ops.shape(x)[:2], "bool")
+        real = ops.cast(padding_mask, "bool")[:, :, None]  # (B, S, 1)
+        if self.pooling == "max":
+            peak = ops.max(ops.where(real, x, _lowest(x.dtype)), axis=1)
+            return ops.where(ops.any(real, axis=1), peak, ops.zeros_like(peak))
+        return ops.sum(ops.where(real, x, ops.zeros_like(x)) * self._shares(x, real), 1)
+
+    def _shares(self, x, real):
+        """(B, S, 1): how much each position counts; sums to 1."""
+        if self.pooling == "attention":
+            scores = ops.cast(self.dense(x), "float32")
+            shares = ops.softmax(ops.where(real, scores, -1e30), axis=1)
+        else:
+            real = ops.cast(real, "float32")
+            shares = real / ops.maximum(ops.sum(real, axis=1, keepdims=True), 1.0)
+        return ops.cast(shares, x.dtype)
+
+    def compute_output_shape(self, x_shape, padding_mask_shape=None):
+        return (x_shape[0], x_shape[-1])
+
+    def get_config(self) -> dict[str, Any]:
+        return {
+            **super().get_config(),
+            "pooling": self.pooling,
+            "initializer_range": self.initializer_range,
+        }
+
+
+def _lowest(dtype) -> float:
+    """A number below any activation, and finite in `dtype`."""
+    return -6e4 if keras.backend.standardize_dtype(dtype) == "float16" else -1e30

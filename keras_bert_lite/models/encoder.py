@@ -1,0 +1,139 @@
+"""The encoder as a functional model."""
+
+from typing import Any
+
+import keras
+
+from keras_bert_lite import layers
+from keras_bert_lite.config import EncoderConfig
+
+
+def encoder(
+    config: EncoderConfig,
+    hidden_states: bool = False,
+    attentions: bool = False,
+    name: str = "encoder",
+) -> keras.Model:
+    """Builds an encoder with freshly initialized weights.
+
+    Args:
+        config: Sizes, rates and functions.
+        hidden_states: Whether to return every layer's hidden states.
+        attentions: Whether to return every layer's attention weights.
+        name: Name of the model.
+
+    Returns:
+        A functional model. Inputs: `token_ids` and `segment_ids` (int32) and
+        `padding_mask` (bool, true at real tokens), each `(B, S)`. Outputs:
+        `sequence_output` `(B, S, H)`; `pooled_output` `(B, H)` unless
+        `config.pooling` is `None`; on request `hidden_states`, a list of L + 1
+        of `(B, S, H)`, and `attentions`, a list of L of `(B, N, S, S)`.
+
+    Example:
+
+    >>> model = encoder(EncoderConfig.named("bert_tiny_uncased"))
+    >>> model.count_params()
+    4385920
+    """
+    embeddings = layers.Embeddings(
+        vocabulary_size=config.vocabulary_size,
+        hidden_dim=config.hidden_dim,
+        max_sequence_length=config.max_sequence_length,
+        num_segments=config.num_segments,
+        embedding_dim=config.embedding_dim,
+        dropout=config.dropout,
+        layer_norm_epsilon=config.layer_norm_epsilon,
+        initializer_range=config.initializer_range,
+        name="embeddings",
+    )
+    blocks = layers.Encoder(
+        num_layers=config.num_layers,
+        num_heads=config.num_heads,
+        hidden_dim=config.hidden_dim,
+        intermediate_dim=config.intermediate_dim,
+        dropout=config.dropout,
+        attention_dropout=config.attention_dropout,
+        activation=config.activation,
+        layer_norm_epsilon=config.layer_norm_epsilon,
+        initializer_range=config.initializer_range,
+        share_layers=config.share_layers,
+        name="blocks",
+    )
+    pooler = None
+    if config.pooling is not None:
+        pooler = layers.Pooler(
+            config.pooling, config.initializer_range, name="pooler"
+        )
+    return _connect(embeddings, blocks, pooler, hidden_states, attentions, name)
+
+
+def with_internals(
+    model: keras.Model, hidden_states: bool = True, attentions: bool = True
+) -> keras.Model:
+    """Returns a model of the same weights that also returns its internals.
+
+    Args:
+        model: A model made by `encoder` or `load_encoder`.
+        hidden_states: Whether to return every layer's hidden states.
+        attentions: Whether to return every layer's attention weights.
+
+    Returns:
+        A functional model with the outputs of `encoder(...)`.
+    """
+    embeddings, blocks, pooler = encoder_layers(model)
+    return _connect(embeddings, blocks, pooler, hidden_states, attentions, model.name)
+
+
+def encoder_layers(
+    model: keras.Model,
+) -> tuple[layers.Embeddings, layers.Encoder, layers.Pooler | None]:
+    """Returns the embeddings, the blocks and the pooler of an encoder.
+
+    Raises:
+        ValueError: If the model was not made by `encoder`.
+    """
+    found: dict[type, Any] = {type(layer): layer for layer in model.layers}
+    if layers.Embeddings not in found or layers.Encoder not in found:
+        raise ValueError(
+            "`model` must be an encoder made by `encoder` or `load_encoder`. "
+            f"Received: {model!r}"
+        )
+    return found[layers.Embeddings], found[layers.Encoder], found.get(layers.Pooler)
+
+
+def config_of(model: keras.Model) -> EncoderConfig:
+    """Returns the configuration of an encoder, read off its layers."""
+    embeddings, blocks, pooler = encoder_layers(model)
+    fields = EncoderConfig.__dataclass_fields__
+    values = {**embeddings.get_config(), **blocks.get_config()}
+    values["pooling"] = pooler and pooler.pooling
+    return EncoderConfig(**{k: v for k, v in values.items() if k in fields})
+
+
+def id_inputs() -> dict[str, keras.KerasTensor]:
+    """Returns the inputs that every model on ids takes."""
+    return {
+        "token_ids": keras.Input((None,), dtype="int32", name="token_ids"),
+        "segment_ids": keras.Input((None,), dtype="int32", name="segment_ids"),
+        "padding_mask": keras.Input((None,), dtype="bool", name="padding_mask"),
+    }
+
+
+def _connect(
+    embeddings: layers.Embeddings,
+    blocks: layers.Encoder,
+    pooler: layers.Pooler | None,
+    hidden_states: bool,
+    attentions: bool,
+    name: str,
+) -> keras.Model:
+    inputs = id_inputs()
+    mask = inputs["padding_mask"]
+    x = embeddings(inputs["token_ids"], segment_ids=inputs["segment_ids"])
+    outputs = blocks(
+        x, padding_mask=mask, hidden_states=hidden_states, attentions=attentions
+    )
+    if pooler is not None:
+        pooled = pooler(outputs["sequence_output"], padding_mask=mask)
+        outputs = {**outputs, "pooled_output": pooled}
+    return keras.Model(inputs, outputs, name=name)
