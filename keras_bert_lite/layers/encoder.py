@@ -155,11 +155,11 @@ class Encoder(CompositeLayer):
         activation, layer_norm_epsilon, initializer_range: See `EncoderBlock`.
         share_layers: Whether one block is run L times (as ALBERT), rather
             than L blocks once each.
+        hidden_states: Whether to return the input and every block's output.
+        attentions: Whether to return every block's attention weights.
 
     Call arguments:
         x, padding_mask, sequence_ids: See `SelfAttention`.
-        hidden_states: Whether to return the input and every block's output.
-        attentions: Whether to return every block's attention weights.
 
     Output shape:
         A dictionary: `sequence_output` `(B, S, H)`; on request `hidden_states`,
@@ -179,12 +179,16 @@ class Encoder(CompositeLayer):
         layer_norm_epsilon: float = 1e-12,
         initializer_range: float = 0.02,
         share_layers: bool = False,
+        hidden_states: bool = False,
+        attentions: bool = False,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         check_positive("num_layers", num_layers)
         self.num_layers = num_layers
         self.share_layers = share_layers
+        self.hidden_states = hidden_states
+        self.attentions = attentions
         self._block_config = {
             "num_heads": num_heads,
             "hidden_dim": hidden_dim,
@@ -202,17 +206,10 @@ class Encoder(CompositeLayer):
 
     def build(self, x_shape, padding_mask_shape=None, sequence_ids_shape=None):
         for block in self.blocks:
-            block.build(x_shape)
+            if not block.built:  # blocks may be shared; see `with_outputs`
+                block.build(x_shape)
 
-    def call(
-        self,
-        x,
-        padding_mask=None,
-        sequence_ids=None,
-        hidden_states=False,
-        attentions=False,
-        training=None,
-    ):
+    def call(self, x, padding_mask=None, sequence_ids=None, training=None):
         states, maps = [x], []
         for i in range(self.num_layers):
             x, weights = self.blocks[i % len(self.blocks)](
@@ -224,29 +221,35 @@ class Encoder(CompositeLayer):
             )
             states.append(x)
             maps.append(weights)
-        return _named(x, states if hidden_states else None, maps if attentions else None)
+        return self._named(x, states, maps)
 
     def compute_output_spec(
-        self,
-        x,
-        padding_mask=None,
-        sequence_ids=None,
-        hidden_states=False,
-        attentions=False,
-        training=None,
+        self, x, padding_mask=None, sequence_ids=None, training=None
     ):
         spec = self.blocks[0].compute_output_spec
         specs = [spec(x, return_weights=True) for _ in range(self.num_layers + 1)]
-        return _named(
-            spec(x),
-            [output for output, _ in specs] if hidden_states else None,
-            [weights for _, weights in specs[1:]] if attentions else None,
-        )
+        states = [output for output, _ in specs]
+        return self._named(spec(x), states, [weights for _, weights in specs[1:]])
+
+    def _named(self, sequence_output, states, maps) -> dict[str, Any]:
+        outputs = {"sequence_output": sequence_output}
+        if self.hidden_states:
+            outputs["hidden_states"] = states
+        if self.attentions:
+            outputs["attentions"] = maps
+        return outputs
 
     def compute_output_shape(
         self, x_shape, padding_mask_shape=None, sequence_ids_shape=None
     ):
         return {"sequence_output": x_shape}
+
+    def with_outputs(self, hidden_states: bool, attentions: bool) -> "Encoder":
+        """Returns a layer of the same blocks, hence weights, with other outputs."""
+        outputs = {"hidden_states": hidden_states, "attentions": attentions}
+        twin = Encoder.from_config({**self.get_config(), **outputs})
+        twin.blocks = self.blocks
+        return twin
 
     def get_config(self) -> dict[str, Any]:
         return {
@@ -254,13 +257,6 @@ class Encoder(CompositeLayer):
             "num_layers": self.num_layers,
             **self._block_config,
             "share_layers": self.share_layers,
+            "hidden_states": self.hidden_states,
+            "attentions": self.attentions,
         }
-
-
-def _named(sequence_output, hidden_states, attentions) -> dict[str, Any]:
-    outputs = {"sequence_output": sequence_output}
-    if hidden_states is not None:
-        outputs["hidden_states"] = hidden_states
-    if attentions is not None:
-        outputs["attentions"] = attentions
-    return outputs

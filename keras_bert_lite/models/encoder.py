@@ -57,6 +57,8 @@ def encoder(
         layer_norm_epsilon=config.layer_norm_epsilon,
         initializer_range=config.initializer_range,
         share_layers=config.share_layers,
+        hidden_states=hidden_states,
+        attentions=attentions,
         name="blocks",
     )
     pooler = None
@@ -64,7 +66,7 @@ def encoder(
         pooler = layers.Pooler(
             config.pooling, config.initializer_range, name="pooler"
         )
-    return _connect(embeddings, blocks, pooler, hidden_states, attentions, name)
+    return _connect(embeddings, blocks, pooler, name)
 
 
 def with_internals(
@@ -81,7 +83,8 @@ def with_internals(
         A functional model with the outputs of `encoder(...)`.
     """
     embeddings, blocks, pooler = encoder_layers(model)
-    return _connect(embeddings, blocks, pooler, hidden_states, attentions, model.name)
+    blocks = blocks.with_outputs(hidden_states, attentions)
+    return _connect(embeddings, blocks, pooler, model.name)
 
 
 def encoder_layers(
@@ -123,16 +126,12 @@ def _connect(
     embeddings: layers.Embeddings,
     blocks: layers.Encoder,
     pooler: layers.Pooler | None,
-    hidden_states: bool,
-    attentions: bool,
     name: str,
 ) -> keras.Model:
     inputs = id_inputs()
     mask = inputs["padding_mask"]
     x = embeddings(inputs["token_ids"], segment_ids=inputs["segment_ids"])
-    outputs = blocks(
-        x, padding_mask=mask, hidden_states=hidden_states, attentions=attentions
-    )
+    outputs = blocks(x, padding_mask=mask)
     if pooler is not None:
         pooled = pooler(outputs["sequence_output"], padding_mask=mask)
         outputs = {**outputs, "pooled_output": pooled}

@@ -23,13 +23,15 @@ class TextLayer(keras.layers.Layer):
         self.supports_jit = False
         self.built = True
 
-    def __call__(self, inputs, **kwargs):
+    def __call__(self, inputs, training=None):
+        # Functional models pass `training` on; no text layer depends on it.
         if any(isinstance(x, keras.KerasTensor) for x in tf.nest.flatten(inputs)):
-            self._require_tensorflow()
-            return super().__call__(inputs, **kwargs)
-        return self.call(inputs, **kwargs)
+            self.require_tensorflow()
+            return super().__call__(inputs)
+        return self.call(inputs)
 
-    def _require_tensorflow(self) -> None:
+    def require_tensorflow(self) -> None:
+        """Raises `NotImplementedError` under another backend of Keras."""
         if keras.backend.backend() != "tensorflow":
             raise NotImplementedError(
                 f"`{self.name}` runs TensorFlow string ops and can be part of a "

@@ -1,0 +1,36 @@
+"""BERT as Keras layers: from raw text to a served model."""
+
+from keras_bert_lite import layers
+from keras_bert_lite.checkpoints.hugging_face import load_encoder, load_model
+from keras_bert_lite.checkpoints.tokenizer_files import (
+    load_preprocessor,
+    load_tokenizer,
+)
+from keras_bert_lite.config import EncoderConfig
+from keras_bert_lite.models.classifier import text_classifier
+from keras_bert_lite.models.encoder import encoder, with_internals
+from keras_bert_lite.models.text_model import TextModel, with_text
+from keras_bert_lite.serving.export import export_saved_model
+from keras_bert_lite.text.packing import Preprocessor
+from keras_bert_lite.text.vocabulary import learn_vocabulary
+from keras_bert_lite.text.wordpiece import WordPieceTokenizer
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "EncoderConfig",
+    "Preprocessor",
+    "TextModel",
+    "WordPieceTokenizer",
+    "encoder",
+    "export_saved_model",
+    "layers",
+    "learn_vocabulary",
+    "load_encoder",
+    "load_model",
+    "load_preprocessor",
+    "load_tokenizer",
+    "text_classifier",
+    "with_internals",
+    "with_text",
+]

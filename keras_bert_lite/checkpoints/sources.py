@@ -1,0 +1,64 @@
+"""Where a checkpoint lies: a directory or a name on the Hugging Face Hub."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+HUB_PREFIX = "hf://"
+# Nothing else is downloaded: no pickles, no other frameworks' weights.
+HUB_FILES = ("*.json", "*.safetensors", "vocab.txt")
+
+
+def resolve(source: str | os.PathLike) -> Path:
+    """Returns the directory of a source, downloading it if it is a name.
+
+    Args:
+        source: A local directory, or `hf://owner/name`.
+
+    Raises:
+        ValueError: If the source is neither, or cannot be downloaded.
+    """
+    text = os.fspath(source)
+    if text.startswith(HUB_PREFIX):
+        return _download(text.removeprefix(HUB_PREFIX))
+    if "://" in text:
+        raise ValueError(
+            "`source` must be a directory or hf://owner/name. " f"Received: {text!r}"
+        )
+    directory = Path(text)
+    if not directory.is_dir():
+        raise ValueError(
+            "`source` must be a directory with config.json and model.safetensors, "
+            f"or hf://owner/name. Received: {text!r}, which is not a directory"
+        )
+    return directory
+
+
+def _download(name: str) -> Path:
+    import huggingface_hub  # only those who use it pay for its import
+    from huggingface_hub.errors import HFValidationError, HfHubHTTPError
+
+    try:
+        return Path(huggingface_hub.snapshot_download(name, allow_patterns=HUB_FILES))
+    except HFValidationError as error:
+        raise ValueError(f"`source` is not hf://owner/name: {error}") from error
+    except (HfHubHTTPError, OSError) as error:
+        raise ValueError(
+            f"hf://{name} could not be downloaded and is not in the cache: {error}"
+        ) from error
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Reads a JSON object.
+
+    Raises:
+        ValueError: If the file is missing, is not JSON, or is no object.
+    """
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{path} cannot be read as JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise ValueError(f"{path} must hold a JSON object. Received: {type(value)}")
+    return value

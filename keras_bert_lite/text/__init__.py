@@ -1,0 +1,1 @@
+"""Layers that turn strings into ids, on TensorFlow ops."""

@@ -1,0 +1,237 @@
+"""From one or two texts a row to the inputs of an encoder."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import keras
+import tensorflow as tf
+import tensorflow_text as tf_text
+
+from keras_bert_lite.text.layer import TextLayer, as_strings
+
+MIN_SEQUENCE_LENGTH = 3  # [CLS] and two [SEP]
+
+
+@keras.saving.register_keras_serializable(package="keras_bert_lite")
+class Preprocessor(TextLayer):
+    """Turns texts, or pairs of texts, into `token_ids`, `segment_ids`,
+    `padding_mask`.
+
+    A text becomes `[CLS] text [SEP]`, a pair `[CLS] text [SEP] text_pair [SEP]`
+    with segment 1 from the second text on. Rows over `sequence_length` lose
+    tokens from the end of the longer text first, never a special token.
+
+    Args:
+        tokenizer: A tokenizer layer, such as `WordPieceTokenizer`.
+        sequence_length: The most tokens a row may have, special tokens
+            included. `None` never truncates.
+        padding: `"longest"` pads to the longest row of the batch;
+            `"max_length"` to `sequence_length`, as TPUs need; a list of
+            lengths in rising order, the last equal to `sequence_length`, to
+            the first of them that the batch fits in.
+
+    Call arguments:
+        inputs: A string or a batch of strings; for pairs a tuple
+            `(text, text_pair)` of them (a list is a batch, a tuple is a pair)
+            or a dictionary with the keys `text` and `text_pair`.
+
+    Output shape:
+        A dictionary of `token_ids` and `segment_ids` (int32) and
+        `padding_mask` (bool, true at real tokens), `(B, S)` each, or `(S,)`
+        for a single string.
+
+    Raises:
+        ValueError: If the texts have rank 2 or more, or a text and its pair
+            differ in number.
+        TypeError: If the texts are not strings.
+
+    Example:
+
+    >>> preprocessor = Preprocessor(tokenizer, sequence_length=128)
+    >>> preprocessor(["a day", "fine"])["token_ids"].shape
+    TensorShape([2, 4])
+
+    Reference: `BertTokenizerFast` with `truncation="longest_first"`.
+    """
+
+    def __init__(
+        self,
+        tokenizer: TextLayer,
+        sequence_length: int | None = None,
+        padding: str | Sequence[int] = "longest",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        if not isinstance(tokenizer, TextLayer):
+            raise TypeError(
+                "`tokenizer` must be a tokenizer layer, such as "
+                f"`WordPieceTokenizer`. Received: {tokenizer!r}"
+            )
+        _check_length(sequence_length)
+        _check_padding(padding, sequence_length)
+        self.tokenizer = tokenizer
+        self.sequence_length = sequence_length
+        self.padding = padding if isinstance(padding, str) else list(padding)
+
+    def call(self, inputs: Any) -> dict[str, tf.Tensor]:
+        texts = [_batched(x, name) for name, x in _named_texts(inputs).items()]
+        _check_same_size(texts)
+        single = _rank(inputs) == 0
+        outputs = self._pack([self.tokenizer(text) for text in texts])
+        return {k: v[0] for k, v in outputs.items()} if single else outputs
+
+    def compute_output_spec(self, inputs: Any) -> dict[str, keras.KerasTensor]:
+        text = next(iter(_named_texts(inputs).values()))
+        length = self.sequence_length if self.padding == "max_length" else None
+        dtypes = {"token_ids": "int32", "segment_ids": "int32", "padding_mask": "bool"}
+        return {
+            name: keras.KerasTensor((*text.shape, length), dtype=dtype, name=name)
+            for name, dtype in dtypes.items()
+        }
+
+    def _pack(self, segments: list[tf.RaggedTensor]) -> dict[str, tf.Tensor]:
+        if self.sequence_length is not None:
+            room = self.sequence_length - 1 - len(segments)
+            segments = _truncate_longest_first(segments, room)
+        tokens, segment_ids = tf_text.combine_segments(
+            segments, self.tokenizer.cls_id, self.tokenizer.sep_id
+        )
+        width = self._width(tokens.row_lengths())
+        segment_ids = tf.cast(segment_ids, tf.int32)
+        mask = tf.ones_like(tokens, tf.bool)
+        return {
+            "token_ids": _padded(tokens, width, self.tokenizer.pad_id),
+            "segment_ids": _padded(segment_ids, width, 0),
+            "padding_mask": _padded(mask, width, False),
+        }
+
+    def _width(self, lengths: tf.Tensor) -> int | tf.Tensor:
+        if self.padding == "max_length":
+            return self.sequence_length
+        # An empty batch is as wide as an empty text: [CLS] [SEP].
+        longest = tf.reduce_max(tf.concat([lengths, [2]], 0))
+        if self.padding == "longest":
+            return longest
+        buckets = tf.constant(self.padding, lengths.dtype)
+        return tf.reduce_min(tf.boolean_mask(buckets, buckets >= longest))
+
+    def get_config(self) -> dict[str, Any]:
+        return {
+            **super().get_config(),
+            "tokenizer": keras.saving.serialize_keras_object(self.tokenizer),
+            "sequence_length": self.sequence_length,
+            "padding": self.padding,
+        }
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> "Preprocessor":
+        tokenizer = keras.saving.deserialize_keras_object(config.pop("tokenizer"))
+        return cls(tokenizer, **config)
+
+
+def _padded(rows: tf.RaggedTensor, width: int | tf.Tensor, value: Any) -> tf.Tensor:
+    dense = rows.to_tensor(value, shape=tf.stack([-1, tf.cast(width, tf.int64)]))
+    # `to_tensor` gives an empty batch no width; the model needs one.
+    return tf.reshape(dense, [rows.nrows(), width])
+
+
+def _check_length(length: int | None) -> None:
+    if length is not None and length < MIN_SEQUENCE_LENGTH:
+        raise ValueError(
+            f"`sequence_length` must be at least {MIN_SEQUENCE_LENGTH} or None. "
+            f"Received: {length}"
+        )
+
+
+def _check_padding(padding: str | Sequence[int], length: int | None) -> None:
+    if padding == "longest" or (padding == "max_length" and length is not None):
+        return
+    if isinstance(padding, str):
+        raise ValueError(
+            '`padding` must be "longest", "max_length" (with a `sequence_length`) '
+            f"or a list of lengths. Received: {padding!r}, sequence_length={length}"
+        )
+    buckets = list(padding)
+    if not buckets or buckets != sorted(set(buckets)) or buckets[-1] != length:
+        raise ValueError(
+            "`padding` must rise to `sequence_length`. "
+            f"Received: {buckets}, sequence_length={length}"
+        )
+
+
+def _named_texts(inputs: Any) -> dict[str, Any]:
+    if isinstance(inputs, dict):
+        unknown = set(inputs) - {"text", "text_pair"}
+        if unknown or "text" not in inputs:
+            raise ValueError(
+                "The inputs must be `text` and, for pairs, `text_pair`. "
+                f"Received: {sorted(inputs)}"
+            )
+        return {name: inputs[name] for name in ("text", "text_pair") if name in inputs}
+    if isinstance(inputs, tuple):
+        if len(inputs) != 2:
+            raise ValueError(
+                "A tuple must be a pair `(text, text_pair)`; pass a batch as a list. "
+                f"Received: a tuple of {len(inputs)}"
+            )
+        return {"text": inputs[0], "text_pair": inputs[1]}
+    return {"text": inputs}
+
+
+def _rank(inputs: Any) -> int | None:
+    text = _named_texts(inputs)["text"]
+    return as_strings(text, "text").shape.rank
+
+
+def _batched(text: Any, name: str) -> tf.Tensor:
+    strings = as_strings(text, name)
+    if strings.shape.rank == 0:
+        return strings[None]
+    if strings.shape.rank != 1 or isinstance(strings, tf.RaggedTensor):
+        raise ValueError(
+            f"`{name}` must be a string or a batch of strings (rank 0 or 1). "
+            f"Received: rank {strings.shape.rank}, shape {strings.shape}"
+        )
+    return strings
+
+
+def _check_same_size(texts: list[tf.Tensor]) -> None:
+    sizes = [text.shape[0] for text in texts]
+    if len(set(sizes)) > 1 and None not in sizes:
+        raise ValueError(
+            "`text` and `text_pair` must have the same number of strings. "
+            f"Received: {sizes[0]} and {sizes[1]}"
+        )
+
+
+def _truncate_longest_first(
+    segments: list[tf.RaggedTensor], room: int
+) -> list[tf.RaggedTensor]:
+    """Shortens rows to `room` tokens, taking from the longer segment first.
+
+    Where both must shrink they end up equal, the odd token going to the one
+    that was longer (the second if they were equal), as in Hugging Face
+    tokenizers' `truncate_encodings`.
+    """
+    if len(segments) == 1:
+        return [_head(segments[0], tf.constant(room, tf.int64))]
+    first, second = (segment.row_lengths() for segment in segments)
+    half = tf.constant(room // 2, tf.int64)
+    rest = room - half
+    longer_first = first > second
+    first_room = tf.where(longer_first, rest, half)
+    second_room = room - first_room
+    # What one segment leaves unused, the other may take.
+    return [
+        _head(segments[0], tf.maximum(first_room, room - second)),
+        _head(segments[1], tf.maximum(second_room, room - first)),
+    ]
+
+
+def _head(rows: tf.RaggedTensor, lengths: tf.Tensor) -> tf.RaggedTensor:
+    """Keeps the first `lengths` of each row."""
+    kept = tf.minimum(rows.row_lengths(), lengths)
+    owner = rows.value_rowids()
+    place = tf.range(tf.size(owner, tf.int64)) - tf.gather(rows.row_starts(), owner)
+    values = tf.boolean_mask(rows.values, place < tf.gather(kept, owner))
+    return tf.RaggedTensor.from_row_lengths(values, kept, validate=False)
