@@ -1,6 +1,7 @@
 """BERT as Keras layers: from raw text to a served model."""
 
 from keras_bert_lite import layers
+from keras_bert_lite._version import __version__
 from keras_bert_lite.checkpoints.hugging_face import load_encoder, load_model
 from keras_bert_lite.checkpoints.tokenizer_files import (
     load_preprocessor,
@@ -15,13 +16,12 @@ from keras_bert_lite.text.packing import Preprocessor
 from keras_bert_lite.text.vocabulary import learn_vocabulary
 from keras_bert_lite.text.wordpiece import WordPieceTokenizer
 
-__version__ = "0.1.0"
-
 __all__ = [
     "EncoderConfig",
     "Preprocessor",
     "TextModel",
     "WordPieceTokenizer",
+    "__version__",
     "encoder",
     "export_saved_model",
     "layers",

@@ -64,7 +64,9 @@ def collect():
     lowered = images(lowercase=True)
     chinese = images(handle_chinese_chars=True)
     decompose = unicodedata.normalize
-    marks = [c for c in CODE_POINTS if not stripped[c] and chr(c) == decompose("NFD", chr(c))]
+    marks = [
+        c for c in CODE_POINTS if not stripped[c] and chr(c) == decompose("NFD", chr(c))
+    ]
     removed = {chr(c) for c in marks}
     whole = []
     for c in CODE_POINTS:
@@ -111,7 +113,8 @@ def main():
         "",
         "Facts read off the reference implementation, as hexadecimal ranges; made by",
         "`tests/golden/make_unicode_tables.py`",
-        f"(tokenizers {tokenizers.__version__}, tensorflow-text {tf_text.__version__}).",
+        f"(tokenizers {tokenizers.__version__}, "
+        f"tensorflow-text {tf_text.__version__}).",
         '"""',
     ]
     for name, (meaning, ranges) in collect().items():

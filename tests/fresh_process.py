@@ -1,0 +1,36 @@
+"""A second process that knows saved models only through the package."""
+
+import concurrent.futures
+import functools
+import multiprocessing
+from pathlib import Path
+
+import keras
+import numpy as np
+
+import keras_bert_lite  # noqa: F401  (registers the layers)
+
+
+@functools.cache
+def start() -> concurrent.futures.ProcessPoolExecutor:
+    """Starts the process, once a session: importing Keras takes seconds."""
+    executor = concurrent.futures.ProcessPoolExecutor(
+        max_workers=1, mp_context=multiprocessing.get_context("spawn")
+    )
+    executor.submit(load_and_call)
+    return executor
+
+
+def call_saved(path: Path, inputs: dict[str, np.ndarray]) -> list[np.ndarray]:
+    """Returns the outputs of a saved model, as another process computes them."""
+    return start().submit(load_and_call, str(path), inputs).result(timeout=300)
+
+
+def load_and_call(
+    path: str | None = None, inputs: dict[str, np.ndarray] | None = None
+) -> list[np.ndarray]:
+    if path is None:
+        return []
+    model = keras.saving.load_model(path)
+    outputs = keras.tree.flatten(model(inputs, training=False))
+    return [keras.ops.convert_to_numpy(x) for x in outputs]
