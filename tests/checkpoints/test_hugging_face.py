@@ -1,0 +1,285 @@
+"""Checkpoints in Hugging Face layout, written here without the reference."""
+
+import functools
+import json
+import os
+
+import huggingface_hub
+import keras
+import ml_dtypes
+import numpy as np
+import pytest
+import safetensors.numpy
+
+import keras_bert_lite as kbl
+from tests import tiny
+
+CONFIG = {
+    "model_type": "bert",
+    "architectures": ["BertModel"],
+    "vocab_size": len(tiny.VOCABULARY),
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "hidden_size": 16,
+    "intermediate_size": 32,
+    "max_position_embeddings": 24,
+    "type_vocab_size": 2,
+    "hidden_act": "gelu",
+    "layer_norm_eps": 1e-12,
+}
+CLASSIFIER = {
+    "architectures": ["BertForSequenceClassification"],
+    "id2label": {"0": "bad", "1": "fine", "2": "great"},
+}
+DENSE = {"weight": (16, 16), "bias": (16,)}
+NORM = {"LayerNorm.weight": (16,), "LayerNorm.bias": (16,)}
+
+
+def shapes():
+    tables = {"word": len(tiny.VOCABULARY), "position": 24, "token_type": 2}
+    all_shapes = {
+        f"embeddings.{name}_embeddings.weight": (rows, 16)
+        for name, rows in tables.items()
+    }
+    all_shapes |= {f"embeddings.{name}": shape for name, shape in NORM.items()}
+    for i in range(2):
+        parts = {
+            **{f"attention.self.{x}": DENSE for x in ("query", "key", "value")},
+            "attention.output.dense": DENSE,
+            "intermediate.dense": {"weight": (32, 16), "bias": (32,)},
+            "output.dense": {"weight": (16, 32), "bias": (16,)},
+        }
+        for part, dense in parts.items():
+            for name, shape in dense.items():
+                all_shapes[f"encoder.layer.{i}.{part}.{name}"] = shape
+        for part in ("attention.output", "output"):
+            for name, shape in NORM.items():
+                all_shapes[f"encoder.layer.{i}.{part}.{name}"] = shape
+    return all_shapes | {f"pooler.dense.{name}": shape for name, shape in DENSE.items()}
+
+
+def tensors():
+    rng = np.random.default_rng(0)
+    return {
+        name: rng.normal(0, 0.1, shape).astype(np.float32)
+        for name, shape in shapes().items()
+    }
+
+
+def write(directory, weights=None, **changes):
+    weights = tensors() if weights is None else weights
+    safetensors.numpy.save_file(weights, directory / "model.safetensors")
+    config = {k: v for k, v in {**CONFIG, **changes}.items() if v is not None}
+    (directory / "config.json").write_text(json.dumps(config))
+    return directory
+
+
+def outputs(model):
+    return {
+        name: keras.ops.convert_to_numpy(value)
+        for name, value in model(tiny.preprocessor()(tiny.TEXTS)).items()
+    }
+
+
+def same(first, second, atol=1e-6):
+    first, second = outputs(first), outputs(second)
+    assert sorted(first) == sorted(second)
+    for name in first:
+        np.testing.assert_allclose(first[name], second[name], atol=atol)
+
+
+def with_head(rows=3):
+    weights = {f"bert.{name}": value for name, value in tensors().items()}
+    rng = np.random.default_rng(1)
+    weights["classifier.weight"] = rng.normal(0, 1, (rows, 16)).astype(np.float32)
+    weights["classifier.bias"] = np.zeros(rows, np.float32)
+    return weights
+
+
+def test_every_tensor_arrives(tmp_path):
+    weights = tensors()
+    model = kbl.load_encoder(write(tmp_path, weights))
+    assert model.count_params() == sum(x.size for x in weights.values())
+    stored = sorted(float(np.sum(x, dtype=np.float64)) for x in weights.values())
+    loaded = sorted(float(np.sum(x, dtype=np.float64)) for x in model.get_weights())
+    np.testing.assert_allclose(loaded, stored, atol=1e-5)
+    kernel = model.get_layer("blocks").blocks[1].intermediate_dense.kernel
+    expected = weights["encoder.layer.1.intermediate.dense.weight"].T
+    np.testing.assert_array_equal(keras.ops.convert_to_numpy(kernel), expected)
+
+
+def test_prefix_and_old_names(tmp_path):
+    plain = kbl.load_encoder(write(tmp_path))
+    renamed = {
+        f"bert.{name}".replace("LayerNorm.weight", "LayerNorm.gamma").replace(
+            "LayerNorm.bias", "LayerNorm.beta"
+        ): value
+        for name, value in tensors().items()
+    }
+    same(plain, kbl.load_encoder(write(tmp_path, renamed)))
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+def test_half_precision_weights(tmp_path, dtype):
+    halves = {name: value.astype(dtype) for name, value in tensors().items()}
+    model = kbl.load_encoder(write(tmp_path, halves))
+    assert {v.dtype for v in model.weights} == {"float32"}
+    rounded = {name: value.astype(np.float32) for name, value in halves.items()}
+    same(model, kbl.load_encoder(write(tmp_path, rounded)))
+
+
+def test_without_pooler(tmp_path):
+    weights = {k: v for k, v in tensors().items() if "pooler" not in k}
+    model = kbl.load_encoder(write(tmp_path, weights))
+    assert sorted(model.output) == ["sequence_output"]
+    with pytest.warns(UserWarning, match="no weights for the 'first_token' pooler"):
+        model = kbl.load_encoder(tmp_path, pooling="first_token")
+    assert "pooled_output" in model.output
+
+
+def test_another_pooling(tmp_path):
+    with pytest.warns(UserWarning, match=r"not used: \['pooler.dense.bias'"):
+        model = kbl.load_encoder(write(tmp_path), pooling="mean")
+    assert "pooled_output" in model.output
+
+
+def test_unused_head_is_named(tmp_path):
+    directory = write(tmp_path, with_head(), **CLASSIFIER)
+    with pytest.warns(UserWarning, match=r"not used: \['classifier.bias'"):
+        kbl.load_encoder(directory)
+
+
+def test_classifier_with_its_labels(tmp_path):
+    weights = with_head()
+    model = kbl.load_model(write(tmp_path, weights, **CLASSIFIER))
+    head = model.get_layer("head")
+    assert head.labels == ["bad", "fine", "great"]
+    kernel = keras.ops.convert_to_numpy(head.dense.kernel)
+    np.testing.assert_array_equal(kernel, weights["classifier.weight"].T)
+
+
+def test_load_model_of_an_encoder(tmp_path):
+    directory = write(tmp_path)
+    same(kbl.load_model(directory), kbl.load_encoder(directory))
+
+
+def test_configuration_is_honoured(tmp_path):
+    write(tmp_path, hidden_act="gelu_new", layer_norm_eps=1e-3)
+    model = kbl.load_encoder(tmp_path, dropout=0.0)
+    block = model.get_layer("blocks").blocks[0]
+    assert block.activation == "gelu_tanh"
+    assert block.attention_norm.epsilon == 1e-3
+    assert block.dropout.rate == 0.0
+
+
+def test_buffers_are_no_weights(tmp_path):
+    buffers = {"embeddings.position_ids": np.arange(24)[None]}
+    same(
+        kbl.load_encoder(write(tmp_path)),
+        kbl.load_encoder(write(tmp_path, tensors() | buffers)),
+    )
+
+
+REFUSED = {
+    "model_type": ("roberta", "`model_type` must be 'bert'. Received: 'roberta'"),
+    "hidden_act": ("mish", "`hidden_act` must be one of .* Received: 'mish'"),
+    "position_embedding_type": ("relative_key", "`position_embedding_type` must be"),
+    "is_decoder": (True, "`is_decoder` must be False. Received: True"),
+    "vocab_size": (None, r"the fields \['vocab_size'\] are missing"),
+    "num_attention_heads": (3, "`num_heads` must divide `hidden_dim`"),
+    "hidden_size": ("16", "`hidden_dim` must be a positive integer. Received: '16'"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused_configurations(tmp_path, name):
+    value, message = REFUSED[name]
+    with pytest.raises(ValueError, match=message):
+        kbl.load_encoder(write(tmp_path, **{name: value}))
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '"bert"', ""])
+def test_broken_config(tmp_path, content):
+    write(tmp_path)
+    (tmp_path / "config.json").write_text(content)
+    with pytest.raises(ValueError, match=r"config\.json"):
+        kbl.load_encoder(tmp_path)
+
+
+def test_missing_tensor(tmp_path):
+    weights = tensors()
+    del weights["encoder.layer.1.output.dense.bias"]
+    with pytest.raises(ValueError, match=r"lacks 1 tensors: .*1\.output\.dense\.bias"):
+        kbl.load_encoder(write(tmp_path, weights))
+
+
+def test_extra_tensor(tmp_path):
+    extra = {"encoder.layer.2.output.dense.bias": np.zeros(16, np.float32)}
+    with pytest.raises(ValueError, match=r"does not account for: .*layer\.2"):
+        kbl.load_encoder(write(tmp_path, tensors() | extra))
+
+
+def test_misshapen_tensor(tmp_path):
+    name = "encoder.layer.0.intermediate.dense.weight"
+    weights = tensors()
+    weights[name] = np.ascontiguousarray(weights[name].T)
+    with pytest.raises(ValueError, match=r"must have the shape \(32, 16\). Received"):
+        kbl.load_encoder(write(tmp_path, weights))
+
+
+def test_truncated_file(tmp_path):
+    path = write(tmp_path) / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(ValueError, match=r"model\.safetensors cannot be read"):
+        kbl.load_encoder(tmp_path)
+
+
+def test_pickles_are_never_loaded(tmp_path):
+    write(tmp_path)
+    (tmp_path / "model.safetensors").rename(tmp_path / "pytorch_model.bin")
+    with pytest.raises(ValueError, match="is a pickle, which is never loaded"):
+        kbl.load_encoder(tmp_path)
+
+
+def test_head_without_labels_to_match(tmp_path):
+    with pytest.raises(ValueError, match=r"'classifier.weight' must have the shape"):
+        kbl.load_model(write(tmp_path, with_head(rows=2), **CLASSIFIER))
+
+
+def test_other_heads_are_refused(tmp_path):
+    directory = write(tmp_path, architectures=["BertForQuestionAnswering"])
+    with pytest.raises(ValueError, match="BertForQuestionAnswering is not supported"):
+        kbl.load_model(directory)
+
+
+@pytest.mark.parametrize("source", ["no/such/place", "s3://bucket/name"])
+def test_unknown_sources(source):
+    with pytest.raises(ValueError, match=f"`source` must be .*Received: '{source}'"):
+        kbl.load_encoder(source)
+
+
+@pytest.fixture
+def hub_cache(tmp_path, monkeypatch):
+    """Huggingface_hub's real download, on a cache and without a network."""
+    offline = functools.partial(
+        huggingface_hub.snapshot_download, cache_dir=tmp_path, local_files_only=True
+    )
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", offline)
+    snapshot = tmp_path / "models--owner--name" / "snapshots" / "abc"
+    os.makedirs(snapshot)
+    refs = tmp_path / "models--owner--name" / "refs"
+    refs.mkdir()
+    (refs / "main").write_text("abc")
+    return snapshot
+
+
+def test_hub_name(hub_cache):
+    directory = write(hub_cache)
+    same(kbl.load_encoder("hf://owner/name"), kbl.load_encoder(directory))
+
+
+def test_hub_name_that_cannot_be_had(hub_cache):
+    with pytest.raises(ValueError, match="hf://owner/other could not be downloaded"):
+        kbl.load_encoder("hf://owner/other")
+    with pytest.raises(ValueError, match="not hf://owner/name"):
+        kbl.load_encoder("hf://a/b/c")

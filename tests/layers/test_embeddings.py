@@ -1,0 +1,138 @@
+"""Token, segment and position embeddings."""
+
+import functools
+
+import keras
+import numpy as np
+import pytest
+
+from keras_bert_lite import layers
+from tests import formulas
+from tests.conformance import assert_all_close, check_layer, randomize, to_numpy
+from tests.layers.samples import HIDDEN, POSITION_IDS, SEGMENT_IDS, TOKEN_IDS
+
+make = functools.partial(
+    layers.Embeddings,
+    vocabulary_size=12,
+    hidden_dim=HIDDEN,
+    max_sequence_length=6,
+    initializer_range=0.2,
+)
+
+
+def test_conforms():
+    check_layer(make, {"token_ids": TOKEN_IDS, "segment_ids": SEGMENT_IDS})
+
+
+def test_factorized_conforms():
+    check_layer(
+        functools.partial(make, embedding_dim=4),
+        {
+            "token_ids": TOKEN_IDS,
+            "segment_ids": SEGMENT_IDS,
+            "position_ids": POSITION_IDS,
+        },
+    )
+
+
+def random_layer(**kwargs) -> layers.Embeddings:
+    layer = make(**kwargs)
+    layer(TOKEN_IDS)
+    randomize(layer)
+    return layer
+
+
+def sum_of_tables(layer, segment_ids, position_ids):
+    total = (
+        to_numpy(layer.token_embedding.embeddings)[TOKEN_IDS]
+        + to_numpy(layer.segment_embedding.embeddings)[segment_ids]
+        + to_numpy(layer.position_embedding.embeddings)[position_ids]
+    )
+    return formulas.layer_norm(layer.layer_norm, total)
+
+
+def test_equals_the_formula():
+    layer = random_layer()
+    expected = sum_of_tables(layer, SEGMENT_IDS, np.arange(5))
+    assert_all_close(layer(TOKEN_IDS, segment_ids=SEGMENT_IDS), expected)
+
+
+def test_absent_segments_are_zero():
+    layer = random_layer()
+    expected = layer(TOKEN_IDS, segment_ids=np.zeros_like(TOKEN_IDS))
+    assert_all_close(layer(TOKEN_IDS), expected)
+
+
+@pytest.mark.parametrize("position_ids", [POSITION_IDS, POSITION_IDS[1]])
+def test_takes_positions(position_ids):
+    layer = random_layer()
+    expected = sum_of_tables(layer, SEGMENT_IDS, position_ids)
+    assert_all_close(layer(TOKEN_IDS, SEGMENT_IDS, position_ids), expected)
+
+
+def test_factorized_embeddings_are_projected():
+    layer = random_layer(embedding_dim=4)
+    narrow = sum_of_tables(layer, SEGMENT_IDS, np.arange(5))
+    assert narrow.shape == (2, 5, 4)
+    expected = formulas.dense(layer.projection, narrow)
+    assert_all_close(layer(TOKEN_IDS, SEGMENT_IDS), expected)
+
+
+@pytest.mark.parametrize("embedding_dim", [None, HIDDEN])
+def test_full_width_has_no_projection(embedding_dim):
+    layer = random_layer(embedding_dim=embedding_dim)
+    assert layer.projection is None
+    assert layer.count_params() == (12 + 6 + 2) * HIDDEN + 2 * HIDDEN
+
+
+def test_drops_out_in_training_only():
+    layer = random_layer(dropout=0.5)
+    assert_all_close(layer(TOKEN_IDS, training=False), layer(TOKEN_IDS))
+    dropped = to_numpy(layer(TOKEN_IDS, training=True)) == 0
+    assert dropped.any()
+    assert not dropped.all()
+
+
+@pytest.mark.parametrize(
+    "token_ids",
+    [
+        np.array([1, 2, 3], "int32"),
+        np.ones((2, 3, 4), "int32"),
+        np.ones((2, 3), "float32"),
+    ],
+)
+def test_refuses_ids_of_another_kind(token_ids):
+    with pytest.raises(ValueError, match="`token_ids` must be integers of shape"):
+        make()(token_ids)
+
+
+def test_refuses_sequences_longer_than_the_position_table():
+    with pytest.raises(ValueError, match=r"length 7, expected .* max_seq.*=6"):
+        make()(np.ones((2, 7), "int32"))
+
+
+@pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="TensorFlow checks ids, on CPUs"
+)
+def test_refuses_ids_outside_the_table():
+    import tensorflow as tf
+
+    with pytest.raises(tf.errors.InvalidArgumentError, match="12 is not in"):
+        make()(np.array([[12]], "int32"))
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        ("vocabulary_size", 0),
+        ("hidden_dim", -8),
+        ("max_sequence_length", 5.5),
+        ("num_segments", True),
+        ("embedding_dim", 0),
+        ("dropout", 1.0),
+        ("dropout", -0.1),
+    ],
+)
+def test_refuses_arguments_out_of_range(argument, value):
+    with pytest.raises(ValueError, match=f"`{argument}` must be .*Received: {value}"):
+        make(**{argument: value})

@@ -1,0 +1,53 @@
+"""Heads."""
+
+import functools
+
+import numpy as np
+import pytest
+
+from keras_bert_lite import layers
+from tests import formulas
+from tests.conformance import assert_all_close, check_layer, randomize, to_numpy
+from tests.layers.samples import STATES
+
+make = functools.partial(
+    layers.ClassificationHead, ["no", "yes", "perhaps"], initializer_range=0.2
+)
+
+
+@pytest.mark.parametrize("x", [STATES[:, 0], STATES], ids=["pooled", "sequence"])
+def test_conforms(x):
+    check_layer(make, {"x": x})
+
+
+@pytest.mark.parametrize("x", [STATES[:, 0], STATES], ids=["pooled", "sequence"])
+def test_equals_the_formula(x):
+    layer = make()
+    assert layer(x).shape == (*x.shape[:-1], 3)
+    randomize(layer)
+    assert_all_close(layer(x), formulas.dense(layer.dense, x))
+
+
+def test_drops_out_in_training_only():
+    layer = make(dropout=0.9)
+    expected = to_numpy(layer(STATES))
+    assert_all_close(layer(STATES, training=False), expected)
+    assert not np.allclose(to_numpy(layer(STATES, training=True)), expected)
+
+
+@pytest.mark.parametrize("labels", [["no"], [], ["no", "no"], ("a", "b", "a")])
+def test_refuses_fewer_than_two_different_labels(labels):
+    with pytest.raises(ValueError, match="`labels` must be at least two different"):
+        layers.ClassificationHead(labels)
+
+
+@pytest.mark.parametrize("labels", ["ab", [0, 1], ["no", None], 3, None])
+def test_refuses_labels_that_are_not_names(labels):
+    with pytest.raises(TypeError, match="`labels` must be a list of strings"):
+        layers.ClassificationHead(labels)
+
+
+@pytest.mark.parametrize("dropout", [1.0, -0.5, "0.1"])
+def test_refuses_rates_out_of_range(dropout):
+    with pytest.raises(ValueError, match=r"`dropout` must be in \[0, 1\). Received: "):
+        make(dropout=dropout)

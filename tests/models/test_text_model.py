@@ -1,0 +1,134 @@
+"""The string-in form: Python strings in, answers out, everywhere the same."""
+
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import keras_bert_lite as kbl
+from tests import tiny
+
+pytestmark = pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="string-in models need TensorFlow"
+)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return kbl.with_text(tiny.classifier(), tiny.preprocessor())
+
+
+@pytest.fixture(scope="module")
+def embedder():
+    return kbl.with_text(kbl.encoder(tiny.config()), tiny.preprocessor())
+
+
+def test_predict_takes_lists_arrays_tensors_and_datasets(model):
+    expected = model.predict(tiny.TEXTS, verbose=0)["scores"]
+    for texts in (
+        np.array(tiny.TEXTS),
+        np.array(tiny.TEXTS, dtype=object),
+        tf.constant(tiny.TEXTS),
+        {"text": tiny.TEXTS},
+        tf.data.Dataset.from_tensor_slices(tiny.TEXTS).batch(4),
+    ):
+        received = model.predict(texts, verbose=0)["scores"]
+        np.testing.assert_allclose(received, expected, atol=1e-6)
+
+
+def test_answers_are_labels_and_scores(model):
+    answer = model.predict(tiny.TEXTS, verbose=0)
+    assert sorted(answer) == ["label", "scores"]
+    best = answer["scores"].argmax(-1)
+    assert answer["label"].tolist() == [["bad", "fine"][i] for i in best]
+    np.testing.assert_allclose(answer["scores"].sum(-1), 1, atol=1e-6)
+
+
+def test_call_equals_predict(model):
+    called = model(tiny.TEXTS)
+    predicted = model.predict(tiny.TEXTS, verbose=0)
+    np.testing.assert_allclose(called["scores"], predicted["scores"], atol=1e-6)
+
+
+def test_equals_the_model_on_ids(model):
+    body = next(x for x in model.layers if isinstance(x, keras.Model))
+    logits = body(tiny.preprocessor()(tiny.TEXTS))["logits"]
+    scores = model(tiny.TEXTS)["scores"]
+    np.testing.assert_allclose(keras.ops.softmax(logits), scores, atol=1e-6)
+
+
+def test_a_row_does_not_depend_on_its_batch(model):
+    together = model.predict(tiny.TEXTS, verbose=0)["scores"]
+    alone = [model.predict([text], verbose=0)["scores"][0] for text in tiny.TEXTS]
+    np.testing.assert_allclose(together, alone, atol=1e-6)
+
+
+def test_empty_batch(model):
+    answer = model([])
+    assert answer["label"].shape == (0,)
+    assert answer["scores"].shape == (0, 2)
+
+
+def test_batches_of_different_length_are_padded_with_zeros(embedder):
+    texts = ["a"] * 3 + ["the day the weather"]
+    outputs = embedder.predict(texts, batch_size=2, verbose=0)
+    assert outputs["sequence_output"].shape == (4, 6, 16)
+    assert not outputs["sequence_output"][0, 3:].any()
+    assert outputs["pooled_output"].shape == (4, 16)
+
+
+def test_pairs():
+    model = kbl.with_text(tiny.classifier(), tiny.preprocessor(), pairs=True)
+    pairs = {"text": ["a day", "the day"], "text_pair": ["fine", "bad"]}
+    expected = model.predict(pairs, verbose=0)["scores"]
+    called = model((pairs["text"], pairs["text_pair"]))["scores"]
+    np.testing.assert_allclose(called, expected, atol=1e-6)
+
+
+def test_clone(model):
+    clone = keras.models.clone_model(model)
+    clone.set_weights(model.get_weights())
+    expected = model.predict(tiny.TEXTS, verbose=0)["scores"]
+    received = clone.predict(tiny.TEXTS, verbose=0)["scores"]
+    np.testing.assert_allclose(received, expected, atol=1e-6)
+
+
+def test_keras_file_in_a_fresh_process(model, tmp_path):
+    model.save(tmp_path / "model.keras")
+    program = (
+        "import sys, keras, numpy, keras_bert_lite\n"
+        "model = keras.models.load_model(sys.argv[1])\n"
+        "numpy.save(sys.argv[2], model.predict(sys.argv[3:], verbose=0)['scores'])\n"
+    )
+    files = [str(tmp_path / name) for name in ("model.keras", "scores.npy")]
+    subprocess.run([sys.executable, "-c", program, *files, *tiny.TEXTS], check=True)
+    expected = model.predict(tiny.TEXTS, verbose=0)["scores"]
+    np.testing.assert_allclose(np.load(files[1]), expected, atol=1e-6)
+
+
+def test_strings_only(model):
+    with pytest.raises(TypeError, match="`text` must be strings. Received: 3"):
+        model.predict(["a", 3], verbose=0)
+
+
+def test_preprocessor_must_fit_the_position_table():
+    with pytest.raises(ValueError, match="max_sequence_length=24.*Received.*=25"):
+        kbl.with_text(tiny.classifier(), tiny.preprocessor(25))
+    with pytest.raises(ValueError, match="sequence_length=None"):
+        kbl.with_text(tiny.classifier(), tiny.preprocessor(None))
+
+
+def test_tokenizer_must_fit_the_embeddings():
+    small = tiny.classifier(vocabulary_size=10)
+    with pytest.raises(ValueError, match="embeds only 10"):
+        kbl.with_text(small, tiny.preprocessor())
+
+
+def test_model_must_have_an_encoder():
+    inputs = keras.Input((3,))
+    plain = keras.Model(inputs, keras.layers.Dense(2)(inputs))
+    with pytest.raises(ValueError, match="must be an encoder or a model built on one"):
+        kbl.with_text(plain, tiny.preprocessor())

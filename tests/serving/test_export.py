@@ -1,0 +1,139 @@
+"""The SavedModel: signatures, contents, versions."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from tensorflow.core.protobuf import saved_model_pb2
+
+import keras_bert_lite as kbl
+from tests import tiny
+
+pytestmark = pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="exports need TensorFlow"
+)
+TEXT_OPS = {"FastBertNormalize", "FastWordpieceTokenizeWithOffsets"}
+
+
+@pytest.fixture(scope="module")
+def model():
+    return kbl.with_text(tiny.classifier(), tiny.preprocessor())
+
+
+@pytest.fixture(scope="module")
+def path(model, tmp_path_factory):
+    return kbl.export_saved_model(model, tmp_path_factory.mktemp("export"))
+
+
+@pytest.fixture(scope="module")
+def loaded(path):
+    return tf.saved_model.load(str(path))
+
+
+def test_strings_in(model, loaded):
+    texts = [tiny.TEXTS[i % 4] * (1 + i % 7) for i in range(64)]
+    for batch in (texts[:1], texts):
+        answer = loaded.signatures["serving_default"](text=tf.constant(batch))
+        expected = model.predict(batch, verbose=0)
+        labels = [label.decode() for label in answer["label"].numpy()]
+        assert labels == expected["label"].tolist()
+        np.testing.assert_allclose(answer["scores"], expected["scores"], atol=1e-5)
+
+
+def test_empty_batch(loaded):
+    answer = loaded.signatures["serving_default"](text=tf.constant([], tf.string))
+    assert answer["label"].shape == (0,)
+    assert answer["scores"].shape == (0, 2)
+
+
+def test_ids_in(model, loaded):
+    ids = tiny.preprocessor()(tiny.TEXTS)
+    answer = loaded.signatures["token_ids"](**ids)
+    expected = model.predict(tiny.TEXTS, verbose=0)
+    np.testing.assert_allclose(answer["scores"], expected["scores"], atol=1e-5)
+
+
+def test_input_names(loaded):
+    _, inputs = loaded.signatures["serving_default"].structured_input_signature
+    assert inputs == {"text": tf.TensorSpec([None], tf.string, name="text")}
+    _, inputs = loaded.signatures["token_ids"].structured_input_signature
+    assert sorted(inputs) == ["padding_mask", "segment_ids", "token_ids"]
+
+
+def test_pairs_are_two_named_inputs(tmp_path):
+    model = kbl.with_text(tiny.classifier(), tiny.preprocessor(), pairs=True)
+    loaded = tf.saved_model.load(str(kbl.export_saved_model(model, tmp_path)))
+    pair = {"text": tf.constant(["a day"]), "text_pair": tf.constant(["fine"])}
+    answer = loaded.signatures["serving_default"](**pair)
+    np.testing.assert_allclose(answer["scores"], model(pair)["scores"], atol=1e-5)
+
+
+def test_encoder_outputs(tmp_path):
+    encoder = kbl.encoder(tiny.config(), hidden_states=True)
+    model = kbl.with_text(encoder, tiny.preprocessor())
+    loaded = tf.saved_model.load(str(kbl.export_saved_model(model, tmp_path)))
+    outputs = loaded.signatures["serving_default"](text=tf.constant(["a day"]))
+    states = [f"hidden_states_{i}" for i in range(3)]
+    assert sorted(outputs) == [*states, "pooled_output", "sequence_output"]
+    expected = model(["a day"])["sequence_output"]
+    np.testing.assert_allclose(outputs["sequence_output"], expected, atol=1e-5)
+    np.testing.assert_allclose(outputs["hidden_states_2"], expected, atol=1e-5)
+
+
+def test_mixed_precision_comes_out_as_float32(tmp_path):
+    keras.config.set_dtype_policy("mixed_bfloat16")
+    try:
+        model = kbl.with_text(kbl.encoder(tiny.config()), tiny.preprocessor())
+    finally:
+        keras.config.set_dtype_policy("float32")
+    loaded = tf.saved_model.load(str(kbl.export_saved_model(model, tmp_path)))
+    outputs = loaded.signatures["serving_default"](text=tf.constant(["a day"]))
+    assert {x.dtype for x in outputs.values()} == {tf.float32}
+
+
+def test_every_weight_is_stored_once(model, path):
+    stored = path / "variables" / "variables.data-00000-of-00001"
+    weights = sum(4 * np.prod(v.shape) for v in model.variables if "float" in v.dtype)
+    assert weights <= stored.stat().st_size < 1.2 * weights + 20_000
+
+
+def test_only_ops_that_servers_have(path):
+    saved = saved_model_pb2.SavedModel.FromString(
+        (path / "saved_model.pb").read_bytes()
+    )
+    graph = saved.meta_graphs[0].graph_def
+    functions = [node for f in graph.library.function for node in f.node_def]
+    ops = {node.op for node in [*graph.node, *functions]}
+    assert {op for op in ops if "Fast" in op or "TFText" in op} == TEXT_OPS
+    assert not {op for op in ops if "PyFunc" in op}
+
+
+def test_versions(model, tmp_path):
+    assert kbl.export_saved_model(model, tmp_path / "m").name == "1"
+    assert kbl.export_saved_model(model, tmp_path / "m", version=7).name == "7"
+    assert kbl.export_saved_model(model, tmp_path / "m").name == "8"
+    with pytest.raises(FileExistsError, match="7 exists"):
+        kbl.export_saved_model(model, tmp_path / "m", version=7)
+    names = sorted(p.name for p in (tmp_path / "m").iterdir())
+    assert names == ["1", "7", "8"]
+
+
+def test_a_failed_export_leaves_nothing(model, tmp_path, monkeypatch):
+    def fail(*args, **kwargs):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(tf.saved_model, "save", fail)
+    with pytest.raises(OSError, match="No space left"):
+        kbl.export_saved_model(model, tmp_path / "m")
+    assert list((tmp_path / "m").iterdir()) == []
+
+
+@pytest.mark.parametrize("version", [0, -1, True, "1"])
+def test_version_must_be_positive(model, tmp_path, version):
+    with pytest.raises(ValueError, match="`version` must be a positive integer"):
+        kbl.export_saved_model(model, tmp_path, version=version)
+
+
+def test_model_must_take_strings(tmp_path):
+    with pytest.raises(TypeError, match="made by `with_text`"):
+        kbl.export_saved_model(tiny.classifier(), tmp_path)
