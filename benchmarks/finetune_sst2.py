@@ -162,9 +162,7 @@ def summarize(records):
     for side, runs in by_side.items():
         accuracies = [r["accuracy"] for r in runs]
         print(f"{side}: accuracy {statistics.mean(accuracies):.2f} of {accuracies}")
-    ours, theirs = (
-        {r["seed"]: r["seconds"] for r in by_side[side]} for side in SIDES
-    )
+    ours, theirs = ({r["seed"]: r["seconds"] for r in by_side[side]} for side in SIDES)
     ratios = [ours[seed] / theirs[seed] for seed in ours]
     print(f"time here / transformers: median {statistics.median(ratios):.2f}")
 

@@ -23,7 +23,14 @@ from keras_bert_lite.text.vocabulary import learn_vocabulary
 from keras_bert_lite.text.wordpiece import WordPieceTokenizer
 
 LABELS = ["account", "delivery", "payment"]
-OPENINGS = ["", "Hello, ", "Hi there! ", "Good morning. ", "Sorry, but ", "Please help: "]
+OPENINGS = [
+    "",
+    "Hello, ",
+    "Hi there! ",
+    "Good morning. ",
+    "Sorry, but ",
+    "Please help: ",
+]
 CLOSINGS = ["", " Thank you.", " Please answer soon.", " What can I do?", " Any idea?"]
 SUBJECTS = {
     "account": [
@@ -78,9 +85,19 @@ STATEMENTS = {
     ],
 }
 QUESTIONS = {
-    "account": ["how do I reset", "why can I not open", "who can unlock", "who changed"],
+    "account": [
+        "how do I reset",
+        "why can I not open",
+        "who can unlock",
+        "who changed",
+    ],
     "delivery": ["where is", "when will I see", "who took", "how far away is"],
-    "payment": ["why was I charged for", "when will you pay", "who wrote", "how much is"],
+    "payment": [
+        "why was I charged for",
+        "when will you pay",
+        "who wrote",
+        "how much is",
+    ],
 }
 HELD_OUT = 5  # one message in so many is kept for the evaluation
 DECORATIONS = 10
@@ -162,7 +179,9 @@ def run(directory: Path = Path("saved_models/messages"), epochs: int = 3) -> flo
     )
 
     def dataset(rows: list[tuple[str, int]]) -> tf.data.Dataset:
-        pairs = tf.data.Dataset.from_tensor_slices(tuple(map(list, zip(*rows))))
+        pairs = tf.data.Dataset.from_tensor_slices(
+            ([text for text, _ in rows], [label for _, label in rows])
+        )
         return pairs.batch(32).map(lambda text, y: (preprocessor(text), y))
 
     model.fit(dataset(training), epochs=epochs)

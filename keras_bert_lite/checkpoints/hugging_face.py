@@ -1,17 +1,15 @@
 """BERT checkpoints in Hugging Face layout: config.json and model.safetensors."""
 
 import os
-import re
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import keras
-import numpy as np
-import safetensors
 
 from keras_bert_lite.checkpoints.sources import read_json, resolve
+from keras_bert_lite.checkpoints.weights import Weights
 from keras_bert_lite.config import EncoderConfig
 from keras_bert_lite.models.classifier import text_classifier
 from keras_bert_lite.models.encoder import encoder, encoder_layers
@@ -74,10 +72,6 @@ BLOCK = {
     "output.LayerNorm.bias": "output_norm/beta",
 }
 DENSE = {"weight": "dense/kernel", "bias": "dense/bias"}
-# Tensors that carry no weights of their own.
-BUFFERS = re.compile(r"embeddings\.(position_ids|token_type_ids)$")
-# Heads of the architecture, which an encoder may leave unused.
-HEADS = re.compile(r"(classifier|qa_outputs|cls)\.")
 
 
 def load_encoder(
@@ -105,7 +99,7 @@ def load_encoder(
             exactly those that its configuration asks for.
     """
     directory = resolve(source)
-    with _Weights(directory) as weights:
+    with Weights(directory) as weights:
         config = _read_config(directory, weights, pooling).replace(**changes)
         model = encoder(config)
         targets = dict(_encoder_targets(model, weights))
@@ -137,7 +131,7 @@ def load_model(source: str | os.PathLike, **changes: Any) -> keras.Model:
             f"{directory / 'config.json'}: the head of {architecture} is not "
             "supported. `load_encoder` loads the encoder without it."
         )
-    with _Weights(directory) as weights:
+    with Weights(directory) as weights:
         config = _read_config(directory, weights, "first_token").replace(**changes)
         labels = _labels(directory)
         dropout = read_json(directory / "config.json").get("classifier_dropout")
@@ -151,7 +145,7 @@ def load_model(source: str | os.PathLike, **changes: Any) -> keras.Model:
 
 
 def _read_config(
-    directory: Path, weights: "_Weights", pooling: str | None
+    directory: Path, weights: "Weights", pooling: str | None
 ) -> EncoderConfig:
     path = directory / "config.json"
     raw = read_json(path)
@@ -202,7 +196,7 @@ def _labels(directory: Path) -> list[str]:
 
 
 def _encoder_targets(
-    model: keras.Model, weights: "_Weights"
+    model: keras.Model, weights: "Weights"
 ) -> Iterator[tuple[str, keras.Variable]]:
     """Yields the checkpoint's name of each variable, without prefix."""
     embeddings, blocks, pooler = encoder_layers(model)
@@ -234,7 +228,7 @@ def _layer_targets(
     return targets
 
 
-def _assign(weights: "_Weights", targets: dict[str, keras.Variable]) -> None:
+def _assign(weights: "Weights", targets: dict[str, keras.Variable]) -> None:
     """Checks every tensor, then assigns them all."""
     weights.check(
         {name: _stored_shape(name, target) for name, target in targets.items()}
@@ -251,85 +245,3 @@ def _is_transposed(name: str, target: keras.Variable) -> bool:
 def _stored_shape(name: str, target: keras.Variable) -> tuple[int, ...]:
     shape = tuple(target.shape)
     return shape[::-1] if _is_transposed(name, target) else shape
-
-
-class _Weights:
-    """The tensors of a checkpoint, by names without `bert.` in front."""
-
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
-        self.path = directory / "model.safetensors"
-        if not self.path.is_file():
-            raise ValueError(f"{self.path} is missing. {_other_weights(directory)}")
-        try:
-            self._file = safetensors.safe_open(self.path, framework="numpy")
-        except Exception as error:  # SafetensorError, OSError
-            raise ValueError(f"{self.path} cannot be read: {error}") from error
-        stored = self._file.keys()
-        self._stored = {_canonical(name): name for name in stored}
-        if len(self._stored) < len(stored):
-            raise ValueError(f"{self.path} has tensors both with and without prefix.")
-
-    def __enter__(self) -> "_Weights":
-        self._file.__enter__()
-        return self
-
-    def __exit__(self, *exception: Any) -> None:
-        self._file.__exit__(*exception)
-
-    @property
-    def has_pooler(self) -> bool:
-        return "pooler.dense.weight" in self._stored
-
-    def read(self, name: str) -> np.ndarray:
-        return self._file.get_tensor(self._stored[name]).astype(np.float32)
-
-    def check(self, shapes: dict[str, tuple[int, ...]]) -> None:
-        """Refuses missing, misshapen and unknown tensors."""
-        missing = sorted(set(shapes) - set(self._stored))
-        if missing:
-            raise ValueError(f"{self.path} lacks {len(missing)} tensors: {missing[:5]}")
-        for name, shape in shapes.items():
-            stored = tuple(self._file.get_slice(self._stored[name]).get_shape())
-            if stored != shape:
-                raise ValueError(
-                    f"{self.path}: the tensor {name!r} must have the shape {shape}. "
-                    f"Received: {stored}"
-                )
-        extra = [x for x in self.unused(shapes) if not self._is_unused_part(x)]
-        if extra:
-            raise ValueError(
-                f"{self.path} has {len(extra)} tensors that the configuration does "
-                f"not account for: {sorted(extra)[:5]}"
-            )
-
-    def unused(self, targets: dict[str, Any]) -> list[str]:
-        names = (name for name in self._stored if name not in targets)
-        return sorted(name for name in names if not BUFFERS.search(name))
-
-    def warn_unused(self, targets: dict[str, Any]) -> None:
-        unused = self.unused(targets)
-        if unused:
-            warnings.warn(
-                f"{self.path}: these weights are not used: {unused}", stacklevel=3
-            )
-
-    def _is_unused_part(self, name: str) -> bool:
-        return bool(HEADS.match(name)) or name.startswith("pooler.dense.")
-
-
-def _canonical(name: str) -> str:
-    """Strips the prefix, and the names that LayerNorm had in TensorFlow."""
-    name = name.removeprefix("bert.")
-    name = name.replace("LayerNorm.gamma", "LayerNorm.weight")
-    return name.replace("LayerNorm.beta", "LayerNorm.bias")
-
-
-def _other_weights(directory: Path) -> str:
-    pickles = sorted(p.name for p in directory.glob("*.bin"))
-    if not pickles:
-        return "A checkpoint is a directory with config.json and model.safetensors."
-    return (
-        f"{pickles[0]} is a pickle, which is never loaded. Convert it where you trust "
-        "it: AutoModel.from_pretrained(directory).save_pretrained(directory)"
-    )

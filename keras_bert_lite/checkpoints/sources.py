@@ -7,7 +7,7 @@ from typing import Any
 
 HUB_PREFIX = "hf://"
 # Nothing else is downloaded: no pickles, no other frameworks' weights.
-HUB_FILES = ("*.json", "*.safetensors", "vocab.txt")
+HUB_FILES = ["*.json", "*.safetensors", "vocab.txt"]
 
 
 def resolve(source: str | os.PathLike) -> Path:
@@ -24,7 +24,7 @@ def resolve(source: str | os.PathLike) -> Path:
         return _download(text.removeprefix(HUB_PREFIX))
     if "://" in text:
         raise ValueError(
-            "`source` must be a directory or hf://owner/name. " f"Received: {text!r}"
+            f"`source` must be a directory or hf://owner/name. Received: {text!r}"
         )
     directory = Path(text)
     if not directory.is_dir():
@@ -37,7 +37,7 @@ def resolve(source: str | os.PathLike) -> Path:
 
 def _download(name: str) -> Path:
     import huggingface_hub  # only those who use it pay for its import
-    from huggingface_hub.errors import HFValidationError, HfHubHTTPError
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 
     try:
         return Path(huggingface_hub.snapshot_download(name, allow_patterns=HUB_FILES))

@@ -189,7 +189,7 @@ class Encoder(CompositeLayer):
         self.share_layers = share_layers
         self.hidden_states = hidden_states
         self.attentions = attentions
-        self._block_config = {
+        self._block_config: dict[str, Any] = {
             "num_heads": num_heads,
             "hidden_dim": hidden_dim,
             "intermediate_dim": intermediate_dim,
@@ -200,7 +200,9 @@ class Encoder(CompositeLayer):
             "initializer_range": initializer_range,
         }
         self.blocks = [
-            EncoderBlock(**self._block_config, dtype=self.dtype_policy, name=f"block_{i}")
+            EncoderBlock(
+                **self._block_config, dtype=self.dtype_policy, name=f"block_{i}"
+            )
             for i in range(1 if share_layers else num_layers)
         ]
 

@@ -43,7 +43,7 @@ class Pooler(CompositeLayer):
         check_choice("pooling", pooling, POOLINGS)
         self.pooling = pooling
         self.initializer_range = initializer_range
-        self.dense = None
+        self.dense: Any = None  # as wide as the input, so made in `build`
 
     def build(self, x_shape, padding_mask_shape=None):
         if self.pooling in ("first_token", "attention"):

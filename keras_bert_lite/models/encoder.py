@@ -63,9 +63,7 @@ def encoder(
     )
     pooler = None
     if config.pooling is not None:
-        pooler = layers.Pooler(
-            config.pooling, config.initializer_range, name="pooler"
-        )
+        pooler = layers.Pooler(config.pooling, config.initializer_range, name="pooler")
     return _connect(embeddings, blocks, pooler, name)
 
 

@@ -9,8 +9,8 @@ import tensorflow as tf
 from keras_bert_lite import layers
 from keras_bert_lite.models.encoder import encoder_layers
 from keras_bert_lite.text.answers import LabelAnswer
-from keras_bert_lite.text.layer import as_strings
 from keras_bert_lite.text.packing import Preprocessor
+from keras_bert_lite.text.strings import as_strings
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
@@ -123,4 +123,6 @@ def _as_array(value: Any) -> np.ndarray:
     if isinstance(value, tf.RaggedTensor):
         value = value.to_tensor()
     array = np.asarray(value)
-    return np.char.decode(array.astype(bytes), "utf-8") if array.dtype == object else array
+    return (
+        np.char.decode(array.astype(bytes), "utf-8") if array.dtype == object else array
+    )

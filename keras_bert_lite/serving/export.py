@@ -10,7 +10,6 @@ import keras
 import tensorflow as tf
 
 from keras_bert_lite.models.text_model import TextModel, answers
-from keras_bert_lite.text.packing import Preprocessor
 
 
 def export_saved_model(
@@ -49,8 +48,11 @@ def export_saved_model(
     target.parent.mkdir(parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(prefix=".export-", dir=target.parent))
     try:
-        module = _Servable(model)
-        tf.saved_model.save(module, str(draft), signatures=module.signatures())
+        # Keras's own export tracks, and so stores, each weight twice
+        # (keras-team/keras#23553).
+        module = tf.Module()
+        module.weights = [variable.value for variable in model.variables]
+        tf.saved_model.save(module, str(draft), signatures=_signatures(model))
         draft.chmod(0o755)  # a server may run as another user
         draft.rename(target)
     finally:
@@ -58,52 +60,29 @@ def export_saved_model(
     return target
 
 
-class _Servable(tf.Module):
-    """Holds a model's variables and the functions that a server calls.
+def _signatures(model: TextModel) -> dict[str, Any]:
+    body = _model_on_ids(model)
+    strings = {name: tf.TensorSpec([None], tf.string, name) for name in model.input}
+    ids = {
+        name: tf.TensorSpec([None, None], x.dtype, name)
+        for name, x in body.input.items()
+    }
 
-    Keras's own export tracks each weight twice (keras-team/keras#23553).
-    """
+    def from_strings(**inputs):
+        return _as_float32(model(inputs, training=False))
 
-    def __init__(self, model: TextModel) -> None:
-        super().__init__()
-        self._model = _Untracked(model)
-        self._variables = [variable.value for variable in model.variables]
+    def from_ids(**inputs):
+        return _as_float32(answers(body, body(inputs, training=False)))
 
-    def signatures(self) -> dict[str, Any]:
-        model = self._model.value
-        preprocessor, body = _parts(model)
-        strings = {
-            name: tf.TensorSpec([None], tf.string, name=name) for name in model.input
-        }
-        ids = {
-            name: tf.TensorSpec([None, None], x.dtype, name=name)
-            for name, x in body.input.items()
-        }
-
-        def from_strings(**inputs):
-            return _as_float32(model(inputs, training=False))
-
-        def from_ids(**inputs):
-            return _as_float32(answers(body, body(inputs, training=False)))
-
-        return {
-            "serving_default": tf.function(from_strings).get_concrete_function(**strings),
-            "token_ids": tf.function(from_ids).get_concrete_function(**ids),
-        }
+    return {
+        "serving_default": tf.function(from_strings).get_concrete_function(**strings),
+        "token_ids": tf.function(from_ids).get_concrete_function(**ids),
+    }
 
 
-class _Untracked:
-    """Keeps `tf.Module` from tracking, and so saving, what it holds."""
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-
-def _parts(model: TextModel) -> tuple[Preprocessor, keras.Model]:
-    """Returns a string-in model's preprocessor and its model on ids."""
-    preprocessors = [x for x in model.layers if isinstance(x, Preprocessor)]
-    bodies = [x for x in model.layers if isinstance(x, keras.Model)]
-    return preprocessors[0], bodies[0]
+def _model_on_ids(model: TextModel) -> keras.Model:
+    """Returns what stands between the preprocessor and the answers."""
+    return next(layer for layer in model.layers if isinstance(layer, keras.Model))
 
 
 def _as_float32(outputs: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:

@@ -120,7 +120,7 @@ class Normalization:
         return character
 
 
-def _candidates(split_cjk: bool) -> set[int]:
+def _candidates(split_cjk: bool) -> frozenset[int]:
     """Code points that may change, told by cheap tests."""
     boundaries = PUNCTUATION | CJK if split_cjk else PUNCTUATION
     return (SPACES | MARKS | (KERNEL_BOUNDARIES ^ boundaries)).union(
@@ -137,8 +137,7 @@ def _lower(character: str) -> str:
 @functools.cache
 def _code_point_map(normalization: Normalization) -> dict[int, str]:
     images = {
-        c: normalization.map_character(c)
-        for c in _candidates(normalization.split_cjk)
+        c: normalization.map_character(c) for c in _candidates(normalization.split_cjk)
     }
     changed = {c: image for c, image in images.items() if image != chr(c)}
     return changed | dict.fromkeys(DELETED, "")

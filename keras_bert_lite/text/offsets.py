@@ -36,7 +36,9 @@ class Words(NamedTuple):
         firsts = tf.where(tf.logical_not(continues))[:, 0]
         total = tf.size(continues, out_type=tf.int64)
         lasts = tf.concat([firsts[1:], [total]], 0)[: tf.size(firsts)] - 1
-        return cls(tf.gather(tokens.starts, firsts), tf.gather(tokens.ends, lasts), firsts)
+        return cls(
+            tf.gather(tokens.starts, firsts), tf.gather(tokens.ends, lasts), firsts
+        )
 
     def count_code_points(self, normalized: tf.Tensor, tokens: Tokens) -> tf.Tensor:
         """(W,) int64: how many characters each word has."""
@@ -81,9 +83,7 @@ def original_spans(
 
     first, last = origin(tokens.starts), origin(tokens.ends - 1)
     # The end is where the next character begins after the last one.
-    begins = tf.concat(
-        [tf.where(boundaries)[:, 0], [tf.size(boundaries, tf.int64)]], 0
-    )
+    begins = tf.concat([tf.where(boundaries)[:, 0], [tf.size(boundaries, tf.int64)]], 0)
     after = tf.gather(begins, tf.gather(_count_before(boundaries), last + 1))
     base = tf.gather(code_points, shift)
     starts = tf.gather(code_points, first) - base

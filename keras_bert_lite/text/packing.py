@@ -7,7 +7,9 @@ import keras
 import tensorflow as tf
 import tensorflow_text as tf_text
 
-from keras_bert_lite.text.layer import TextLayer, as_strings
+from keras_bert_lite.text.layer import TextLayer
+from keras_bert_lite.text.strings import as_strings
+from keras_bert_lite.text.tokenizer import Tokenizer
 
 MIN_SEQUENCE_LENGTH = 3  # [CLS] and two [SEP]
 
@@ -56,13 +58,13 @@ class Preprocessor(TextLayer):
 
     def __init__(
         self,
-        tokenizer: TextLayer,
+        tokenizer: Tokenizer,
         sequence_length: int | None = None,
         padding: str | Sequence[int] = "longest",
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        if not isinstance(tokenizer, TextLayer):
+        if not isinstance(tokenizer, Tokenizer):
             raise TypeError(
                 "`tokenizer` must be a tokenizer layer, such as "
                 f"`WordPieceTokenizer`. Received: {tokenizer!r}"

@@ -1,6 +1,5 @@
 """The WordPiece tokenizer."""
 
-import collections
 import functools
 import re
 from collections.abc import Sequence
@@ -12,23 +11,22 @@ import keras
 import tensorflow as tf
 import tensorflow_text as tf_text
 
+from keras_bert_lite.config import check_positive
 from keras_bert_lite.text import offsets
 from keras_bert_lite.text.character_map import compile_character_map
-from keras_bert_lite.text.layer import TextLayer, as_strings
 from keras_bert_lite.text.normalization import (
     FIRST_SPECIAL_STAND_IN,
     Normalization,
 )
 from keras_bert_lite.text.offsets import Tokens, Words
+from keras_bert_lite.text.tokenizer import Tokenizer
 
-# Valid UTF-8, for RE2: anything but surrogates, which it lets through.
-_VALID_UTF8 = r"(?s)[\x{0}-\x{D7FF}\x{E000}-\x{10FFFF}]*"
 _SPECIAL_STAND_INS = "[\ue000-\uf8ff]"
 _MAX_BYTES_PER_CHARACTER = 4
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
-class WordPieceTokenizer(TextLayer):
+class WordPieceTokenizer(Tokenizer):
     """Turns strings into WordPiece ids, as Hugging Face's `BertTokenizerFast`.
 
     Text is cleaned character by character (control characters removed, white
@@ -93,111 +91,24 @@ class WordPieceTokenizer(TextLayer):
         max_characters_per_word: int = 100,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
         if isinstance(vocabulary, (str, PathLike)):
             vocabulary = read_vocabulary(vocabulary)
-        self._pieces = _check_pieces(vocabulary)
-        if max_characters_per_word < 1:
-            raise ValueError(
-                "`max_characters_per_word` must be at least 1. "
-                f"Received: {max_characters_per_word}"
-            )
+        special_tokens = {
+            "unknown": unknown_token,
+            "cls": cls_token,
+            "sep": sep_token,
+            "pad": pad_token,
+            "mask": mask_token,
+        }
+        super().__init__(vocabulary, special_tokens, **kwargs)
+        check_positive("max_characters_per_word", max_characters_per_word)
         self.lowercase = lowercase
         self.strip_accents = strip_accents
         self.split_cjk = split_cjk
         self.special_tokens_in_text = special_tokens_in_text
-        self.unknown_token = unknown_token
-        self.cls_token = cls_token
-        self.sep_token = sep_token
-        self.pad_token = pad_token
-        self.mask_token = mask_token
         self.max_characters_per_word = max_characters_per_word
-        self._ids = {piece: i for i, piece in enumerate(self._pieces)}
-        self._check_special_tokens()
         with tf.init_scope():
             self._build_ops()
-
-    def get_vocabulary(self) -> list[str]:
-        """Returns the pieces in the order of their ids."""
-        return list(self._pieces)
-
-    def vocabulary_size(self) -> int:
-        """Returns the number of pieces."""
-        return len(self._pieces)
-
-    def id_to_token(self, id: int) -> str:
-        """Returns the piece of an id."""
-        if not 0 <= id < len(self._pieces):
-            raise ValueError(
-                f"`id` must be in [0, {len(self._pieces)}). Received: {id}"
-            )
-        return self._pieces[id]
-
-    def token_to_id(self, token: str) -> int:
-        """Returns the id of a piece."""
-        if token not in self._ids:
-            raise ValueError(
-                f"`token` must be in the vocabulary. Received: {token!r}"
-            )
-        return self._ids[token]
-
-    @property
-    def special_tokens(self) -> list[str]:
-        """The special tokens that the vocabulary has."""
-        named = (
-            self.unknown_token,
-            self.cls_token,
-            self.sep_token,
-            self.pad_token,
-            self.mask_token,
-        )
-        return [token for token in dict.fromkeys(named) if token in self._ids]
-
-    @property
-    def pad_id(self) -> int:
-        return self._ids[self.pad_token]
-
-    @property
-    def cls_id(self) -> int:
-        return self._ids[self.cls_token]
-
-    @property
-    def sep_id(self) -> int:
-        return self._ids[self.sep_token]
-
-    @property
-    def unknown_id(self) -> int:
-        return self._ids[self.unknown_token]
-
-    def call(self, text: Any) -> tf.RaggedTensor:
-        strings = as_strings(text, "text")
-        tokens = self._tokenize(_valid(_flat(strings)))
-        return _shaped_like(tokens.ids, tokens.row_splits, strings)
-
-    def compute_output_spec(self, text: Any) -> keras.KerasTensor:
-        raise NotImplementedError(
-            "A tokenizer's ragged output cannot be the input of a Keras layer. "
-            "Use `Preprocessor(tokenizer)` in a functional model."
-        )
-
-    def tokenize_with_offsets(
-        self, text: Any
-    ) -> tuple[tf.RaggedTensor, tf.RaggedTensor, tf.RaggedTensor]:
-        """Returns ids and where each token stands in the string it came from.
-
-        Returns:
-            `(ids, starts, ends)`, ragged int32 tensors of one shape. Offsets
-            count code points of the original string (bytes that are not valid
-            UTF-8 do not count) and `ends` is exclusive, as in Hugging Face's
-            `offset_mapping`.
-        """
-        strings = as_strings(text, "text")
-        source = _valid(_flat(strings))
-        tokens, starts, ends = self._tokenize_with_offsets(source)
-        return tuple(
-            _shaped_like(values, tokens.row_splits, strings)
-            for values in (tokens.ids, starts, ends)
-        )
 
     def detokenize(self, ids: Any, skip_special_tokens: bool = True) -> tf.Tensor:
         """Joins pieces to words and words with spaces.
@@ -211,11 +122,9 @@ class WordPieceTokenizer(TextLayer):
         Returns:
             String tensor of shape `()` or `(batch,)`.
         """
-        ragged = _as_ragged_ids(ids)
+        ragged = self._ragged_ids(ids)
         if ragged.shape.rank == 1:
-            row = self.detokenize(tf.expand_dims(ragged, 0), skip_special_tokens)
-            return row[0]
-        self._refuse_foreign_ids(ragged.flat_values)
+            return self.detokenize(ragged[None], skip_special_tokens)[0]
         if skip_special_tokens:
             special = [self._ids[t] for t in self.special_tokens]
             special = [i for i in special if i != self.unknown_id]
@@ -225,30 +134,15 @@ class WordPieceTokenizer(TextLayer):
         text = tf.strings.reduce_join(words, axis=-1, separator=" ")
         return tf.strings.regex_replace(text, " ##", "")
 
-    def get_config(self) -> dict:
+    def get_config(self) -> dict[str, Any]:
         return {
             **super().get_config(),
-            "vocabulary": self.get_vocabulary(),
             "lowercase": self.lowercase,
             "strip_accents": self.strip_accents,
             "split_cjk": self.split_cjk,
             "special_tokens_in_text": self.special_tokens_in_text,
-            "unknown_token": self.unknown_token,
-            "cls_token": self.cls_token,
-            "sep_token": self.sep_token,
-            "pad_token": self.pad_token,
-            "mask_token": self.mask_token,
             "max_characters_per_word": self.max_characters_per_word,
         }
-
-    def _check_special_tokens(self) -> None:
-        for role in ("unknown", "cls", "sep", "pad"):
-            token = getattr(self, f"{role}_token")
-            if token not in self._ids:
-                raise ValueError(
-                    f"`vocabulary` must contain the {role} token {token!r}. "
-                    f"Received {len(self._pieces)} pieces without it."
-                )
 
     def _build_ops(self) -> None:
         strip = self.lowercase if self.strip_accents is None else self.strip_accents
@@ -333,13 +227,6 @@ class WordPieceTokenizer(TextLayer):
             tf.boolean_mask(ends, keep),
         )
 
-    def _refuse_foreign_ids(self, ids: tf.Tensor) -> None:
-        size = len(self._pieces)
-        tf.debugging.assert_less(
-            ids, size, f"`ids` must be less than the vocabulary size {size}."
-        )
-        tf.debugging.assert_non_negative(ids, "`ids` must not be negative.")
-
 
 @functools.cache
 def _character_map(normalization: Normalization, num_special: int) -> bytes:
@@ -360,73 +247,3 @@ def read_vocabulary(path: str | PathLike) -> list[str]:
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} is not a UTF-8 text file: {error}") from error
     return text.removesuffix("\n").split("\n")
-
-
-def _check_pieces(vocabulary: Sequence[str]) -> list[str]:
-    pieces = list(vocabulary)
-    if not pieces:
-        raise ValueError(f"`vocabulary` must not be empty. Received: {vocabulary!r}")
-    for piece in pieces:
-        if not isinstance(piece, str):
-            raise TypeError(
-                "`vocabulary` must be a list of strings. "
-                f"Received an element of type {type(piece).__name__}: {piece!r}"
-            )
-    repeated = [piece for piece, n in collections.Counter(pieces).items() if n > 1]
-    if repeated:
-        raise ValueError(
-            "`vocabulary` must not have duplicates. Received more than once: "
-            f"{repeated[:5]} ({len(repeated)} in all)"
-        )
-    return pieces
-
-
-def _valid(strings: tf.Tensor) -> tf.Tensor:
-    """Skips bytes that are not UTF-8, as Google's `convert_to_unicode` does."""
-    valid = tf.reduce_all(tf.strings.regex_full_match(strings, _VALID_UTF8))
-    return tf.cond(
-        valid,
-        lambda: strings,
-        lambda: tf.strings.unicode_transcode(
-            strings, "UTF-8", "UTF-8", errors="ignore"
-        ),
-    )
-
-
-def _flat(strings: tf.Tensor | tf.RaggedTensor) -> tf.Tensor:
-    if isinstance(strings, tf.RaggedTensor):
-        return tf.reshape(strings.flat_values, [-1])
-    return tf.reshape(strings, [-1])
-
-
-def _shaped_like(
-    values: tf.Tensor,
-    row_splits: tf.Tensor,
-    strings: tf.Tensor | tf.RaggedTensor,
-) -> tf.RaggedTensor | tf.Tensor:
-    """Gives flat per-string rows the shape of the strings they came from."""
-    if isinstance(strings, tf.RaggedTensor):
-        rows = tf.RaggedTensor.from_row_splits(values, row_splits, validate=False)
-        return strings.with_flat_values(rows)
-    if strings.shape.rank == 0:
-        return values
-    rows = tf.RaggedTensor.from_row_splits(values, row_splits, validate=False)
-    for axis in range(strings.shape.rank - 1, 0, -1):
-        length = tf.shape(strings, out_type=tf.int64)[axis]
-        count = tf.reduce_prod(tf.shape(strings, out_type=tf.int64)[:axis])
-        rows = tf.RaggedTensor.from_uniform_row_length(rows, length, count)
-    return rows
-
-
-def _as_ragged_ids(ids: Any) -> tf.Tensor | tf.RaggedTensor:
-    if isinstance(ids, (list, tuple)):
-        ids = tf.ragged.constant(ids, dtype=tf.int32)
-    ids = tf.cast(ids, tf.int32)
-    if ids.shape.rank == 2 and isinstance(ids, tf.Tensor):
-        return tf.RaggedTensor.from_tensor(ids)
-    if ids.shape.rank not in (1, 2):
-        raise ValueError(
-            "`ids` must have the shape (sequence,) or (batch, sequence). "
-            f"Received: shape {ids.shape}"
-        )
-    return ids

@@ -1,0 +1,96 @@
+"""Strings in: conversion, validity, shape."""
+
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+# Valid UTF-8, for RE2: anything but surrogates, which it lets through.
+_VALID_UTF8 = r"(?s)[\x{0}-\x{D7FF}\x{E000}-\x{10FFFF}]*"
+
+
+def as_strings(value: Any, name: str) -> tf.Tensor | tf.RaggedTensor:
+    """Converts Python, numpy or TensorFlow strings to a string tensor.
+
+    Args:
+        value: A string, bytes, a (nested) list or tuple of them, a numpy
+            array, a `tf.Tensor` or a `tf.RaggedTensor`.
+        name: The argument's name for error messages.
+
+    Raises:
+        TypeError: If anything in `value` is not a string.
+    """
+    if isinstance(value, (tf.Tensor, tf.RaggedTensor)):
+        strings = value
+    elif _is_empty_list(value):
+        strings = tf.constant([], tf.string)
+    else:
+        strings = _from_python(value, name)
+    if strings.dtype != tf.string:
+        raise TypeError(
+            f"`{name}` must be strings. Received: a tensor of dtype "
+            f"{strings.dtype.name} and shape {strings.shape}"
+        )
+    return strings
+
+
+def _is_empty_list(value: Any) -> bool:
+    return isinstance(value, (list, tuple, np.ndarray)) and len(value) == 0
+
+
+def _from_python(value: Any, name: str) -> tf.Tensor | tf.RaggedTensor:
+    if isinstance(value, np.ndarray) and value.dtype.kind in "US":
+        value = value.astype(object)
+    _refuse_other_than_strings(value, name)
+    try:
+        return tf.convert_to_tensor(value, tf.string)
+    except (TypeError, ValueError):
+        return tf.ragged.constant(value, dtype=tf.string)
+
+
+def _refuse_other_than_strings(value: Any, name: str) -> None:
+    if isinstance(value, (list, tuple, np.ndarray)):
+        for item in value:
+            _refuse_other_than_strings(item, name)
+    elif not isinstance(value, (str, bytes)):
+        raise TypeError(
+            f"`{name}` must be strings. Received: {value!r} "
+            f"(of type {type(value).__name__})"
+        )
+
+
+def valid_utf8(strings: tf.Tensor) -> tf.Tensor:
+    """Skips bytes that are not UTF-8, as Google's `convert_to_unicode` does."""
+    valid = tf.reduce_all(tf.strings.regex_full_match(strings, _VALID_UTF8))
+    return tf.cond(
+        valid,
+        lambda: strings,
+        lambda: tf.strings.unicode_transcode(
+            strings, "UTF-8", "UTF-8", errors="ignore"
+        ),
+    )
+
+
+def flat(strings: tf.Tensor | tf.RaggedTensor) -> tf.Tensor:
+    if isinstance(strings, tf.RaggedTensor):
+        return tf.reshape(strings.flat_values, [-1])
+    return tf.reshape(strings, [-1])
+
+
+def shaped_like(
+    values: tf.Tensor,
+    row_splits: tf.Tensor,
+    strings: tf.Tensor | tf.RaggedTensor,
+) -> tf.RaggedTensor | tf.Tensor:
+    """Gives flat per-string rows the shape of the strings they came from."""
+    if isinstance(strings, tf.RaggedTensor):
+        rows = tf.RaggedTensor.from_row_splits(values, row_splits, validate=False)
+        return strings.with_flat_values(rows)
+    if strings.shape.rank == 0:
+        return values
+    rows = tf.RaggedTensor.from_row_splits(values, row_splits, validate=False)
+    for axis in range(strings.shape.rank - 1, 0, -1):
+        length = tf.shape(strings, out_type=tf.int64)[axis]
+        count = tf.reduce_prod(tf.shape(strings, out_type=tf.int64)[:axis])
+        rows = tf.RaggedTensor.from_uniform_row_length(rows, length, count)
+    return rows

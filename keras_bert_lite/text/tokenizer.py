@@ -1,0 +1,171 @@
+"""What every tokenizer layer has."""
+
+import collections
+from collections.abc import Sequence
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from keras_bert_lite.text.layer import TextLayer
+from keras_bert_lite.text.offsets import Tokens
+from keras_bert_lite.text.strings import as_strings, flat, shaped_like, valid_utf8
+
+
+class Tokenizer(TextLayer):
+    """The base of tokenizers: a vocabulary, and strings of any shape in.
+
+    A tokenizer implements `_tokenize` and `_tokenize_with_offsets` on flat
+    batches of valid UTF-8, and `detokenize`.
+
+    Args:
+        vocabulary: The pieces in the order of their ids.
+        special_tokens: The special tokens by role: `unknown`, `cls`, `sep`,
+            `pad`, `mask`. All but `mask` must be in the vocabulary.
+    """
+
+    def __init__(
+        self,
+        vocabulary: Sequence[str],
+        special_tokens: dict[str, str],
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self._pieces = _check_pieces(vocabulary)
+        self._ids = {piece: i for i, piece in enumerate(self._pieces)}
+        for role, token in special_tokens.items():
+            if token not in self._ids and role != "mask":
+                raise ValueError(
+                    f"`vocabulary` must contain the {role} token {token!r}. "
+                    f"Received {len(self._pieces)} pieces without it."
+                )
+        self._roles = dict(special_tokens)
+
+    def get_vocabulary(self) -> list[str]:
+        """Returns the pieces in the order of their ids."""
+        return list(self._pieces)
+
+    def vocabulary_size(self) -> int:
+        """Returns the number of pieces."""
+        return len(self._pieces)
+
+    def id_to_token(self, id: int) -> str:
+        """Returns the piece of an id."""
+        if not 0 <= id < len(self._pieces):
+            raise ValueError(
+                f"`id` must be in [0, {len(self._pieces)}). Received: {id}"
+            )
+        return self._pieces[id]
+
+    def token_to_id(self, token: str) -> int:
+        """Returns the id of a piece."""
+        if token not in self._ids:
+            raise ValueError(f"`token` must be in the vocabulary. Received: {token!r}")
+        return self._ids[token]
+
+    @property
+    def special_tokens(self) -> list[str]:
+        """The special tokens that the vocabulary has."""
+        named = dict.fromkeys(self._roles.values())
+        return [token for token in named if token in self._ids]
+
+    @property
+    def unknown_id(self) -> int:
+        return self._ids[self._roles["unknown"]]
+
+    @property
+    def cls_id(self) -> int:
+        return self._ids[self._roles["cls"]]
+
+    @property
+    def sep_id(self) -> int:
+        return self._ids[self._roles["sep"]]
+
+    @property
+    def pad_id(self) -> int:
+        return self._ids[self._roles["pad"]]
+
+    def call(self, text: Any) -> tf.RaggedTensor:
+        strings = as_strings(text, "text")
+        tokens = self._tokenize(valid_utf8(flat(strings)))
+        return shaped_like(tokens.ids, tokens.row_splits, strings)
+
+    def compute_output_spec(self, text: Any) -> keras.KerasTensor:
+        raise NotImplementedError(
+            "A tokenizer's ragged output cannot be the input of a Keras layer. "
+            "Use `Preprocessor(tokenizer)` in a functional model."
+        )
+
+    def tokenize_with_offsets(
+        self, text: Any
+    ) -> tuple[tf.RaggedTensor, tf.RaggedTensor, tf.RaggedTensor]:
+        """Returns ids and where each token stands in the string it came from.
+
+        Returns:
+            `(ids, starts, ends)`, ragged int32 tensors of one shape. Offsets
+            count code points of the original string (bytes that are not valid
+            UTF-8 do not count) and `ends` is exclusive, as in Hugging Face's
+            `offset_mapping`.
+        """
+        strings = as_strings(text, "text")
+        source = valid_utf8(flat(strings))
+        tokens, starts, ends = self._tokenize_with_offsets(source)
+        return tuple(
+            shaped_like(values, tokens.row_splits, strings)
+            for values in (tokens.ids, starts, ends)
+        )
+
+    def get_config(self) -> dict[str, Any]:
+        roles = {f"{role}_token": token for role, token in self._roles.items()}
+        return {**super().get_config(), "vocabulary": self.get_vocabulary(), **roles}
+
+    def _tokenize(self, source: tf.Tensor) -> Tokens:
+        raise NotImplementedError
+
+    def _tokenize_with_offsets(
+        self, source: tf.Tensor
+    ) -> tuple[Tokens, tf.Tensor, tf.Tensor]:
+        raise NotImplementedError
+
+    def _ragged_ids(self, ids: Any) -> tf.Tensor | tf.RaggedTensor:
+        """Returns ids of rank 1 or 2, refusing those that are no piece's."""
+        ragged = _as_ragged_ids(ids)
+        values = ragged if ragged.shape.rank == 1 else ragged.flat_values
+        size = len(self._pieces)
+        less = f"`ids` must be less than the vocabulary size {size}."
+        tf.debugging.assert_less(values, size, less)
+        tf.debugging.assert_non_negative(values, "`ids` must not be negative.")
+        return ragged
+
+
+def _check_pieces(vocabulary: Sequence[str]) -> list[str]:
+    pieces = list(vocabulary)
+    if not pieces:
+        raise ValueError(f"`vocabulary` must not be empty. Received: {vocabulary!r}")
+    for piece in pieces:
+        if not isinstance(piece, str):
+            raise TypeError(
+                "`vocabulary` must be a list of strings. "
+                f"Received an element of type {type(piece).__name__}: {piece!r}"
+            )
+    repeated = [piece for piece, n in collections.Counter(pieces).items() if n > 1]
+    if repeated:
+        raise ValueError(
+            "`vocabulary` must not have duplicates. Received more than once: "
+            f"{repeated[:5]} ({len(repeated)} in all)"
+        )
+    return pieces
+
+
+def _as_ragged_ids(ids: Any) -> tf.Tensor | tf.RaggedTensor:
+    if isinstance(ids, (list, tuple)):
+        ids = tf.ragged.constant(ids, dtype=tf.int32)
+    ids = tf.cast(ids, tf.int32)
+    if ids.shape.rank == 2 and isinstance(ids, tf.Tensor):
+        return tf.RaggedTensor.from_tensor(ids)
+    if ids.shape.rank not in (1, 2):
+        raise ValueError(
+            "`ids` must have the shape (sequence,) or (batch, sequence). "
+            f"Received: shape {ids.shape}"
+        )
+    return ids

@@ -1,0 +1,322 @@
+"""Tokenizers and preprocessors from the files that checkpoints have."""
+
+import copy
+import json
+
+import pytest
+
+from keras_bert_lite import load_preprocessor, load_tokenizer
+
+PIECES = [
+    "[PAD]",
+    "[UNK]",
+    "[CLS]",
+    "[SEP]",
+    "[MASK]",
+    "e",
+    "é",
+    "E",
+    "日",
+    "日日",
+    "##e",
+]
+TOKENIZER_JSON = {
+    "version": "1.0",
+    "truncation": {"max_length": 7, "strategy": "LongestFirst", "stride": 0},
+    "padding": {"strategy": {"Fixed": 7}, "pad_id": 0, "pad_token": "[PAD]"},
+    "normalizer": {
+        "type": "BertNormalizer",
+        "clean_text": True,
+        "handle_chinese_chars": True,
+        "strip_accents": None,
+        "lowercase": True,
+    },
+    "pre_tokenizer": {"type": "BertPreTokenizer"},
+    "model": {
+        "type": "WordPiece",
+        "unk_token": "[UNK]",
+        "continuing_subword_prefix": "##",
+        "max_input_chars_per_word": 100,
+        "vocab": {piece: i for i, piece in enumerate(PIECES)},
+    },
+}
+
+
+def write(directory, **files):
+    """Writes files named without their ending: text as .txt, the rest as .json."""
+    for name, content in files.items():
+        text = isinstance(content, str)
+        path = directory / f"{name}{'.txt' if text else '.json'}"
+        path.write_text(content if text else json.dumps(content), encoding="utf-8")
+    return directory
+
+
+def changed(part, **changes):
+    content = copy.deepcopy(TOKENIZER_JSON)
+    content[part].update(changes)
+    return content
+
+
+@pytest.fixture
+def vocab_txt():
+    return "\n".join(PIECES) + "\n"
+
+
+def ids(tokenizer, text):
+    return tokenizer(text).numpy().tolist()
+
+
+class TestSources:
+    def test_tokenizer_json_only(self, tmp_path):
+        tokenizer = load_tokenizer(write(tmp_path, tokenizer=TOKENIZER_JSON))
+        assert tokenizer.get_vocabulary() == PIECES
+        assert ids(tokenizer, "É日日 [MASK]ee") == [5, 8, 8, 1, 1, 1, 5, 10]
+
+    def test_vocab_txt_only(self, tmp_path, vocab_txt):
+        tokenizer = load_tokenizer(str(write(tmp_path, vocab=vocab_txt)))
+        assert tokenizer.get_vocabulary() == PIECES
+        assert ids(tokenizer, "É日日") == [5, 8, 8]
+
+    def test_tokenizer_json_goes_first(self, tmp_path):
+        other = "\n".join(reversed(PIECES))
+        tokenizer = load_tokenizer(
+            write(tmp_path, tokenizer=TOKENIZER_JSON, vocab=other)
+        )
+        assert tokenizer.get_vocabulary() == PIECES
+
+    def test_order_is_that_of_the_ids(self, tmp_path):
+        vocab = dict(reversed(TOKENIZER_JSON["model"]["vocab"].items()))
+        content = changed("model", vocab=vocab)
+        tokenizer = load_tokenizer(write(tmp_path, tokenizer=content))
+        assert tokenizer.get_vocabulary() == PIECES
+
+    def test_changes_go_last(self, tmp_path):
+        directory = write(
+            tmp_path,
+            tokenizer=TOKENIZER_JSON,
+            tokenizer_config={"do_lower_case": True},
+        )
+        tokenizer = load_tokenizer(
+            directory, lowercase=False, special_tokens_in_text=True
+        )
+        assert ids(tokenizer, "E[MASK]é") == [7, 4, 6]
+
+
+class TestSwitches:
+    def test_of_the_normalizer(self, tmp_path):
+        content = changed(
+            "normalizer",
+            lowercase=False,
+            strip_accents=True,
+            handle_chinese_chars=False,
+        )
+        tokenizer = load_tokenizer(write(tmp_path, tokenizer=content))
+        assert ids(tokenizer, "É日日") == [1]
+        assert ids(tokenizer, "É 日日") == [7, 9]
+
+    def test_of_the_model(self, tmp_path):
+        vocab = {"<unk>": len(PIECES), **TOKENIZER_JSON["model"]["vocab"]}
+        content = changed(
+            "model", vocab=vocab, unk_token="<unk>", max_input_chars_per_word=2
+        )
+        tokenizer = load_tokenizer(write(tmp_path, tokenizer=content))
+        assert tokenizer.unknown_id == len(PIECES)
+        assert ids(tokenizer, "ee eee") == [5, 10, len(PIECES)]
+
+    @pytest.mark.parametrize("source", ["tokenizer", "vocab"])
+    @pytest.mark.parametrize(
+        ("config", "expected"),
+        [
+            ({}, [5, 5, 5, 8, 8]),
+            ({"do_lower_case": False}, [7, 5, 6, 8, 8]),
+            ({"do_lower_case": True, "strip_accents": False}, [5, 5, 6, 8, 8]),
+            ({"do_lower_case": False, "strip_accents": True}, [7, 5, 5, 8, 8]),
+            ({"strip_accents": None}, [5, 5, 5, 8, 8]),
+            ({"tokenize_chinese_chars": False}, [5, 5, 5, 9]),
+            ({"do_basic_tokenize": True, "never_split": None}, [5, 5, 5, 8, 8]),
+        ],
+        ids=str,
+    )
+    def test_config_overrides(self, tmp_path, vocab_txt, source, config, expected):
+        files = {"tokenizer": TOKENIZER_JSON, "vocab": vocab_txt}
+        directory = write(tmp_path, tokenizer_config=config, **{source: files[source]})
+        assert ids(load_tokenizer(directory), "E e é 日日") == expected
+
+    @pytest.mark.parametrize("as_dict", [False, True])
+    def test_special_tokens_of_the_config(self, tmp_path, as_dict):
+        names = ["<pad>", "<unk>", "<s>", "</s>", "<mask>"]
+        keys = ["pad_token", "unk_token", "cls_token", "sep_token", "mask_token"]
+        config = {
+            key: {"content": name, "lstrip": False} if as_dict else name
+            for key, name in zip(keys, names, strict=True)
+        }
+        vocab = "\n".join([*names, "e"])
+        tokenizer = load_tokenizer(
+            write(tmp_path, vocab=vocab, tokenizer_config=config),
+            special_tokens_in_text=True,
+        )
+        assert tokenizer.special_tokens == ["<unk>", "<s>", "</s>", "<pad>", "<mask>"]
+        assert ids(tokenizer, "<s>e<mask>x</s>") == [2, 5, 4, 1, 3]
+
+    def test_null_tokens_keep_the_defaults(self, tmp_path, vocab_txt):
+        config = {"pad_token": None, "mask_token": None}
+        directory = write(tmp_path, vocab=vocab_txt, tokenizer_config=config)
+        assert load_tokenizer(directory).mask_token == "[MASK]"
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("part", "key", "value"),
+        [
+            ("model", "type", "BPE"),
+            ("model", "continuing_subword_prefix", "@@"),
+            ("model", "continuing_subword_prefix", None),
+            ("normalizer", "type", "Sequence"),
+            ("normalizer", "clean_text", False),
+            ("pre_tokenizer", "type", "Whitespace"),
+        ],
+    )
+    def test_other_kinds(self, tmp_path, part, key, value):
+        directory = write(tmp_path, tokenizer=changed(part, **{key: value}))
+        with pytest.raises(
+            ValueError, match=rf"`{part}\.{key}` must be .*Received: {value!r}"
+        ):
+            load_tokenizer(directory)
+
+    @pytest.mark.parametrize("part", ["model", "normalizer", "pre_tokenizer"])
+    @pytest.mark.parametrize("missing", [True, False])
+    def test_missing_parts(self, tmp_path, part, missing):
+        content = {**TOKENIZER_JSON, part: None}
+        if missing:
+            del content[part]
+        with pytest.raises(ValueError, match=rf"`{part}\.type` must.*Received: None"):
+            load_tokenizer(write(tmp_path, tokenizer=content))
+
+    @pytest.mark.xfail(strict=True, raises=AttributeError, reason="calls .get on it")
+    @pytest.mark.parametrize("part", ["model", "normalizer", "pre_tokenizer"])
+    def test_parts_that_are_no_objects(self, tmp_path, part):
+        content = {**TOKENIZER_JSON, part: ["BertNormalizer"]}
+        with pytest.raises(ValueError, match=part):
+            load_tokenizer(write(tmp_path, tokenizer=content))
+
+    @pytest.mark.parametrize(
+        "vocab",
+        [{"[PAD]": 0, "[UNK]": 2}, {"[PAD]": 1, "[UNK]": 2}, {"a": 0, "b": 0}],
+    )
+    def test_ids_with_gaps(self, tmp_path, vocab):
+        directory = write(tmp_path, tokenizer=changed("model", vocab=vocab))
+        with pytest.raises(
+            ValueError, match=r"ids of `model\.vocab` must be 0 to n - 1"
+        ):
+            load_tokenizer(directory)
+
+    @pytest.mark.parametrize("vocab", [None, {}, ["[PAD]"]])
+    def test_vocab_that_is_no_map(self, tmp_path, vocab):
+        directory = write(tmp_path, tokenizer=changed("model", vocab=vocab))
+        with pytest.raises(ValueError, match=r"`model\.vocab` must map pieces to ids"):
+            load_tokenizer(directory)
+
+    @pytest.mark.xfail(strict=True, raises=TypeError, reason="compared while sorting")
+    @pytest.mark.parametrize("vocab", [{"a": 0, "b": "1"}, {"a": None, "b": 1}])
+    def test_ids_that_are_no_integers(self, tmp_path, vocab):
+        directory = write(tmp_path, tokenizer=changed("model", vocab=vocab))
+        with pytest.raises(ValueError, match=r"`model\.vocab`"):
+            load_tokenizer(directory)
+
+    @pytest.mark.parametrize("missing", PIECES[:4])
+    def test_missing_special_tokens(self, tmp_path, vocab_txt, missing):
+        pieces = [piece for piece in PIECES if piece != missing]
+        with pytest.raises(ValueError, match=r"`vocabulary` must contain the"):
+            load_tokenizer(write(tmp_path, vocab="\n".join(pieces)))
+
+    @pytest.mark.parametrize("name", ["tokenizer.json", "tokenizer_config.json"])
+    @pytest.mark.parametrize("text", ['{"model": ', "[]", "", "\xff"])
+    def test_broken_json(self, tmp_path, vocab_txt, name, text):
+        write(tmp_path, vocab=vocab_txt)
+        (tmp_path / name).write_bytes(text.encode("latin-1"))
+        with pytest.raises(ValueError, match=name.replace(".", r"\.")):
+            load_tokenizer(tmp_path)
+
+    def test_vocab_txt_that_is_not_utf8(self, tmp_path):
+        (tmp_path / "vocab.txt").write_bytes("\n".join(PIECES).encode("utf-16"))
+        with pytest.raises(ValueError, match=r"vocab\.txt is not a UTF-8 text file"):
+            load_tokenizer(tmp_path)
+
+    @pytest.mark.parametrize("load", [load_tokenizer, load_preprocessor])
+    def test_directory_without_them(self, tmp_path, load):
+        with pytest.raises(ValueError, match=r"neither tokenizer\.json nor vocab\.txt"):
+            load(tmp_path)
+
+    @pytest.mark.parametrize("load", [load_tokenizer, load_preprocessor])
+    def test_no_directory(self, tmp_path, load):
+        with pytest.raises(ValueError, match=r"Received: .*nowhere"):
+            load(tmp_path / "nowhere")
+        with pytest.raises(ValueError, match="Received: 'https://x/y'"):
+            load("https://x/y")
+
+
+class TestLength:
+    @pytest.mark.parametrize(
+        ("files", "length"),
+        [
+            ({}, 512),
+            ({"tokenizer_config": {"model_max_length": 1e30}}, 512),
+            ({"tokenizer_config": {"model_max_length": int(1e30)}}, 512),
+            ({"tokenizer_config": {"model_max_length": 64}}, 64),
+            ({"config": {"max_position_embeddings": 128}}, 128),
+            ({"config": {"max_position_embeddings": 1024}}, 1024),
+            ({"config": {"hidden_size": 16}}, 512),
+            (
+                {
+                    "config": {"max_position_embeddings": 128},
+                    "tokenizer_config": {"model_max_length": 1e30},
+                },
+                128,
+            ),
+            (
+                {
+                    "config": {"max_position_embeddings": 128},
+                    "tokenizer_config": {"model_max_length": 512},
+                },
+                128,
+            ),
+            (
+                {
+                    "config": {"max_position_embeddings": 512},
+                    "tokenizer_config": {"model_max_length": 512},
+                    "sentence_bert_config": {"max_seq_length": 256},
+                },
+                256,
+            ),
+            (
+                {
+                    "config": {"max_position_embeddings": 128},
+                    "sentence_bert_config": {"max_seq_length": 256},
+                },
+                128,
+            ),
+            ({"sentence_bert_config": {"max_seq_length": None}}, 512),
+        ],
+        ids=str,
+    )
+    def test_comes_from_the_files(self, tmp_path, vocab_txt, files, length):
+        preprocessor = load_preprocessor(write(tmp_path, vocab=vocab_txt, **files))
+        assert preprocessor.sequence_length == length
+        assert preprocessor.padding == "longest"
+
+    def test_blocks_of_tokenizer_json_are_ignored(self, tmp_path):
+        preprocessor = load_preprocessor(write(tmp_path, tokenizer=TOKENIZER_JSON))
+        assert preprocessor.sequence_length == 512
+        assert preprocessor(["e " * 20])["token_ids"].shape == (1, 22)
+        assert preprocessor(["e"])["token_ids"].shape == (1, 3)
+
+    def test_changes_go_last(self, tmp_path, vocab_txt):
+        directory = write(
+            tmp_path, vocab=vocab_txt, config={"max_position_embeddings": 128}
+        )
+        preprocessor = load_preprocessor(
+            directory, sequence_length=8, padding="max_length"
+        )
+        assert preprocessor(["e " * 20])["token_ids"].shape == (1, 8)
+        unlimited = load_preprocessor(directory, sequence_length=None)
+        assert unlimited(["e " * 200])["token_ids"].shape == (1, 202)

@@ -1,0 +1,159 @@
+"""Encoder configurations and the published sizes."""
+
+import json
+
+import keras
+import pytest
+
+import keras_bert_lite as kbl
+from tests import tiny
+
+PUBLISHED = {
+    "bert_base_uncased": 109_482_240,
+    "bert_large_uncased": 335_141_888,
+    "bert_base_cased": 108_310_272,
+    "bert_base_multilingual_cased": 177_853_440,
+    "bert_tiny_uncased": 4_385_920,
+    "bert_mini_uncased": 11_170_560,
+    "bert_small_uncased": 28_763_648,
+    "bert_medium_uncased": 41_373_184,
+}
+MINIATURES = [
+    (num_layers, hidden_dim)
+    for num_layers in (2, 4, 6, 8, 10, 12)
+    for hidden_dim in (128, 256, 512, 768)
+]
+
+
+def parameters(config: kbl.EncoderConfig) -> int:
+    """The number of parameters of an encoder, by arithmetic."""
+    hidden, inner = config.hidden_dim, config.intermediate_dim
+    width = config.embedding_dim or hidden
+    rows = config.vocabulary_size + config.max_sequence_length + config.num_segments
+    projection = 0 if width == hidden else (width + 1) * hidden
+    attention = 4 * (hidden + 1) * hidden
+    feed_forward = (hidden + 1) * inner + (inner + 1) * hidden
+    blocks = 1 if config.share_layers else config.num_layers
+    pooler = {"first_token": (hidden + 1) * hidden, "attention": hidden + 1}
+    return (
+        (rows + 2) * width
+        + projection
+        + blocks * (attention + feed_forward + 4 * hidden)
+        + pooler.get(config.pooling, 0)
+    )
+
+
+def count(config: kbl.EncoderConfig) -> int:
+    """The number of parameters of an encoder that is built without memory."""
+    with keras.StatelessScope(initialize_variables=False):
+        total = kbl.encoder(config).count_params()
+    keras.utils.clear_session()
+    return total
+
+
+@pytest.mark.skipif(
+    keras.backend.backend() == "torch", reason="torch needs the values of weights"
+)
+@pytest.mark.parametrize(("name", "expected"), PUBLISHED.items())
+def test_published_sizes_have_the_published_parameters(name, expected):
+    config = kbl.EncoderConfig.named(name)
+    assert parameters(config) == expected
+    assert count(config) == expected
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"embedding_dim": 4},
+        {"share_layers": True, "num_layers": 3},
+        {"pooling": "attention"},
+        {"pooling": "mean"},
+        {"pooling": None},
+    ],
+)
+def test_parameters_are_what_the_arithmetic_says(changes):
+    config = tiny.config(**changes)
+    assert kbl.encoder(config).count_params() == parameters(config)
+
+
+@pytest.mark.parametrize(("num_layers", "hidden_dim"), MINIATURES)
+def test_miniatures(num_layers, hidden_dim):
+    name = f"bert_l{num_layers}_h{hidden_dim}_uncased"
+    config = kbl.EncoderConfig.named(name)
+    assert config.num_layers == num_layers
+    assert config.hidden_dim == hidden_dim
+    assert config.num_heads == hidden_dim // 64
+    assert config.intermediate_dim == 4 * hidden_dim
+
+
+@pytest.mark.parametrize(
+    ("name", "miniature"),
+    [
+        ("bert_tiny_uncased", "bert_l2_h128_uncased"),
+        ("bert_mini_uncased", "bert_l4_h256_uncased"),
+        ("bert_small_uncased", "bert_l4_h512_uncased"),
+        ("bert_medium_uncased", "bert_l8_h512_uncased"),
+        ("bert_base_uncased", "bert_l12_h768_uncased"),
+    ],
+)
+def test_names_of_miniatures(name, miniature):
+    assert kbl.EncoderConfig.named(name) == kbl.EncoderConfig.named(miniature)
+
+
+def test_every_name_is_a_valid_configuration():
+    names = kbl.EncoderConfig.names()
+    assert len(names) == len(set(names)) == 11 + len(MINIATURES)
+    for name in names:
+        assert kbl.EncoderConfig.named(name).num_heads >= 2
+
+
+def test_dictionaries_go_through_json():
+    config = tiny.config(embedding_dim=4, share_layers=True, pooling=None)
+    assert kbl.EncoderConfig(**json.loads(json.dumps(config.to_dict()))) == config
+
+
+def test_replace_changes_a_copy():
+    config = tiny.config()
+    changed = config.replace(num_layers=5, pooling="mean")
+    assert (changed.num_layers, changed.pooling) == (5, "mean")
+    assert changed.replace(num_layers=2, pooling="first_token") == config
+    with pytest.raises(AttributeError):
+        config.num_layers = 5
+
+
+def test_named_takes_changes():
+    config = kbl.EncoderConfig.named("bert_tiny_uncased", pooling="max")
+    assert config.replace(pooling="first_token") == kbl.EncoderConfig.named(
+        "bert_tiny_uncased"
+    )
+
+
+def test_refuses_unknown_names():
+    with pytest.raises(ValueError, match=r"`name` must be one of .*'bert_huge'"):
+        kbl.EncoderConfig.named("bert_huge")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("vocabulary_size", 0),
+        ("num_layers", -1),
+        ("num_layers", True),
+        ("num_heads", 3),
+        ("hidden_dim", 16.0),
+        ("intermediate_dim", None),
+        ("embedding_dim", 0),
+        ("max_sequence_length", "24"),
+        ("num_segments", 0),
+        ("dropout", 1),
+        ("attention_dropout", -0.1),
+        ("activation", "swish"),
+        ("pooling", "cls"),
+    ],
+)
+def test_refuses_fields_out_of_range(field, value):
+    with pytest.raises(ValueError, match=f"`{field}` must .*Received: .*{value}"):
+        tiny.config(**{field: value})
+    with pytest.raises(ValueError, match=f"`{field}` must .*Received: .*{value}"):
+        tiny.config().replace(**{field: value})
