@@ -12,8 +12,6 @@ import tensorflow as tf
 from keras_bert_lite import Preprocessor, WordPieceTokenizer, load_tokenizer
 from tests.text.hard_strings import HARD_STRINGS
 
-transformers = pytest.importorskip("transformers")
-
 ROOT = Path(__file__).parents[2]
 DATA = Path(os.environ.get("KERAS_BERT_LITE_DATA", ROOT.parent / "shared" / "data"))
 VOCABULARIES = {
@@ -44,6 +42,7 @@ def ours(name, **changes):
 
 @functools.cache
 def theirs(name):
+    transformers = pytest.importorskip("transformers")
     return transformers.BertTokenizerFast(
         str(vocabulary_path(name)), do_lower_case=VOCABULARIES[name]
     )
