@@ -7,7 +7,7 @@ FILES = setup.cfg pyproject.toml constraints.txt
 .PHONY: demo test lint slow parity serving tutorials dist clean
 
 demo: .venv/ready  ## fine-tune, evaluate, export and serve a small classifier
-	.venv/bin/keras-bert-lite demo
+	TF_CPP_MIN_LOG_LEVEL=2 .venv/bin/keras-bert-lite demo
 
 test: .venv/ready  ## the fast tests
 	.venv/bin/python -m pytest
