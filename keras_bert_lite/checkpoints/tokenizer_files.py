@@ -73,11 +73,15 @@ def load_preprocessor(source: str | os.PathLike, **changes: Any) -> Preprocessor
 def _from_tokenizer_json(path: Path) -> dict[str, Any]:
     content = read_json(path)
     for (part, key), expected in REQUIRED.items():
-        received = (content.get(part) or {}).get(key, expected)
-        if received != expected or not content.get(part):
+        section = content.get(part)
+        if not isinstance(section, dict) or not section:
             raise ValueError(
-                f"{path}: `{part}.{key}` must be {expected!r}. Received: "
-                f"{received if content.get(part) else None!r}"
+                f"{path}: `{part}` must be an object. Received: {section!r}"
+            )
+        if section.get(key, expected) != expected:
+            raise ValueError(
+                f"{path}: `{part}.{key}` must be {expected!r}. "
+                f"Received: {section[key]!r}"
             )
     model, normalizer = content["model"], content["normalizer"]
     return {
@@ -93,10 +97,9 @@ def _from_tokenizer_json(path: Path) -> dict[str, Any]:
 def _in_order(ids: Any, path: Path) -> list[str]:
     if not isinstance(ids, dict) or not ids:
         raise ValueError(f"{path}: `model.vocab` must map pieces to ids.")
-    pieces = sorted(ids, key=ids.__getitem__)
-    if [ids[piece] for piece in pieces] != list(range(len(pieces))):
+    if set(ids.values()) != set(range(len(ids))):
         raise ValueError(f"{path}: the ids of `model.vocab` must be 0 to n - 1.")
-    return pieces
+    return sorted(ids, key=ids.__getitem__)
 
 
 def _from_config(directory: Path) -> dict[str, Any]:
@@ -119,15 +122,11 @@ def _from_config(directory: Path) -> dict[str, Any]:
 
 
 def _sequence_length(directory: Path) -> int:
-    limits = [512]
-    for name, key in (
-        ("config.json", "max_position_embeddings"),
-        ("tokenizer_config.json", "model_max_length"),
-        ("sentence_bert_config.json", "max_seq_length"),
-    ):
+    def limit(name: str, key: str) -> float | None:
         path = directory / name
-        if path.is_file() and read_json(path).get(key) is not None:
-            limits.append(int(read_json(path)[key]))
-            if name == "config.json":
-                limits = limits[1:]
-    return min(limits)
+        return read_json(path).get(key) if path.is_file() else None
+
+    rows = limit("config.json", "max_position_embeddings") or 512
+    own = limit("sentence_bert_config.json", "max_seq_length")
+    tokenizers = limit("tokenizer_config.json", "model_max_length")
+    return int(min(rows, own or tokenizers or rows))

@@ -113,9 +113,10 @@ def _shared_blocks(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     blocks = table.reshape(-1, 64)
     numbers = {bytes(8 * 64): 0}
-    places = [numbers.setdefault(x.tobytes(), len(numbers)) for x in blocks]
+    order = [numbers.setdefault(x.tobytes(), len(numbers)) for x in blocks]
     stored = [np.frombuffer(x, np.int64) for x in list(numbers)[1:]]
-    return np.array(stored), np.pad(places, (0, -len(places) % 64))
+    places = np.pad(order, (0, -len(order) % 64))
+    return np.array(stored, np.int64).reshape(-1, 64), places
 
 
 def _entries(start: int, count: int) -> np.ndarray:

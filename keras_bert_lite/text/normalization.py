@@ -19,7 +19,9 @@ from keras_bert_lite.text import unicode_tables
 # takes the character's place, in the text and in the vocabulary alike. The
 # stand-ins are private-use characters: cleaning deletes those from any text,
 # so no text can contain one of its own.
-FIRST_STAND_IN = 0xF0000
+STAND_IN_RANGES = (range(0xF0000, 0xFFFFE), range(0x100000, 0x10FFFD))
+# Begins what stands for a piece that no text can contain.
+UNREACHABLE = chr(0x10FFFD)
 # Likewise for special tokens, when they are looked for in the text.
 FIRST_SPECIAL_STAND_IN = 0xE000
 
@@ -52,7 +54,8 @@ _CJK_COMPATIBLE = range(0x2F800, 0x2FA20)
 
 def _stand_ins() -> dict[str, str]:
     hidden = sorted(KERNEL_BOUNDARIES - PUNCTUATION)
-    return {chr(c): chr(FIRST_STAND_IN + i) for i, c in enumerate(hidden)}
+    stand_ins = itertools.chain(*STAND_IN_RANGES)
+    return {chr(c): chr(i) for c, i in zip(hidden, stand_ins, strict=False)}
 
 
 STAND_INS = _stand_ins()
@@ -100,6 +103,8 @@ class Normalization:
 
     def map_piece(self, piece: str) -> str:
         """Returns a vocabulary piece as the kernel is to find it in text."""
+        if any(ord(x) in DELETED or ord(x) in SPACES for x in piece):
+            return UNREACHABLE + piece.encode().hex()
         return "".join(x if self._apart(x) else STAND_INS.get(x, x) for x in piece)
 
     def code_point_map(self) -> dict[int, str]:

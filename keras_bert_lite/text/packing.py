@@ -7,6 +7,7 @@ import keras
 import tensorflow as tf
 import tensorflow_text as tf_text
 
+from keras_bert_lite.config import check_positive
 from keras_bert_lite.text.layer import TextLayer
 from keras_bert_lite.text.strings import as_strings
 from keras_bert_lite.text.tokenizer import Tokenizer
@@ -127,8 +128,8 @@ class Preprocessor(TextLayer):
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> "Preprocessor":
-        tokenizer = keras.saving.deserialize_keras_object(config.pop("tokenizer"))
-        return cls(tokenizer, **config)
+        tokenizer = keras.saving.deserialize_keras_object(config["tokenizer"])
+        return cls(**{**config, "tokenizer": tokenizer})
 
 
 def _padded(rows: tf.RaggedTensor, width: int | tf.Tensor, value: Any) -> tf.Tensor:
@@ -138,17 +139,20 @@ def _padded(rows: tf.RaggedTensor, width: int | tf.Tensor, value: Any) -> tf.Ten
 
 
 def _check_length(length: int | None) -> None:
-    if length is not None and length < MIN_SEQUENCE_LENGTH:
+    if length is None:
+        return
+    check_positive("sequence_length", length)
+    if length < MIN_SEQUENCE_LENGTH:
         raise ValueError(
             f"`sequence_length` must be at least {MIN_SEQUENCE_LENGTH} or None. "
             f"Received: {length}"
         )
 
 
-def _check_padding(padding: str | Sequence[int], length: int | None) -> None:
+def _check_padding(padding: Any, length: int | None) -> None:
     if padding == "longest" or (padding == "max_length" and length is not None):
         return
-    if isinstance(padding, str):
+    if isinstance(padding, str) or not isinstance(padding, Sequence):
         raise ValueError(
             '`padding` must be "longest", "max_length" (with a `sequence_length`) '
             f"or a list of lengths. Received: {padding!r}, sequence_length={length}"

@@ -20,9 +20,13 @@ def as_strings(value: Any, name: str) -> tf.Tensor | tf.RaggedTensor:
     Raises:
         TypeError: If anything in `value` is not a string.
     """
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
     if isinstance(value, (tf.Tensor, tf.RaggedTensor)):
         strings = value
-    elif _is_empty_list(value):
+    elif isinstance(value, tf.Variable):
+        strings = tf.convert_to_tensor(value)
+    elif isinstance(value, (list, tuple)) and not value:
         strings = tf.constant([], tf.string)
     else:
         strings = _from_python(value, name)
@@ -34,13 +38,7 @@ def as_strings(value: Any, name: str) -> tf.Tensor | tf.RaggedTensor:
     return strings
 
 
-def _is_empty_list(value: Any) -> bool:
-    return isinstance(value, (list, tuple, np.ndarray)) and len(value) == 0
-
-
 def _from_python(value: Any, name: str) -> tf.Tensor | tf.RaggedTensor:
-    if isinstance(value, np.ndarray) and value.dtype.kind in "US":
-        value = value.astype(object)
     _refuse_other_than_strings(value, name)
     try:
         return tf.convert_to_tensor(value, tf.string)
@@ -49,7 +47,7 @@ def _from_python(value: Any, name: str) -> tf.Tensor | tf.RaggedTensor:
 
 
 def _refuse_other_than_strings(value: Any, name: str) -> None:
-    if isinstance(value, (list, tuple, np.ndarray)):
+    if isinstance(value, (list, tuple)):
         for item in value:
             _refuse_other_than_strings(item, name)
     elif not isinstance(value, (str, bytes)):
@@ -84,7 +82,7 @@ def shaped_like(
 ) -> tf.RaggedTensor | tf.Tensor:
     """Gives flat per-string rows the shape of the strings they came from."""
     if isinstance(strings, tf.RaggedTensor):
-        rows = tf.RaggedTensor.from_row_splits(values, row_splits, validate=False)
+        rows = shaped_like(values, row_splits, strings.flat_values)
         return strings.with_flat_values(rows)
     if strings.shape.rank == 0:
         return values

@@ -132,9 +132,12 @@ class Tokenizer(TextLayer):
         ragged = _as_ragged_ids(ids)
         values = ragged if ragged.shape.rank == 1 else ragged.flat_values
         size = len(self._pieces)
-        less = f"`ids` must be less than the vocabulary size {size}."
-        tf.debugging.assert_less(values, size, less)
-        tf.debugging.assert_non_negative(values, "`ids` must not be negative.")
+        message = f"`ids` must be in [0, {size}), the size of the vocabulary."
+        try:
+            tf.debugging.assert_less(values, size, message)
+            tf.debugging.assert_non_negative(values, message)
+        except tf.errors.InvalidArgumentError as error:  # when run eagerly
+            raise ValueError(error.message) from error
         return ragged
 
 

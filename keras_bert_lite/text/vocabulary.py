@@ -26,7 +26,8 @@ def learn_vocabulary(
 
     Args:
         texts: Paths of UTF-8 text files (`pathlib.Path`s), an iterable of
-            strings, or a `tf.data.Dataset` of strings, batched or not.
+            strings, or a `tf.data.Dataset` of strings, batched or not. They are
+            read twice; an iterator, which cannot be, is kept in memory.
         vocabulary_size: The most pieces to return, all others included.
         lowercase, strip_accents, split_cjk: See `WordPieceTokenizer`.
         num_unused: How many `[unused0]`, `[unused1]`, ... to put behind the
@@ -36,7 +37,7 @@ def learn_vocabulary(
         show_progress: Whether to draw a progress bar.
 
     Returns:
-        The pieces in the order of their ids.
+        The pieces in the order of their ids, the same for the same texts.
 
     Raises:
         ValueError: If `texts` has no text, or `vocabulary_size` has no room for
@@ -47,34 +48,39 @@ def learn_vocabulary(
     import tokenizers  # only those who use it pay for its import
 
     reserved = [*special_tokens, *(f"[unused{i}]" for i in range(num_unused))]
-    if vocabulary_size <= len(reserved):
-        raise ValueError(
-            f"`vocabulary_size` must be over {len(reserved)}, the number of special "
-            f"and unused tokens. Received: {vocabulary_size}"
+    if isinstance(texts, Iterator):
+        texts = list(texts)
+
+    def train(first: list[str], size: int, progress: bool) -> list[str]:
+        model = tokenizers.Tokenizer(tokenizers.models.WordPiece(unk_token="[UNK]"))
+        model.normalizer = tokenizers.normalizers.BertNormalizer(
+            handle_chinese_chars=split_cjk,
+            strip_accents=strip_accents,
+            lowercase=lowercase,
         )
-    model = tokenizers.Tokenizer(tokenizers.models.WordPiece(unk_token="[UNK]"))
-    model.normalizer = tokenizers.normalizers.BertNormalizer(
-        handle_chinese_chars=split_cjk,
-        strip_accents=strip_accents,
-        lowercase=lowercase,
-    )
-    model.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
-    trainer = tokenizers.trainers.WordPieceTrainer(
-        vocab_size=vocabulary_size,
-        min_frequency=min_frequency,
-        special_tokens=reserved,
-        show_progress=show_progress,
-    )
-    model.train_from_iterator(_strings(texts), trainer)
-    ids = model.get_vocab()
-    if len(ids) == len(reserved):
+        model.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
+        trainer = tokenizers.trainers.WordPieceTrainer(
+            vocab_size=size,
+            min_frequency=min_frequency,
+            special_tokens=first,
+            show_progress=progress,
+        )
+        model.train_from_iterator(_strings(texts), trainer)
+        ids = model.get_vocab()
+        return sorted(ids, key=ids.__getitem__)
+
+    # The trainer numbers the characters by chance, and what it learns depends
+    # on that: the first round finds them, the second has them in order.
+    characters = sorted(set(train(reserved, len(reserved), False)) - set(reserved))
+    if not characters:
         raise ValueError(f"`texts` must hold some text. Received: {texts!r}")
-    if len(ids) > vocabulary_size:
+    needed = len(reserved) + len(characters)
+    if vocabulary_size < needed:
         raise ValueError(
-            f"`vocabulary_size` must be at least {len(ids)}: the special tokens and "
-            f"every character of the texts. Received: {vocabulary_size}"
+            f"`vocabulary_size` must be at least {needed}: the special and unused "
+            f"tokens and every character of the texts. Received: {vocabulary_size}"
         )
-    return sorted(ids, key=ids.__getitem__)
+    return train([*reserved, *characters], vocabulary_size, show_progress)
 
 
 def _strings(texts: Any) -> Iterator[str]:

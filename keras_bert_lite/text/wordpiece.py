@@ -107,6 +107,8 @@ class WordPieceTokenizer(Tokenizer):
         self.split_cjk = split_cjk
         self.special_tokens_in_text = special_tokens_in_text
         self.max_characters_per_word = max_characters_per_word
+        if special_tokens_in_text:
+            _check_room_for_stand_ins(self.special_tokens)
         with tf.init_scope():
             self._build_ops()
 
@@ -225,6 +227,15 @@ class WordPieceTokenizer(Tokenizer):
             tf.gather(kept, tokens.row_splits),
             tf.boolean_mask(tokens.starts, keep),
             tf.boolean_mask(ends, keep),
+        )
+
+
+def _check_room_for_stand_ins(special_tokens: list[str]) -> None:
+    short = [token for token in special_tokens if len(token.encode()) < 3]
+    if short:
+        raise ValueError(
+            "`special_tokens_in_text` needs special tokens of at least 3 bytes. "
+            f"Received: {short}"
         )
 
 

@@ -161,7 +161,8 @@ class TestSwitches:
     def test_null_tokens_keep_the_defaults(self, tmp_path, vocab_txt):
         config = {"pad_token": None, "mask_token": None}
         directory = write(tmp_path, vocab=vocab_txt, tokenizer_config=config)
-        assert load_tokenizer(directory).mask_token == "[MASK]"
+        special_tokens = load_tokenizer(directory).special_tokens
+        assert {"[PAD]", "[MASK]"} <= set(special_tokens)
 
 
 class TestRefusals:
@@ -192,7 +193,6 @@ class TestRefusals:
         with pytest.raises(ValueError, match=rf"`{part}\.type` must.*Received: None"):
             load_tokenizer(write(tmp_path, tokenizer=content))
 
-    @pytest.mark.xfail(strict=True, raises=AttributeError, reason="calls .get on it")
     @pytest.mark.parametrize("part", ["model", "normalizer", "pre_tokenizer"])
     def test_parts_that_are_no_objects(self, tmp_path, part):
         content = {**TOKENIZER_JSON, part: ["BertNormalizer"]}
@@ -216,7 +216,6 @@ class TestRefusals:
         with pytest.raises(ValueError, match=r"`model\.vocab` must map pieces to ids"):
             load_tokenizer(directory)
 
-    @pytest.mark.xfail(strict=True, raises=TypeError, reason="compared while sorting")
     @pytest.mark.parametrize("vocab", [{"a": 0, "b": "1"}, {"a": None, "b": 1}])
     def test_ids_that_are_no_integers(self, tmp_path, vocab):
         directory = write(tmp_path, tokenizer=changed("model", vocab=vocab))

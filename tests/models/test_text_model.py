@@ -110,12 +110,12 @@ def test_keras_file_in_a_fresh_process(model, tmp_path):
 
 
 def test_strings_only(model):
-    with pytest.raises(TypeError, match="`text` must be strings. Received: 3"):
+    with pytest.raises(TypeError, match=r"`text` must be strings\. Received: 3"):
         model.predict(["a", 3], verbose=0)
 
 
 def test_preprocessor_must_fit_the_position_table():
-    with pytest.raises(ValueError, match="max_sequence_length=24.*Received.*=25"):
+    with pytest.raises(ValueError, match=r"max_sequence_length=24.*Received.*=25"):
         kbl.with_text(tiny.classifier(), tiny.preprocessor(25))
     with pytest.raises(ValueError, match="sequence_length=None"):
         kbl.with_text(tiny.classifier(), tiny.preprocessor(None))

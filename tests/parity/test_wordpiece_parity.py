@@ -123,7 +123,7 @@ def test_special_tokens_recognized(name):
 
 def pairs():
     """Real lines beside others, beside themselves, and beside nothing."""
-    lines = [line for line in real_lines() if line][::7]
+    lines = [line for line in real_lines() if line][::13]
     return [
         *zip(lines, reversed(lines), strict=True),
         *zip(lines[::5], lines[::5], strict=True),
@@ -155,7 +155,7 @@ def assert_same(outputs, expected):
         np.testing.assert_array_equal(outputs[name], value, name)
 
 
-@pytest.mark.parametrize("length", [3, 4, 16, 33, 128])
+@pytest.mark.parametrize("length", [3, 16, 33, 128])
 @pytest.mark.parametrize("name", ["bert-base-uncased", "bert-base-multilingual-cased"])
 def test_pairs(name, length):
     first, second = map(list, zip(*pairs(), strict=True))

@@ -281,7 +281,6 @@ class TestConfig:
         pair = (["the a b", ""], ["b", "a"])
         assert_same(restored(pair), preprocessor(pair))
 
-    @pytest.mark.xfail(strict=True, raises=KeyError, reason="takes the tokenizer out")
     def test_from_config_leaves_the_config_whole(self, tokenizer):
         config = Preprocessor(tokenizer, 16).get_config()
         Preprocessor.from_config(config)
