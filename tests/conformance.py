@@ -117,11 +117,15 @@ def check_clone(model, inputs) -> None:
 
 
 def check_saved(model, inputs, expected) -> None:
+    """Another process loads the model, and so it does once saved again."""
     with tempfile.TemporaryDirectory() as directory:
-        path = Path(directory) / "model.keras"
-        model.save(path)
-        outputs = fresh_process.call_saved(path, inputs)
-    assert_all_close(outputs, tree.flatten(expected))
+        first, second = Path(directory) / "1.keras", Path(directory) / "2.keras"
+        model.save(first)
+        loaded = keras.saving.load_model(first)
+        loaded.save(second)
+        for path in (first, second):
+            outputs = fresh_process.call_saved(path, inputs)
+            assert_all_close(outputs, tree.flatten(expected))
 
 
 def check_training(model, inputs, without_gradient) -> None:

@@ -7,7 +7,6 @@ import keras
 import tensorflow as tf
 import tensorflow_text as tf_text
 
-from keras_bert_lite.config import check_positive
 from keras_bert_lite.text.layer import TextLayer
 from keras_bert_lite.text.strings import as_strings
 from keras_bert_lite.text.tokenizer import Tokenizer
@@ -139,14 +138,12 @@ def _padded(rows: tf.RaggedTensor, width: int | tf.Tensor, value: Any) -> tf.Ten
 
 
 def _check_length(length: int | None) -> None:
-    if length is None:
+    if length is None or (isinstance(length, int) and length >= MIN_SEQUENCE_LENGTH):
         return
-    check_positive("sequence_length", length)
-    if length < MIN_SEQUENCE_LENGTH:
-        raise ValueError(
-            f"`sequence_length` must be at least {MIN_SEQUENCE_LENGTH} or None. "
-            f"Received: {length}"
-        )
+    raise ValueError(
+        f"`sequence_length` must be at least {MIN_SEQUENCE_LENGTH}, a whole number, "
+        f"or None. Received: {length!r}"
+    )
 
 
 def _check_padding(padding: Any, length: int | None) -> None:

@@ -198,6 +198,9 @@ def test_quantized_models_load_in_another_process(tmp_path, changes):
     model.save(tmp_path / "encoder.keras")
     outputs = fresh_process.call_saved(tmp_path / "encoder.keras", ids())
     assert_all_close(outputs, keras.tree.flatten(quantized))
+    kbl.with_internals(model).save(tmp_path / "internals.keras")
+    outputs = keras.saving.load_model(tmp_path / "internals.keras")(ids())
+    assert_all_close(outputs["sequence_output"], quantized["sequence_output"])
 
 
 def test_clones_take_the_weights():

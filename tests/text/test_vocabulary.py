@@ -132,8 +132,11 @@ class TestErrors:
 
     @pytest.mark.parametrize(("size", "unused"), [(5, 0), (0, 0), (14, 10)])
     def test_no_room_for_reserved_tokens(self, size, unused):
-        with pytest.raises(ValueError, match=f"must be over {5 + unused}.*: {size}"):
+        with pytest.raises(ValueError, match=f"must be at least .*Received: {size}"):
             learn(LINES, size, num_unused=unused)
+
+    def test_same_texts_same_vocabulary(self):
+        assert learn(LINES, 60) == learn(iter(LINES), 60)
 
     def test_no_room_for_characters(self):
         with pytest.raises(ValueError, match=r"must be at least 20: .*Received: 8"):
