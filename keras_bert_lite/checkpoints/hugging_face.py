@@ -28,7 +28,9 @@ REFUSED = {
     "position_embedding_type": "absolute",
     "is_decoder": False,
     "add_cross_attention": False,
+    "quantization_config": None,
 }
+CHANGEABLE = ("dropout", "attention_dropout")
 FIELDS = {
     "vocabulary_size": "vocab_size",
     "num_layers": "num_hidden_layers",
@@ -84,8 +86,8 @@ def load_encoder(
         pooling: How `pooled_output` is made; see `EncoderConfig`. By default
             as in the checkpoint: `"first_token"` if it has BERT's pooler,
             else no pooled output.
-        **changes: Fields of `EncoderConfig` to replace that do not touch the
-            weights, such as `dropout`.
+        **changes: `dropout` or `attention_dropout`, to replace the rates in
+            the checkpoint.
 
     Returns:
         A model as `encoder` makes it.
@@ -100,7 +102,7 @@ def load_encoder(
     """
     directory = resolve(source)
     with Weights(directory) as weights:
-        config = _read_config(directory, weights, pooling).replace(**changes)
+        config = _changed(_read_config(directory, weights, pooling), changes)
         model = encoder(config)
         targets = dict(_encoder_targets(model, weights))
         _assign(weights, targets)
@@ -132,7 +134,9 @@ def load_model(source: str | os.PathLike, **changes: Any) -> keras.Model:
             "supported. `load_encoder` loads the encoder without it."
         )
     with Weights(directory) as weights:
-        config = _read_config(directory, weights, "first_token").replace(**changes)
+        config = _changed(_read_config(directory, weights, "first_token"), changes)
+        if not weights.has_pooler:
+            raise ValueError(f"{weights.path} lacks the tensors 'pooler.dense.*'.")
         labels = _labels(directory)
         dropout = read_json(directory / "config.json").get("classifier_dropout")
         model = text_classifier(encoder(config), labels, dropout=dropout)
@@ -178,6 +182,16 @@ def _read_config(
         )
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
+
+
+def _changed(config: EncoderConfig, changes: dict[str, Any]) -> EncoderConfig:
+    for name, value in changes.items():
+        if name not in CHANGEABLE:
+            raise ValueError(
+                f"Only {CHANGEABLE} may differ from the checkpoint. "
+                f"Received: {name}={value!r}"
+            )
+    return config.replace(**changes)
 
 
 def _architecture(raw: dict[str, Any]) -> str:

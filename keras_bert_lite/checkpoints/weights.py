@@ -10,6 +10,7 @@ import safetensors
 
 # Tensors that carry no weights of their own.
 BUFFERS = re.compile(r"embeddings\.(position_ids|token_type_ids)$")
+FLOATS = ("F64", "F32", "F16", "BF16")
 # Heads of the architecture, which an encoder may leave unused.
 HEADS = re.compile(r"(classifier|qa_outputs|cls)\.")
 
@@ -44,7 +45,7 @@ class Weights:
 
     @property
     def has_pooler(self) -> bool:
-        return "pooler.dense.weight" in self._stored
+        return any(name.startswith("pooler.dense.") for name in self._stored)
 
     def read(self, name: str) -> np.ndarray:
         return self._file.get_tensor(self._stored[name]).astype(np.float32)
@@ -55,7 +56,13 @@ class Weights:
         if missing:
             raise ValueError(f"{self.path} lacks {len(missing)} tensors: {missing[:5]}")
         for name, shape in shapes.items():
-            stored = tuple(self._file.get_slice(self._stored[name]).get_shape())
+            tensor = self._file.get_slice(self._stored[name])
+            stored = tuple(tensor.get_shape())
+            if tensor.get_dtype() not in FLOATS:
+                raise ValueError(
+                    f"{self.path}: the tensor {name!r} must be one of {FLOATS}. "
+                    f"Received: {tensor.get_dtype()}"
+                )
             if stored != shape:
                 raise ValueError(
                     f"{self.path}: the tensor {name!r} must have the shape {shape}. "

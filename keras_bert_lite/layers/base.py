@@ -16,7 +16,10 @@ class CompositeLayer(keras.layers.Layer):
 
     def get_config(self) -> dict[str, Any]:
         config = super().get_config()
-        policies = keras.dtype_policies.DTypePolicyMap(default_policy=self.dtype_policy)
+        policy = self.dtype_policy
+        if isinstance(policy, keras.dtype_policies.DTypePolicyMap):  # once loaded
+            policy = policy.default_policy
+        policies = keras.dtype_policies.DTypePolicyMap(default_policy=policy)
         for layer in self._flatten_layers(include_self=False):
             if layer.quantization_mode is not None:
                 policies[layer.path] = layer.dtype_policy

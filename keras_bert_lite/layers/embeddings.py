@@ -114,12 +114,14 @@ class Embeddings(CompositeLayer):
     def call(self, token_ids, segment_ids=None, position_ids=None, training=None):
         self._check(token_ids)
         if position_ids is None:
-            position_ids = ops.arange(ops.shape(token_ids)[1], dtype="int32")
+            # Too long a sequence does not fit the shape, on any device.
+            position_ids = ops.arange(self.max_sequence_length, dtype="int32")
+            position_ids = position_ids[: ops.shape(token_ids)[1]]
         if segment_ids is None:
             segment_ids = ops.zeros_like(token_ids)
-        x = self.token_embedding(token_ids)
-        x = x + self.segment_embedding(segment_ids)
-        x = x + self.position_embedding(position_ids)
+        x = _look_up(self.token_embedding, token_ids)
+        x = x + _look_up(self.segment_embedding, segment_ids)
+        x = x + _look_up(self.position_embedding, position_ids)
         x = self.dropout(self.layer_norm(x), training=training)
         return x if self.projection is None else self.projection(x)
 
@@ -155,3 +157,8 @@ class Embeddings(CompositeLayer):
             "layer_norm_epsilon": self.layer_norm_epsilon,
             "initializer_range": self.initializer_range,
         }
+
+
+def _look_up(table: keras.layers.Embedding, ids):
+    """Looks ids up; a negative one is out of range, not counted from the end."""
+    return table(ops.where(ids < 0, table.input_dim, ids))

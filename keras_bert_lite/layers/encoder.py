@@ -111,13 +111,14 @@ class EncoderBlock(CompositeLayer):
         return_weights=False,
         training=None,
     ):
-        attended, weights = self.attention(
+        attended = self.attention(
             x,
             padding_mask=padding_mask,
             sequence_ids=sequence_ids,
-            return_weights=True,
+            return_weights=return_weights,
             training=training,
         )
+        attended, weights = attended if return_weights else (attended, None)
         x = self.attention_norm(x + self.dropout(attended, training=training))
         y = self.output_dense(self.intermediate_dense(x))
         output = self.output_norm(x + self.dropout(y, training=training))
@@ -157,6 +158,7 @@ class Encoder(CompositeLayer):
             than L blocks once each.
         hidden_states: Whether to return the input and every block's output.
         attentions: Whether to return every block's attention weights.
+        blocks: Blocks of another `Encoder` to share; see `with_outputs`.
 
     Call arguments:
         x, padding_mask, sequence_ids: See `SelfAttention`.
@@ -181,6 +183,7 @@ class Encoder(CompositeLayer):
         share_layers: bool = False,
         hidden_states: bool = False,
         attentions: bool = False,
+        blocks: list[EncoderBlock] | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -199,7 +202,7 @@ class Encoder(CompositeLayer):
             "layer_norm_epsilon": layer_norm_epsilon,
             "initializer_range": initializer_range,
         }
-        self.blocks = [
+        self.blocks = blocks or [
             EncoderBlock(
                 **self._block_config, dtype=self.dtype_policy, name=f"block_{i}"
             )
@@ -214,14 +217,16 @@ class Encoder(CompositeLayer):
     def call(self, x, padding_mask=None, sequence_ids=None, training=None):
         states, maps = [x], []
         for i in range(self.num_layers):
-            x, weights = self.blocks[i % len(self.blocks)](
+            output = self.blocks[i % len(self.blocks)](
                 x,
                 padding_mask=padding_mask,
                 sequence_ids=sequence_ids,
-                return_weights=True,
+                return_weights=self.attentions,
                 training=training,
             )
-            states.append(x)
+            x, weights = output if self.attentions else (output, None)
+            if self.hidden_states:
+                states.append(x)
             maps.append(weights)
         return self._named(x, states, maps)
 
@@ -249,9 +254,8 @@ class Encoder(CompositeLayer):
     def with_outputs(self, hidden_states: bool, attentions: bool) -> "Encoder":
         """Returns a layer of the same blocks, hence weights, with other outputs."""
         outputs = {"hidden_states": hidden_states, "attentions": attentions}
-        twin = Encoder.from_config({**self.get_config(), **outputs})
-        twin.blocks = self.blocks
-        return twin
+        config = {**self.get_config(), **outputs, "dtype": self.dtype_policy}
+        return Encoder(**config, blocks=self.blocks)
 
     def get_config(self) -> dict[str, Any]:
         return {

@@ -9,8 +9,7 @@ import tensorflow as tf
 from keras_bert_lite import layers
 from keras_bert_lite.models.encoder import encoder_layers
 from keras_bert_lite.text.answers import LabelAnswer
-from keras_bert_lite.text.packing import Preprocessor
-from keras_bert_lite.text.strings import as_strings
+from keras_bert_lite.text.packing import Preprocessor, as_batch, named_texts
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
@@ -22,24 +21,38 @@ class TextModel(keras.Model):
     """
 
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        return super().__call__(_as_string_inputs(inputs), *args, **kwargs)
+        return super().__call__(self._strings(inputs), *args, **kwargs)
 
     def predict(self, x: Any, *args: Any, **kwargs: Any) -> Any:
         """Returns the outputs for strings, as numpy arrays by name.
 
         Args:
             x: A list of strings; for a model of pairs a dictionary of two
-                lists, `text` and `text_pair`; or a `tf.data.Dataset` of them.
+                lists, `text` and `text_pair`, or a tuple of them; or a
+                `tf.data.Dataset` of batches of these.
             *args, **kwargs: As in `keras.Model.predict`.
 
         Returns:
             A dictionary of arrays. Sequence outputs of batches that differ in
             length are padded with zeros.
         """
-        if not isinstance(x, tf.data.Dataset):
-            x = _as_string_inputs(x)
-        outputs = super().predict(x, *args, **kwargs)
-        return tf.nest.map_structure(_as_array, outputs)
+        if isinstance(x, tf.data.Dataset):
+            return tf.nest.map_structure(_as_array, super().predict(x, *args, **kwargs))
+        x = self._strings(x)
+        if next(iter(x.values())).shape[0] == 0:
+            return tf.nest.map_structure(_as_array, self(x))
+        return tf.nest.map_structure(_as_array, super().predict(x, *args, **kwargs))
+
+    def _strings(self, inputs: Any) -> dict[str, Any]:
+        """Returns batches of strings by name, exactly those that the model takes."""
+        named = named_texts(inputs)
+        if set(named) != set(self.input):
+            raise ValueError(
+                f"The model takes {sorted(self.input)}. Received: {sorted(named)}"
+            )
+        if any(isinstance(x, keras.KerasTensor) for x in named.values()):
+            return named
+        return {name: as_batch(x, name) for name, x in named.items()}
 
 
 def with_text(
@@ -62,11 +75,20 @@ def with_text(
         ValueError: If the preprocessor can make rows or ids that the model has
             no embeddings for.
     """
+    if not isinstance(preprocessor, Preprocessor):
+        raise TypeError(
+            f"`preprocessor` must be a `Preprocessor`. Received: {preprocessor!r}"
+        )
     preprocessor.require_tensorflow()
     _check_fit(model, preprocessor)
     names = ("text", "text_pair") if pairs else ("text",)
     inputs = {name: keras.Input((), dtype="string", name=name) for name in names}
     outputs = model(preprocessor(inputs))
+    if not isinstance(outputs, dict):
+        raise ValueError(
+            "`model` must return a dictionary of outputs, whose names the SavedModel "
+            f"takes over. Received: {outputs!r}"
+        )
     return TextModel(inputs, answers(model, outputs), name=f"{model.name}_with_text")
 
 
@@ -95,33 +117,21 @@ def _check_fit(model: keras.Model, preprocessor: Preprocessor) -> None:
 
 
 def _embeddings(model: keras.Model) -> layers.Embeddings:
-    for candidate in (model, *model.layers):
+    for candidate in (model, *getattr(model, "layers", ())):
         if isinstance(candidate, keras.Model) and any(
             isinstance(layer, layers.Embeddings) for layer in candidate.layers
         ):
             return encoder_layers(candidate)[0]
     raise ValueError(
-        "`model` must be an encoder or a model built on one. "
-        f"Received: {model!r} with the layers {[x.name for x in model.layers]}"
+        f"`model` must be an encoder or a model built on one. Received: {model!r}"
     )
-
-
-def _as_string_inputs(inputs: Any) -> Any:
-    if isinstance(inputs, dict):
-        return {
-            name: x if isinstance(x, keras.KerasTensor) else as_strings(x, name)
-            for name, x in inputs.items()
-        }
-    if isinstance(inputs, keras.KerasTensor):
-        return {"text": inputs}
-    if isinstance(inputs, tuple) and len(inputs) == 2:
-        return _as_string_inputs({"text": inputs[0], "text_pair": inputs[1]})
-    return {"text": as_strings(inputs, "text")}
 
 
 def _as_array(value: Any) -> np.ndarray:
     if isinstance(value, tf.RaggedTensor):
         value = value.to_tensor()
+    if value.dtype.name == "bfloat16":
+        value = tf.cast(value, tf.float32)
     array = np.asarray(value)
     return (
         np.char.decode(array.astype(bytes), "utf-8") if array.dtype == object else array

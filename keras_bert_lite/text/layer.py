@@ -20,8 +20,14 @@ class TextLayer(keras.layers.Layer):
         self.supports_jit = False
         self.built = True
 
-    def __call__(self, inputs, training=None):
+    def __call__(self, inputs, *others, training=None):
         # Functional models pass `training` on; no text layer depends on it.
+        if others:
+            raise TypeError(
+                f"`{self.name}` takes one argument. Received: {1 + len(others)}. Pass "
+                "a pair of texts as one tuple; in `tf.data`, "
+                "`.map(lambda text, label: (layer(text), label))`"
+            )
         if any(isinstance(x, keras.KerasTensor) for x in tf.nest.flatten(inputs)):
             self.require_tensorflow()
             return super().__call__(inputs)

@@ -76,14 +76,24 @@ class Preprocessor(TextLayer):
         self.padding = padding if isinstance(padding, str) else list(padding)
 
     def call(self, inputs: Any) -> dict[str, tf.Tensor]:
-        texts = [_batched(x, name) for name, x in _named_texts(inputs).items()]
-        _check_same_size(texts)
-        single = _rank(inputs) == 0
+        named = {k: as_strings(x, k) for k, x in named_texts(inputs).items()}
+        ranks = {name: x.shape.rank for name, x in named.items()}
+        if len(set(ranks.values())) > 1:
+            raise ValueError(f"The texts must have the same rank. Received: {ranks}")
+        texts = _same_size([_batched(x, name) for name, x in named.items()])
+        single = ranks["text"] == 0
         outputs = self._pack([self.tokenizer(text) for text in texts])
         return {k: v[0] for k, v in outputs.items()} if single else outputs
 
     def compute_output_spec(self, inputs: Any) -> dict[str, keras.KerasTensor]:
-        text = next(iter(_named_texts(inputs).values()))
+        named = named_texts(inputs)
+        for name, x in named.items():
+            if x.dtype != "string" or len(x.shape) != 1:
+                raise ValueError(
+                    f"`{name}` must be strings of shape (batch,). "
+                    f"Received: {x.dtype} of shape {x.shape}"
+                )
+        text = named["text"]
         length = self.sequence_length if self.padding == "max_length" else None
         dtypes = {"token_ids": "int32", "segment_ids": "int32", "padding_mask": "bool"}
         return {
@@ -162,7 +172,8 @@ def _check_padding(padding: Any, length: int | None) -> None:
         )
 
 
-def _named_texts(inputs: Any) -> dict[str, Any]:
+def named_texts(inputs: Any) -> dict[str, Any]:
+    """Returns `text` and, for pairs, `text_pair`, in this order."""
     if isinstance(inputs, dict):
         unknown = set(inputs) - {"text", "text_pair"}
         if unknown or "text" not in inputs:
@@ -181,30 +192,32 @@ def _named_texts(inputs: Any) -> dict[str, Any]:
     return {"text": inputs}
 
 
-def _rank(inputs: Any) -> int | None:
-    text = _named_texts(inputs)["text"]
-    return as_strings(text, "text").shape.rank
-
-
-def _batched(text: Any, name: str) -> tf.Tensor:
+def as_batch(text: Any, name: str) -> tf.Tensor:
+    """Returns a batch of strings, refusing a single one or a batch of batches."""
     strings = as_strings(text, name)
-    if strings.shape.rank == 0:
-        return strings[None]
-    if strings.shape.rank != 1 or isinstance(strings, tf.RaggedTensor):
+    if strings.shape.rank != 1:
         raise ValueError(
-            f"`{name}` must be a string or a batch of strings (rank 0 or 1). "
+            f"`{name}` must be a batch of strings (rank 1). "
             f"Received: rank {strings.shape.rank}, shape {strings.shape}"
         )
     return strings
 
 
-def _check_same_size(texts: list[tf.Tensor]) -> None:
+def _batched(text: Any, name: str) -> tf.Tensor:
+    strings = as_strings(text, name)
+    return strings[None] if strings.shape.rank == 0 else as_batch(strings, name)
+
+
+def _same_size(texts: list[tf.Tensor]) -> list[tf.Tensor]:
     sizes = [text.shape[0] for text in texts]
-    if len(set(sizes)) > 1 and None not in sizes:
-        raise ValueError(
-            "`text` and `text_pair` must have the same number of strings. "
-            f"Received: {sizes[0]} and {sizes[1]}"
-        )
+    message = "`text` and `text_pair` must have the same number of strings."
+    if None not in sizes and len(set(sizes)) > 1:
+        raise ValueError(f"{message} Received: {sizes[0]} and {sizes[1]}")
+    if len(texts) == 1 or None not in sizes:
+        return texts
+    same = tf.debugging.assert_equal(tf.size(texts[0]), tf.size(texts[1]), message)
+    with tf.control_dependencies([same]):
+        return [tf.identity(text) for text in texts]
 
 
 def _truncate_longest_first(
