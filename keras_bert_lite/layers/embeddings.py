@@ -62,6 +62,8 @@ class Embeddings(CompositeLayer):
         check_positive("hidden_dim", hidden_dim)
         check_positive("max_sequence_length", max_sequence_length)
         check_positive("num_segments", num_segments)
+        if embedding_dim is not None:
+            check_positive("embedding_dim", embedding_dim)
         check_rate("dropout", dropout)
         self.vocabulary_size = vocabulary_size
         self.hidden_dim = hidden_dim
@@ -102,6 +104,11 @@ class Embeddings(CompositeLayer):
         )
 
     def build(self, token_ids_shape, segment_ids_shape=None, position_ids_shape=None):
+        if len(token_ids_shape) != 2:
+            raise ValueError(
+                "`token_ids` must be integers of shape (batch, sequence). "
+                f"Received: shape {tuple(token_ids_shape)}"
+            )
         width = self.embedding_dim or self.hidden_dim
         self.token_embedding.build(token_ids_shape)
         self.segment_embedding.build(token_ids_shape)

@@ -249,7 +249,10 @@ class Encoder(CompositeLayer):
     def compute_output_shape(
         self, x_shape, padding_mask_shape=None, sequence_ids_shape=None
     ):
-        return {"sequence_output": x_shape}
+        batch, length, _ = x_shape
+        weights = (batch, self._block_config["num_heads"], length, length)
+        states = [tuple(x_shape) for _ in range(self.num_layers + 1)]
+        return self._named(tuple(x_shape), states, [weights] * self.num_layers)
 
     def with_outputs(self, hidden_states: bool, attentions: bool) -> "Encoder":
         """Returns a layer of the same blocks, hence weights, with other outputs."""

@@ -71,7 +71,11 @@ class ClassificationHead(CompositeLayer):
 
 def check_labels(labels: Sequence[str]) -> list[str]:
     """Returns the labels as a list, or says what is wrong with them."""
-    if isinstance(labels, str) or not all(isinstance(x, str) for x in labels):
+    if (
+        isinstance(labels, str)
+        or not isinstance(labels, Sequence)
+        or not all(isinstance(x, str) for x in labels)
+    ):
         raise TypeError(f"`labels` must be a list of strings. Received: {labels!r}")
     labels = list(labels)
     if len(labels) < 2 or len(set(labels)) < len(labels):

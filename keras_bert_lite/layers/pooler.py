@@ -46,6 +46,11 @@ class Pooler(CompositeLayer):
         self.dense: Any = None  # as wide as the input, so made in `build`
 
     def build(self, x_shape, padding_mask_shape=None):
+        if len(x_shape) != 3:
+            raise ValueError(
+                "`x` must have the shape (batch, sequence, hidden). "
+                f"Received: {tuple(x_shape)}"
+            )
         if self.pooling in ("first_token", "attention"):
             first = self.pooling == "first_token"
             self.dense = keras.layers.Dense(

@@ -30,7 +30,8 @@ class Preprocessor(TextLayer):
         padding: `"longest"` pads to the longest row of the batch;
             `"max_length"` to `sequence_length`, as TPUs need; a list of
             lengths in rising order, the last equal to `sequence_length`, to
-            the first of them that the batch fits in.
+            the first of them that the batch fits in, as suits GPUs and JAX,
+            where each new length compiles again.
 
     Call arguments:
         inputs: A string or a batch of strings; for pairs a tuple

@@ -114,11 +114,12 @@ def test_refuses_sequences_longer_than_the_position_table():
 @pytest.mark.skipif(
     keras.backend.backend() != "tensorflow", reason="TensorFlow checks ids, on CPUs"
 )
-def test_refuses_ids_outside_the_table():
+@pytest.mark.parametrize("token_id", [-1, 12])
+def test_refuses_ids_outside_the_table(token_id):
     import tensorflow as tf
 
     with pytest.raises(tf.errors.InvalidArgumentError, match="12 is not in"):
-        make()(np.array([[12]], "int32"))
+        make()(np.array([[token_id]], "int32"))
 
 
 @pytest.mark.parametrize(
