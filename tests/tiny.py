@@ -31,5 +31,9 @@ def config(**changes):
     return kbl.EncoderConfig(**{**sizes, **changes})
 
 
+def encoder(**changes):
+    return kbl.encoder(config(**changes))
+
+
 def classifier(labels=("bad", "fine"), **changes):
     return kbl.text_classifier(kbl.encoder(config(**changes)), labels=list(labels))

@@ -1,5 +1,6 @@
 """The string-in form of a model."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import keras
@@ -10,6 +11,8 @@ from keras_bert_lite import layers
 from keras_bert_lite.models.encoder import encoder_layers
 from keras_bert_lite.text.answers import LabelAnswer
 from keras_bert_lite.text.packing import Preprocessor, as_batch, named_texts
+
+HALF_FLOATS = ("bfloat16", "float16")
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
@@ -23,25 +26,46 @@ class TextModel(keras.Model):
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         return super().__call__(self._strings(inputs), *args, **kwargs)
 
-    def predict(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+    def predict(
+        self, x: Any, batch_size: int | None = None, *args: Any, **kwargs: Any
+    ) -> Any:
         """Returns the outputs for strings, as numpy arrays by name.
 
         Args:
             x: A list of strings; for a model of pairs a dictionary of two
                 lists, `text` and `text_pair`, or a tuple of them; or a
                 `tf.data.Dataset` of batches of these.
+            batch_size: Rows a batch, 32 if `None`.
             *args, **kwargs: As in `keras.Model.predict`.
 
         Returns:
-            A dictionary of arrays. Sequence outputs of batches that differ in
-            length are padded with zeros.
+            A dictionary of arrays, numbers as float32. Outputs with a sequence
+            axis are padded with zeros to the longest batch; they are computed
+            without progress bar and callbacks.
         """
         if isinstance(x, tf.data.Dataset):
-            return tf.nest.map_structure(_as_array, super().predict(x, *args, **kwargs))
+            outputs = super().predict(x, batch_size, *args, **kwargs)
+            return tf.nest.map_structure(_as_array, outputs)
         x = self._strings(x)
-        if next(iter(x.values())).shape[0] == 0:
+        size = batch_size or 32
+        if len(next(iter(x.values()))) > size and self._has_sequence_outputs():
+            return self._predict_sequences(x, size)
+        if len(next(iter(x.values()))) == 0:
             return tf.nest.map_structure(_as_array, self(x))
-        return tf.nest.map_structure(_as_array, super().predict(x, *args, **kwargs))
+        outputs = super().predict(x, size, *args, **kwargs)
+        return tf.nest.map_structure(_as_array, outputs)
+
+    def _has_sequence_outputs(self) -> bool:
+        return any(None in output.shape[1:] for output in self.outputs)
+
+    def _predict_sequences(self, x: dict[str, tf.Tensor], size: int) -> Any:
+        """Joins batches of different length, which Keras does element by element."""
+        rows = len(next(iter(x.values())))
+        batches = [
+            self.predict_on_batch({name: v[i : i + size] for name, v in x.items()})
+            for i in range(0, rows, size)
+        ]
+        return tf.nest.map_structure(lambda *parts: _joined(parts), *batches)
 
     def _strings(self, inputs: Any) -> dict[str, Any]:
         """Returns batches of strings by name, exactly those that the model takes."""
@@ -130,9 +154,21 @@ def _embeddings(model: keras.Model) -> layers.Embeddings:
 def _as_array(value: Any) -> np.ndarray:
     if isinstance(value, tf.RaggedTensor):
         value = value.to_tensor()
-    if value.dtype.name == "bfloat16":
-        value = tf.cast(value, tf.float32)
     array = np.asarray(value)
-    return (
-        np.char.decode(array.astype(bytes), "utf-8") if array.dtype == object else array
-    )
+    if array.dtype == object:
+        return np.char.decode(array.astype(bytes), "utf-8")
+    return array.astype(np.float32) if array.dtype.name in HALF_FLOATS else array
+
+
+def _joined(parts: Sequence[Any]) -> np.ndarray:
+    arrays = [_as_array(part) for part in parts]
+    shape = np.max([array.shape[1:] for array in arrays], axis=0, initial=0)
+    padded = [
+        np.pad(
+            x, [(0, 0), *((0, n - m) for n, m in zip(shape, x.shape[1:], strict=True))]
+        )
+        if x.ndim > 1
+        else x
+        for x in arrays
+    ]
+    return np.concatenate(padded)

@@ -283,3 +283,28 @@ def test_hub_name_that_cannot_be_had(hub_cache):
         kbl.load_encoder("hf://owner/other")
     with pytest.raises(ValueError, match="not hf://owner/name"):
         kbl.load_encoder("hf://a/b/c")
+
+
+def test_integers_are_no_weights(tmp_path):
+    integers = {name: value.astype(np.int8) for name, value in tensors().items()}
+    with pytest.raises(ValueError, match=r"must be one of .*F32.* Received: I8"):
+        kbl.load_encoder(write(tmp_path, integers))
+
+
+def test_half_a_pooler(tmp_path):
+    weights = tensors()
+    del weights["pooler.dense.weight"]
+    with pytest.raises(ValueError, match=r"lacks 1 tensors: \['pooler.dense.weight'"):
+        kbl.load_encoder(write(tmp_path, weights))
+
+
+def test_a_classifier_needs_its_pooler(tmp_path):
+    weights = {k: v for k, v in with_head().items() if "pooler" not in k}
+    with pytest.raises(ValueError, match=r"lacks the tensors 'pooler\.dense"):
+        kbl.load_model(write(tmp_path, weights, **CLASSIFIER))
+
+
+@pytest.mark.parametrize("change", [{"num_heads": 4}, {"activation": "relu"}])
+def test_only_rates_may_differ_from_the_checkpoint(tmp_path, change):
+    with pytest.raises(ValueError, match=r"may differ from the checkpoint\. Received"):
+        kbl.load_encoder(write(tmp_path), **change)

@@ -232,3 +232,24 @@ def test_refuses_models_that_are_no_encoders(function):
     model = keras.Model(inputs, keras.layers.Dense(2)(inputs))
     with pytest.raises(ValueError, match="`model` must be an encoder made by"):
         function(model)
+
+
+def test_internals_add_no_variables():
+    model = tiny.encoder()
+    twin = kbl.with_internals(model)
+    assert len(twin.variables) == len(model.variables)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*does not have a `quantize` method")
+        twin.quantize("int8")
+
+
+@tensorflow_only
+def test_negative_ids_are_refused():
+    model = tiny.encoder()
+    ids = {
+        "token_ids": np.array([[1, -1]], "int32"),
+        "segment_ids": np.zeros((1, 2), "int32"),
+        "padding_mask": np.ones((1, 2), bool),
+    }
+    with pytest.raises(Exception, match="is not in"):
+        model(ids)

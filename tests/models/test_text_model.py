@@ -132,3 +132,43 @@ def test_model_must_have_an_encoder():
     plain = keras.Model(inputs, keras.layers.Dense(2)(inputs))
     with pytest.raises(ValueError, match="must be an encoder or a model built on one"):
         kbl.with_text(plain, tiny.preprocessor())
+
+
+def test_predict_of_no_strings(model):
+    answer = model.predict([], verbose=0)
+    assert answer["label"].shape == (0,)
+    assert answer["scores"].shape == (0, 2)
+
+
+@pytest.mark.parametrize(
+    "inputs", [(["a"], ["b"]), {"text": ["a"], "text_pair": ["b"]}, {"texts": ["a"]}]
+)
+def test_only_the_inputs_that_the_model_takes(model, inputs):
+    with pytest.raises(ValueError, match=r"Received: \['text"):
+        model.predict(inputs, verbose=0)
+
+
+def test_a_single_string_is_no_batch(model):
+    with pytest.raises(ValueError, match=r"`text` must be a batch of strings"):
+        model.predict("a", verbose=0)
+
+
+def test_mixed_precision_outputs_of_different_length():
+    keras.config.set_dtype_policy("mixed_bfloat16")
+    try:
+        model = kbl.with_text(kbl.encoder(tiny.config()), tiny.preprocessor())
+        outputs = model.predict(["a", "the day"], batch_size=1, verbose=0)
+    finally:
+        keras.config.set_dtype_policy("float32")
+    assert outputs["sequence_output"].shape == (2, 4, 16)
+    assert outputs["sequence_output"].dtype == np.float32
+
+
+def test_outputs_need_names():
+    encoder = kbl.encoder(tiny.config())
+    pooled = encoder.output["pooled_output"]
+    nameless = keras.Model(encoder.input, keras.layers.Dense(2)(pooled))
+    with pytest.raises(ValueError, match="must return a dictionary of outputs"):
+        kbl.with_text(nameless, tiny.preprocessor())
+    with pytest.raises(TypeError, match="`preprocessor` must be a `Preprocessor`"):
+        kbl.with_text(encoder, tiny.tokenizer())

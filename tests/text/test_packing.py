@@ -331,7 +331,7 @@ class TestErrors:
         "inputs", [[["a"]], np.array([["a"]]), tf.constant([["a"]]), [["a"], []]]
     )
     def test_rank(self, tokenizer, inputs):
-        with pytest.raises(ValueError, match=r"`text` must be a string or a batch"):
+        with pytest.raises(ValueError, match="`text` must be a batch of strings"):
             Preprocessor(tokenizer)(inputs)
 
     @pytest.mark.parametrize("inputs", [("a",), ("a", "b", "c"), ()])
@@ -363,3 +363,22 @@ class TestErrors:
     def test_inputs_that_are_no_strings(self, tokenizer, inputs, name):
         with pytest.raises(TypeError, match=f"`{name}` must be strings"):
             Preprocessor(tokenizer)(inputs)
+
+    def test_a_pair_is_one_tuple(self, tokenizer):
+        preprocessor = Preprocessor(tokenizer)
+        with pytest.raises(TypeError, match=r"takes one argument\. Received: 2"):
+            preprocessor(["a"], ["b"])
+        rows = tf.data.Dataset.from_tensor_slices((["a"], [1])).batch(1)
+        with pytest.raises(TypeError, match="takes one argument"):
+            rows.map(preprocessor)
+
+    def test_a_text_and_a_batch_are_no_pair(self, tokenizer):
+        with pytest.raises(ValueError, match="must have the same rank"):
+            Preprocessor(tokenizer)(("a", ["b"]))
+
+    @pytest.mark.skipif(
+        keras.backend.backend() != "tensorflow", reason="symbolic calls"
+    )
+    def test_symbols_that_are_no_strings(self, tokenizer):
+        with pytest.raises(ValueError, match="must be strings of shape"):
+            Preprocessor(tokenizer)(keras.Input((), dtype="int32"))
