@@ -81,7 +81,7 @@ def outputs(model):
     }
 
 
-def same(first, second, atol=1e-6):
+def assert_same(first, second, atol=1e-6):
     first, second = outputs(first), outputs(second)
     assert sorted(first) == sorted(second)
     for name in first:
@@ -116,7 +116,7 @@ def test_prefix_and_old_names(tmp_path):
         ): value
         for name, value in tensors().items()
     }
-    same(plain, kbl.load_encoder(write(tmp_path, renamed)))
+    assert_same(plain, kbl.load_encoder(write(tmp_path, renamed)))
 
 
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
@@ -125,7 +125,7 @@ def test_half_precision_weights(tmp_path, dtype):
     model = kbl.load_encoder(write(tmp_path, halves))
     assert {v.dtype for v in model.weights} == {"float32"}
     rounded = {name: value.astype(np.float32) for name, value in halves.items()}
-    same(model, kbl.load_encoder(write(tmp_path, rounded)))
+    assert_same(model, kbl.load_encoder(write(tmp_path, rounded)))
 
 
 def test_without_pooler(tmp_path):
@@ -160,7 +160,7 @@ def test_classifier_with_its_labels(tmp_path):
 
 def test_load_model_of_an_encoder(tmp_path):
     directory = write(tmp_path)
-    same(kbl.load_model(directory), kbl.load_encoder(directory))
+    assert_same(kbl.load_model(directory), kbl.load_encoder(directory))
 
 
 def test_configuration_is_honoured(tmp_path):
@@ -174,7 +174,7 @@ def test_configuration_is_honoured(tmp_path):
 
 def test_buffers_are_no_weights(tmp_path):
     buffers = {"embeddings.position_ids": np.arange(24)[None]}
-    same(
+    assert_same(
         kbl.load_encoder(write(tmp_path)),
         kbl.load_encoder(write(tmp_path, tensors() | buffers)),
     )
@@ -275,7 +275,7 @@ def hub_cache(tmp_path, monkeypatch):
 
 def test_hub_name(hub_cache):
     directory = write(hub_cache)
-    same(kbl.load_encoder("hf://owner/name"), kbl.load_encoder(directory))
+    assert_same(kbl.load_encoder("hf://owner/name"), kbl.load_encoder(directory))
 
 
 def test_hub_name_that_cannot_be_had(hub_cache):
