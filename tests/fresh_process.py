@@ -3,6 +3,8 @@
 import concurrent.futures
 import functools
 import multiprocessing
+import os
+import threading
 from pathlib import Path
 
 import keras
@@ -15,10 +17,24 @@ import keras_bert_lite  # noqa: F401  (registers the layers)
 def start() -> concurrent.futures.ProcessPoolExecutor:
     """Starts the process, once a session: importing Keras takes seconds."""
     executor = concurrent.futures.ProcessPoolExecutor(
-        max_workers=1, mp_context=multiprocessing.get_context("spawn")
+        max_workers=1,
+        mp_context=multiprocessing.get_context("spawn"),
+        initializer=watch_parent,
     )
     executor.submit(load_and_call)
     return executor
+
+
+def watch_parent() -> None:
+    """Ends this process when the tests are killed, which the pool does not see."""
+    threading.Thread(target=end_with_parent, daemon=True).start()
+
+
+def end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def call_saved(path: Path, inputs: dict[str, np.ndarray]) -> list[np.ndarray]:
