@@ -96,8 +96,9 @@ def with_text(
 
     Raises:
         NotImplementedError: Under another backend than TensorFlow.
+        TypeError: If `preprocessor` is not a `Preprocessor`.
         ValueError: If the preprocessor can make rows or ids that the model has
-            no embeddings for.
+            no embeddings for, or the model's outputs have no names.
     """
     if not isinstance(preprocessor, Preprocessor):
         raise TypeError(
