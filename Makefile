@@ -1,6 +1,7 @@
 # Each target builds the virtual environment that it needs from setup.cfg and
 # constraints.txt. PYTHON chooses the interpreter: make test PYTHON=python3.12
 PYTHON ?= python3
+PYTHON311 ?= python3.11
 PIP = -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 FILES = setup.cfg pyproject.toml constraints.txt
 
@@ -18,9 +19,11 @@ slow: .venv/ready  ## tests that train
 parity: .venv-parity/ready  ## against transformers on torch; under JAX and torch
 	.venv-parity/bin/python -m pytest -m parity
 
-serving: .venv/ready .venv-serving/ready  ## exports, without this package
+serving: .venv/ready .venv-serving/ready .venv-serving-2.20/ready .venv-serving-2.12/ready
 	SERVING_PYTHON=$(CURDIR)/.venv-serving/bin/python \
-	.venv/bin/python -m pytest -m serving
+	SERVING_PYTHON_220=$(CURDIR)/.venv-serving-2.20/bin/python \
+	SERVING_PYTHON_212=$(CURDIR)/.venv-serving-2.12/bin/python \
+	.venv/bin/python -m pytest -m serving  # exports in other runtimes
 
 tutorials: .venv-tutorials/ready  ## runs every notebook
 	.venv-tutorials/bin/python -m pytest --nbmake --override-ini addopts= \
@@ -52,6 +55,14 @@ dist: .venv/ready  ## builds the wheel and the sdist and tries both
 .venv-serving/ready: $(FILES)
 	$(PYTHON) -m venv .venv-serving
 	.venv-serving/bin/python $(PIP) tensorflow tensorflow-text
+	touch $@
+
+# TensorFlow as older servers have it; 2.12 has no wheels for a newer Python.
+.venv-serving-2.20/ready .venv-serving-2.12/ready: \
+.venv-serving-%/ready: tests/serving/constraints-%.txt
+	$(PYTHON311) -m venv .venv-serving-$*
+	.venv-serving-$*/bin/python -m pip --disable-pip-version-check install --quiet \
+	    --constraint $< tensorflow tensorflow-text
 	touch $@
 
 .venv-tutorials/ready: $(FILES)

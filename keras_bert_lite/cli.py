@@ -1,11 +1,17 @@
 """The `keras-bert-lite` command."""
 
 import argparse
+import sys
 from pathlib import Path
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Runs the command."""
+    options = _parser().parse_args(arguments)
+    options.run(options)
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="keras-bert-lite", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     demo = commands.add_parser(
@@ -18,8 +24,26 @@ def main(arguments: list[str] | None = None) -> None:
         help="where the SavedModel goes (default: %(default)s)",
     )
     demo.add_argument("--epochs", type=int, default=3)
-    options = parser.parse_args(arguments)
+    demo.set_defaults(run=_demo)
+    check = commands.add_parser(
+        "check", help="say whether TF Serving can serve a SavedModel"
+    )
+    check.add_argument(
+        "path", type=Path, help="a version directory, or a model's directory of them"
+    )
+    check.set_defaults(run=_check)
+    return parser
 
+
+def _demo(options: argparse.Namespace) -> None:
     from keras_bert_lite import demo as script  # TensorFlow takes seconds to load
 
     script.run(options.directory, options.epochs)
+
+
+def _check(options: argparse.Namespace) -> None:
+    from keras_bert_lite.serving.servable import check_servable
+
+    report = check_servable(options.path)
+    print(report)
+    sys.exit(0 if report.ok else 1)

@@ -31,6 +31,8 @@ class SelfAttention(CompositeLayer):
             positions with the same number (a block-diagonal mask, for several
             sequences packed in a row).
         return_weights: Whether to return the attention weights too.
+        rows: Where the rows of the batch are, if not padded: a `RealTokens`,
+            with `x` of shape `(T, H)`. The masks are then its own.
 
     Output shape:
         `(B, S, H)`; with `return_weights`, also the weights, `(B, N, S, S)`:
@@ -92,30 +94,32 @@ class SelfAttention(CompositeLayer):
         padding_mask=None,
         sequence_ids=None,
         return_weights=False,
+        rows=None,
         training=None,
     ):
-        query = self._split_heads(self.query(x))  # (B, N, S, D)
-        key = self._split_heads(self.key(x))
-        value = self._split_heads(self.value(x))
-        scale = (self.hidden_dim // self.num_heads) ** -0.5
-        scores = ops.matmul(query * scale, ops.transpose(key, (0, 1, 3, 2)))
-        weights = _softmax(scores, _attention_mask(padding_mask, sequence_ids))
-        attended = ops.matmul(self.dropout(weights, training=training), value)
-        output = self.output_dense(self._join_heads(attended))
+        if rows is None:
+            rows = PaddedRows(self.num_heads, padding_mask, sequence_ids)
+        heads = [rows.split_heads(dense(x)) for dense in self._projections]
+        attended, weights = [], None
+        for query, key, value, bias in zip(*heads, rows.biases, strict=True):
+            weights = self._weights(query, key, bias)
+            dropped = self.dropout(weights, training=training)
+            attended.append(ops.matmul(dropped, value))
+        output = self.output_dense(rows.join_heads(attended, like=x))
         return (output, weights) if return_weights else output
 
-    def _split_heads(self, x):
-        """(B, S, H) -> (B, N, S, D)."""
-        length = ops.shape(x)[1]
-        head_dim = self.hidden_dim // self.num_heads
-        x = ops.reshape(x, (-1, length, self.num_heads, head_dim))
-        return ops.transpose(x, (0, 2, 1, 3))
+    @property
+    def _projections(self) -> tuple[keras.layers.Dense, ...]:
+        return self.query, self.key, self.value
 
-    def _join_heads(self, x):
-        """(B, N, S, D) -> (B, S, H)."""
-        length = ops.shape(x)[2]
-        x = ops.transpose(x, (0, 2, 1, 3))
-        return ops.reshape(x, (-1, length, self.hidden_dim))
+    def _weights(self, query, key, bias):
+        """Softmax, in float32, of the scaled scores: (B, N, S, S)."""
+        scores = ops.matmul(query, ops.transpose(key, (0, 1, 3, 2)))
+        scale = (self.hidden_dim // self.num_heads) ** -0.5
+        scores = ops.cast(scores, "float32") * scale
+        if bias is not None:
+            scores = scores + bias
+        return ops.cast(ops.softmax(scores, axis=-1), query.dtype)
 
     def compute_output_spec(
         self,
@@ -123,6 +127,7 @@ class SelfAttention(CompositeLayer):
         padding_mask=None,
         sequence_ids=None,
         return_weights=False,
+        rows=None,
         training=None,
     ):
         output = keras.KerasTensor(x.shape, dtype=self.compute_dtype)
@@ -147,25 +152,38 @@ class SelfAttention(CompositeLayer):
         }
 
 
-def _attention_mask(padding_mask, sequence_ids):
-    """Which keys (last axis) a query may see: (B, 1, 1 or S, S), or None."""
+class PaddedRows:
+    """The rows of a padded batch `(B, S)`, of which attention is one group.
+
+    See `RealTokens` for the other way to lay out the same work.
+    """
+
+    def __init__(self, num_heads: int, padding_mask=None, sequence_ids=None) -> None:
+        self.num_heads = num_heads
+        self.biases = [_attention_bias(padding_mask, sequence_ids)]
+
+    def split_heads(self, x) -> list[Any]:
+        """(B, S, H) -> (B, N, S, D)."""
+        length, hidden_dim = ops.shape(x)[1], x.shape[-1]
+        shape = (-1, length, self.num_heads, hidden_dim // self.num_heads)
+        return [ops.transpose(ops.reshape(x, shape), (0, 2, 1, 3))]
+
+    def join_heads(self, x: list[Any], like):
+        """(B, N, S, D) -> (B, S, H), the shape of `like`."""
+        (heads,) = x
+        return ops.reshape(ops.transpose(heads, (0, 2, 1, 3)), ops.shape(like))
+
+
+def _attention_bias(padding_mask, sequence_ids):
+    """What hides a key (last axis) from a query: (B, 1, 1 or S, S), or None.
+
+    Hidden weights come out as exact zeros; a row without any real position
+    comes out uniform, not NaN.
+    """
     mask = None
     if padding_mask is not None:
         mask = ops.cast(padding_mask, "bool")[:, None, None, :]
     if sequence_ids is not None:
         same = sequence_ids[:, None, :, None] == sequence_ids[:, None, None, :]
         mask = same if mask is None else ops.logical_and(mask, same)
-    return mask
-
-
-def _softmax(scores, mask):
-    """Softmax in float32 over what the mask leaves.
-
-    Masked weights are exactly zero; a row without any real position comes out
-    uniform, not NaN.
-    """
-    dtype = scores.dtype
-    scores = ops.cast(scores, "float32")
-    if mask is not None:
-        scores = ops.where(mask, scores, -1e30)
-    return ops.cast(ops.softmax(scores, axis=-1), dtype)
+    return None if mask is None else ops.where(mask, 0.0, -1e30)

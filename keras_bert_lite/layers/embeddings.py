@@ -7,6 +7,7 @@ from keras import ops
 
 from keras_bert_lite.config import check_positive, check_rate
 from keras_bert_lite.layers.base import CompositeLayer, initializer
+from keras_bert_lite.layers.normalization import LayerNorm
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
@@ -76,7 +77,7 @@ class Embeddings(CompositeLayer):
         self.token_embedding = self._table(vocabulary_size, "token_embedding")
         self.segment_embedding = self._table(num_segments, "segment_embedding")
         self.position_embedding = self._table(max_sequence_length, "position_embedding")
-        self.layer_norm = keras.layers.LayerNormalization(
+        self.layer_norm = LayerNorm(
             epsilon=layer_norm_epsilon, dtype=self.dtype_policy, name="layer_norm"
         )
         self.dropout = keras.layers.Dropout(

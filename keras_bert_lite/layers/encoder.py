@@ -1,149 +1,15 @@
-"""The encoder block and the stack of blocks."""
+"""The stack of encoder blocks."""
 
 from typing import Any
 
 import keras
+import tensorflow as tf
+from keras import ops, tree
 
-from keras_bert_lite.config import ACTIVATIONS, check_choice, check_positive, check_rate
-from keras_bert_lite.layers.attention import SelfAttention
-from keras_bert_lite.layers.base import (
-    CompositeLayer,
-    activation_function,
-    initializer,
-)
-
-
-@keras.saving.register_keras_serializable(package="keras_bert_lite")
-class EncoderBlock(CompositeLayer):
-    """Self-attention and a feed-forward network, each added and normalized.
-
-    `y = LayerNorm(x + Attention(x))`,
-    `output = LayerNorm(y + W2 activation(W1 y))`, with dropout before each sum.
-
-    Args:
-        num_heads: Attention heads; must divide `hidden_dim`.
-        hidden_dim: Width of input and output (H).
-        intermediate_dim: Width between the two feed-forward layers.
-        dropout: Rate of dropout on the output of both sublayers.
-        attention_dropout: Rate of dropout on the attention weights.
-        activation: See `EncoderConfig`.
-        layer_norm_epsilon: Added to the variance in the normalizations.
-        initializer_range: Standard deviation of the initial weights.
-
-    Call arguments:
-        x, padding_mask, sequence_ids, return_weights: See `SelfAttention`.
-
-    Output shape:
-        `(B, S, H)`; with `return_weights`, also `(B, N, S, S)`.
-
-    Reference: [Vaswani et al., 2017](https://arxiv.org/abs/1706.03762), section 3.1.
-    """
-
-    def __init__(
-        self,
-        num_heads: int,
-        hidden_dim: int,
-        intermediate_dim: int,
-        dropout: float = 0.1,
-        attention_dropout: float = 0.1,
-        activation: str = "gelu",
-        layer_norm_epsilon: float = 1e-12,
-        initializer_range: float = 0.02,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(**kwargs)
-        check_positive("intermediate_dim", intermediate_dim)
-        check_rate("dropout", dropout)
-        check_choice("activation", activation, ACTIVATIONS)
-        self.num_heads = num_heads
-        self.hidden_dim = hidden_dim
-        self.intermediate_dim = intermediate_dim
-        self.dropout_rate = dropout
-        self.attention_dropout_rate = attention_dropout
-        self.activation = activation
-        self.layer_norm_epsilon = layer_norm_epsilon
-        self.initializer_range = initializer_range
-        self.attention = SelfAttention(
-            num_heads,
-            hidden_dim,
-            dropout=attention_dropout,
-            initializer_range=initializer_range,
-            dtype=self.dtype_policy,
-            name="attention",
-        )
-        self.attention_norm = self._layer_norm("attention_norm")
-        self.intermediate_dense = self._dense(
-            intermediate_dim, "intermediate_dense", activation_function(activation)
-        )
-        self.output_dense = self._dense(hidden_dim, "output_dense")
-        self.output_norm = self._layer_norm("output_norm")
-        self.dropout = keras.layers.Dropout(
-            dropout, dtype=self.dtype_policy, name="dropout"
-        )
-
-    def _dense(self, units: int, name: str, activation=None) -> keras.layers.Dense:
-        return keras.layers.Dense(
-            units,
-            activation=activation,
-            kernel_initializer=initializer(self.initializer_range),
-            dtype=self.dtype_policy,
-            name=name,
-        )
-
-    def _layer_norm(self, name: str) -> keras.layers.LayerNormalization:
-        return keras.layers.LayerNormalization(
-            epsilon=self.layer_norm_epsilon, dtype=self.dtype_policy, name=name
-        )
-
-    def build(self, x_shape, padding_mask_shape=None, sequence_ids_shape=None):
-        self.attention.build(x_shape)
-        self.attention_norm.build(x_shape)
-        self.intermediate_dense.build(x_shape)
-        self.output_dense.build((*x_shape[:-1], self.intermediate_dim))
-        self.output_norm.build(x_shape)
-        self.dropout.build(x_shape)
-
-    def call(
-        self,
-        x,
-        padding_mask=None,
-        sequence_ids=None,
-        return_weights=False,
-        training=None,
-    ):
-        attended = self.attention(
-            x,
-            padding_mask=padding_mask,
-            sequence_ids=sequence_ids,
-            return_weights=return_weights,
-            training=training,
-        )
-        attended, weights = attended if return_weights else (attended, None)
-        x = self.attention_norm(x + self.dropout(attended, training=training))
-        y = self.output_dense(self.intermediate_dense(x))
-        output = self.output_norm(x + self.dropout(y, training=training))
-        return (output, weights) if return_weights else output
-
-    def compute_output_spec(self, x, *args, **kwargs):
-        return self.attention.compute_output_spec(x, *args, **kwargs)
-
-    def compute_output_shape(
-        self, x_shape, padding_mask_shape=None, sequence_ids_shape=None
-    ):
-        return x_shape
-
-    def get_config(self) -> dict[str, Any]:
-        return {
-            **super().get_config(),
-            "num_heads": self.num_heads,
-            "hidden_dim": self.hidden_dim,
-            "intermediate_dim": self.intermediate_dim,
-            "dropout": self.dropout_rate,
-            "attention_dropout": self.attention_dropout_rate,
-            "activation": self.activation,
-            "layer_norm_epsilon": self.layer_norm_epsilon,
-            "initializer_range": self.initializer_range,
-        }
+from keras_bert_lite.config import check_choice, check_positive
+from keras_bert_lite.layers.base import CompositeLayer
+from keras_bert_lite.layers.encoder_block import EncoderBlock
+from keras_bert_lite.layers.unpadding import RealTokens
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
@@ -158,6 +24,10 @@ class Encoder(CompositeLayer):
             than L blocks once each.
         hidden_states: Whether to return the input and every block's output.
         attentions: Whether to return every block's attention weights.
+        remove_padding: Whether to compute on the real tokens only. The values
+            are the same; it needs TensorFlow without XLA. `"auto"`: under
+            TensorFlow where there is no GPU, and in SavedModels. Rows stay
+            padded with `attentions` or `sequence_ids`.
         blocks: Blocks of another `Encoder` to share; see `with_outputs`.
 
     Call arguments:
@@ -166,7 +36,7 @@ class Encoder(CompositeLayer):
     Output shape:
         A dictionary: `sequence_output` `(B, S, H)`; on request `hidden_states`,
         a list of L + 1 of `(B, S, H)`, the input first; and `attentions`, a
-        list of L of `(B, N, S, S)`.
+        list of L of `(B, N, S, S)`. Vectors at padding are zeros.
     """
 
     def __init__(
@@ -183,6 +53,7 @@ class Encoder(CompositeLayer):
         share_layers: bool = False,
         hidden_states: bool = False,
         attentions: bool = False,
+        remove_padding: bool | str = "auto",
         blocks: list[EncoderBlock] | None = None,
         **kwargs: Any,
     ) -> None:
@@ -192,6 +63,7 @@ class Encoder(CompositeLayer):
         self.share_layers = share_layers
         self.hidden_states = hidden_states
         self.attentions = attentions
+        self.remove_padding = remove_padding
         self._block_config: dict[str, Any] = {
             "num_heads": num_heads,
             "hidden_dim": hidden_dim,
@@ -214,19 +86,53 @@ class Encoder(CompositeLayer):
             if not block.built:  # blocks may be shared; see `with_outputs`
                 block.build(x_shape)
 
+    @property
+    def remove_padding(self) -> bool | str:
+        return self._remove_padding
+
+    @remove_padding.setter
+    def remove_padding(self, choice: bool | str) -> None:
+        check_choice("remove_padding", choice, (True, False, "auto"))
+        tensorflow = keras.backend.backend() == "tensorflow"
+        if choice != "auto" and choice and not tensorflow:
+            raise NotImplementedError(
+                "`remove_padding=True` needs the TensorFlow backend: the number of "
+                "real tokens changes from batch to batch, and "
+                f"{keras.backend.backend()} compiles for each. Received: True. "
+                'Use "auto" or False, and pad to a few lengths.'
+            )
+        if choice == "auto":
+            choice_here = tensorflow and not tf.config.list_physical_devices("GPU")
+        else:
+            choice_here = choice
+        self._remove_padding = choice
+        self._removes_padding = choice_here and not self.attentions
+        self.supports_jit = not self._removes_padding  # Keras then leaves XLA off
+
     def call(self, x, padding_mask=None, sequence_ids=None, training=None):
+        if self._removes_padding and padding_mask is not None and sequence_ids is None:
+            mask = ops.cast(padding_mask, "bool")
+            rows = RealTokens(mask, self._block_config["num_heads"])
+            outputs = self._run(rows.pack(x), rows=rows, training=training)
+            return tree.map_structure(rows.unpack, outputs)
+        masks = {"padding_mask": padding_mask, "sequence_ids": sequence_ids}
+        outputs = self._run(x, **masks, training=training)
+        if padding_mask is None:
+            return outputs
+        real = ops.cast(padding_mask, "bool")[:, :, None]
+        for name in {"sequence_output", "hidden_states"} & set(outputs):
+            outputs[name] = tree.map_structure(
+                lambda x: ops.where(real, x, ops.zeros_like(x)), outputs[name]
+            )
+        return outputs
+
+    def _run(self, x, **arguments) -> dict[str, Any]:
         states, maps = [x], []
         for i in range(self.num_layers):
-            output = self.blocks[i % len(self.blocks)](
-                x,
-                padding_mask=padding_mask,
-                sequence_ids=sequence_ids,
-                return_weights=self.attentions,
-                training=training,
-            )
+            block = self.blocks[i % len(self.blocks)]
+            output = block(x, return_weights=self.attentions, **arguments)
             x, weights = output if self.attentions else (output, None)
-            if self.hidden_states:
-                states.append(x)
+            states.append(x)
             maps.append(weights)
         return self._named(x, states, maps)
 
@@ -268,4 +174,5 @@ class Encoder(CompositeLayer):
             "share_layers": self.share_layers,
             "hidden_states": self.hidden_states,
             "attentions": self.attentions,
+            "remove_padding": self.remove_padding,
         }

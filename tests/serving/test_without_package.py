@@ -1,44 +1,128 @@
-"""Exports in an environment that has TensorFlow and tensorflow-text alone."""
+"""Exports in environments that have TensorFlow and tensorflow-text alone."""
 
 import json
 import os
 import subprocess
 
+import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 import keras_bert_lite as kbl
 from tests import tiny
 
-PYTHON = os.environ.get("SERVING_PYTHON")
+PYTHONS = {
+    "SERVING_PYTHON": None,
+    "SERVING_PYTHON_220": "2.20.0",
+    "SERVING_PYTHON_212": "2.12.1",
+}
 PROGRAM = """
-import importlib.util, json, sys
+import functools, importlib.util, json, sys
 import tensorflow as tf
 import tensorflow_text
 assert importlib.util.find_spec("keras_bert_lite") is None
-serve = tf.saved_model.load(sys.argv[1]).signatures["serving_default"]
-for batch in json.loads(sys.argv[2]):
-    answer = serve(text=tf.constant(batch, tf.string))
-    scores = answer["scores"].numpy().tolist()
-    print(json.dumps([[x.decode() for x in answer["label"].numpy()], scores]))
+print(json.dumps(tf.__version__))
+load = functools.cache(tf.saved_model.load)
+for path, name, inputs in json.load(sys.stdin):
+    serve = load(path).signatures[name]
+    types = {k: x.dtype for k, x in serve.structured_input_signature[1].items()}
+    outputs = serve(**{k: tf.constant(x, types[k]) for k, x in inputs.items()})
+    arrays = {k: x.numpy() for k, x in outputs.items()}
+    values = {k: [x.shape, x.ravel().tolist()] for k, x in arrays.items()}
+    print(json.dumps(values, default=bytes.decode))
 """
+TEXTS = [tiny.TEXTS[i % 4] * (1 + i % 7) for i in range(64)] + ["Été, 日本 😀"]
+pytestmark = [
+    pytest.mark.serving,
+    pytest.mark.skipif(
+        keras.backend.backend() != "tensorflow", reason="exports need TensorFlow"
+    ),
+]
 
 
-@pytest.mark.serving
-@pytest.mark.skipif(not PYTHON, reason="SERVING_PYTHON is not set; see the Makefile")
-def test_answers_equal_the_keras_models(tmp_path):
-    model = kbl.with_text(tiny.classifier(), tiny.preprocessor())
-    path = kbl.export_saved_model(model, tmp_path)
-    texts = [tiny.TEXTS[i % 4] * (1 + i % 7) for i in range(64)]
-    batches = [[], texts[:1], texts]
-    command = [PYTHON, "-c", PROGRAM, str(path), json.dumps(batches)]
+def inputs_of_signatures():
+    """Every value that some signature takes, by name."""
+    ids = tiny.preprocessor()(TEXTS)
+    lists = {name: x.numpy().tolist() for name, x in ids.items()}
+    return {"text": TEXTS, "text_pair": TEXTS[::-1], **lists}
+
+
+def calls_of(path):
+    """Yields calls of each signature, and what this process answers to them."""
+    values = inputs_of_signatures()
+    for name, serve in tf.saved_model.load(str(path)).signatures.items():
+        specs = serve.structured_input_signature[1]
+        if not set(specs) <= set(values):
+            continue
+        for rows in [0, 1, len(TEXTS)] if "text" in specs else [len(TEXTS)]:
+            inputs = {key: values[key][:rows] for key in specs}
+            tensors = {k: tf.constant(x, specs[k].dtype) for k, x in inputs.items()}
+            yield (str(path), name, inputs), serve(**tensors)
+
+
+@pytest.fixture(scope="module")
+def model():
+    keras.utils.set_random_seed(0)
+    return kbl.with_text(tiny.classifier(initializer_range=1.0), tiny.preprocessor())
+
+
+@pytest.fixture(scope="module")
+def calls(model, tmp_path_factory):
+    directory = tmp_path_factory.mktemp("exports")
+    pairs = kbl.with_text(tiny.classifier(), tiny.preprocessor(), pairs=True)
+    encoder = kbl.with_text(tiny.encoder(), tiny.preprocessor())
+    models = [model, pairs, encoder]
+    paths = [kbl.export_saved_model(model, directory) for model in models]
+    return [call for path in paths for call in calls_of(path)]
+
+
+def answers(python, calls, directory):
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     output = subprocess.run(
-        command, check=True, stdout=subprocess.PIPE, cwd=tmp_path, env=environment
+        [python, "-c", PROGRAM],
+        input=json.dumps([call for call, _ in calls]).encode(),
+        check=True,
+        stdout=subprocess.PIPE,
+        cwd=directory,
+        env=environment,
     )
-    answers = [json.loads(line) for line in output.stdout.splitlines()]
-    assert answers[0] == [[], []]
-    for batch, (labels, scores) in zip(batches[1:], answers[1:], strict=True):
-        expected = model.predict(batch, verbose=0)
-        assert labels == expected["label"].tolist()
-        np.testing.assert_allclose(scores, expected["scores"], atol=1e-5)
+    return [json.loads(line) for line in output.stdout.splitlines()]
+
+
+def check(got, expected):
+    assert sorted(got) == sorted(expected)
+    for name, (shape, values) in got.items():
+        array = expected[name].numpy()
+        assert shape == list(array.shape)
+        if array.dtype == object:
+            assert values == [x.decode() for x in array.ravel()]
+        else:
+            flat = array.ravel()
+            np.testing.assert_allclose(values, flat, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("variable", PYTHONS)
+def test_answers_are_this_processes(variable, calls, tmp_path):
+    python = os.environ.get(variable)
+    if not python:
+        pytest.skip(f"{variable} is not set; see the Makefile")
+    version, *got = answers(python, calls, tmp_path)
+    assert version == (PYTHONS[variable] or tf.__version__)
+    assert len(got) == len(calls)
+    for answer, (_, expected) in zip(got, calls, strict=True):
+        check(answer, expected)
+
+
+def test_this_process_answers_as_the_keras_model(model, calls):
+    path = calls[0][0][0]
+    expected = model.predict(TEXTS, batch_size=len(TEXTS), verbose=0)
+    assert np.ptp(expected["scores"][:, 0]) > 0.01
+    names = set()
+    for (where, name, inputs), outputs in calls:
+        if where == path and len(next(iter(inputs.values()))) == len(TEXTS):
+            names.add(name)
+            labels = [x.decode() for x in outputs["label"].numpy()]
+            assert labels == expected["label"].tolist()
+            np.testing.assert_allclose(outputs["scores"], expected["scores"], atol=1e-5)
+    assert names >= {"serving_default", "token_ids"}

@@ -1,0 +1,125 @@
+"""Execution without padding: work on the real tokens of a batch only."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import tensorflow as tf
+
+# How often rows, sorted by length, are cut in two for attention.
+CUTS = 1
+
+
+class Group(NamedTuple):
+    """Rows of similar length that attend together: b rows of length s."""
+
+    token_of_place: tf.Tensor  # (b, N, s) int32, into heads of tokens (T * N, D)
+    place_of_token: tf.Tensor  # (tokens of the group, N) int32, the inverse
+    bias: tf.Tensor  # (b, 1, 1, s) float32, hides padding
+
+
+class RealTokens:
+    """The T real tokens of a padded batch `(B, S)`, those of short rows first.
+
+    Between `pack` and `unpack` layers see `(T, H)`: what works position by
+    position never meets padding. Attention works on rows, so it puts the heads
+    of groups of rows into batches `(b, N, s, D)`; the groups are such that one
+    long row does not make every row as long. TensorFlow only, and without XLA:
+    T depends on the values of the mask.
+
+    Args:
+        padding_mask: Booleans of shape `(B, S)`, true at real tokens.
+        num_heads: Number of attention heads (N).
+    """
+
+    def __init__(self, padding_mask: tf.Tensor, num_heads: int) -> None:
+        self.num_heads = num_heads
+        self._shape = tf.shape(padding_mask)
+        lengths = tf.math.count_nonzero(padding_mask, axis=1, dtype=tf.int32)
+        order = tf.argsort(lengths)
+        places = tf.where(tf.gather(padding_mask, order))  # (T, 2): row, column
+        rows, columns = tf.unstack(tf.cast(places, tf.int32), axis=1)
+        self._positions = tf.gather(order, rows) * self._shape[1] + columns
+        lengths = tf.gather(lengths, order)
+        starts = tf.concat([[0], tf.cumsum(lengths)], 0)
+        bounds = _bounds(lengths)
+        self._groups = [
+            _group(starts[first : end + 1], num_heads)
+            for first, end in zip(bounds[:-1], bounds[1:], strict=True)
+        ]
+
+    @property
+    def biases(self) -> list[tf.Tensor]:
+        """What to add to the attention scores of each group."""
+        return [group.bias for group in self._groups]
+
+    def pack(self, x: tf.Tensor) -> tf.Tensor:
+        """(B, S, H) -> (T, H)."""
+        return tf.gather(tf.reshape(x, [-1, x.shape[-1]]), self._positions)
+
+    def unpack(self, x: tf.Tensor) -> tf.Tensor:
+        """(T, H) -> (B, S, H), zeros at padding."""
+        batch, length = tf.unstack(self._shape)
+        shape = [batch * length, x.shape[-1]]
+        flat = tf.scatter_nd(self._positions[:, None], x, shape)
+        return tf.reshape(flat, [batch, length, x.shape[-1]])
+
+    def split_heads(self, x: tf.Tensor) -> list[tf.Tensor]:
+        """(T, H) -> (b, N, s, D) for each group."""
+        heads = tf.reshape(x, [-1, x.shape[-1] // self.num_heads])
+        return [tf.gather(heads, group.token_of_place) for group in self._groups]
+
+    def join_heads(self, x: Sequence[tf.Tensor], like: tf.Tensor) -> tf.Tensor:
+        """(b, N, s, D) for each group -> (T, H), the shape of `like`."""
+        tokens = [
+            tf.gather(tf.reshape(heads, [-1, heads.shape[-1]]), group.place_of_token)
+            for heads, group in zip(x, self._groups, strict=True)
+        ]
+        # The known shape lets TensorFlow fuse the sum that follows.
+        return tf.reshape(tf.concat(tokens, 0), tf.shape(like))
+
+
+def _group(starts: tf.Tensor, num_heads: int) -> Group:
+    """Makes the group of b rows whose tokens begin at `starts`, (b + 1,)."""
+    lengths = starts[1:] - starts[:-1]
+    longest = tf.reduce_max(tf.concat([[0], lengths], 0))
+    heads, columns = tf.range(num_heads), tf.range(longest)
+    # A place of padding holds the last token: any finite vector will do.
+    last = tf.maximum(starts[-1] - 1, 0)
+    tokens = tf.minimum(starts[:-1, None] + columns, last)
+    rows = tf.repeat(tf.range(tf.size(lengths)), lengths)
+    column_of_token = tf.range(starts[0], starts[-1]) - tf.gather(starts, rows)
+    row_and_head = rows[:, None] * num_heads + heads
+    return Group(
+        tokens[:, None, :] * num_heads + heads[:, None],
+        row_and_head * longest + column_of_token[:, None],
+        tf.where(columns < lengths[:, None], 0.0, -1e30)[:, None, None, :],
+    )
+
+
+def _bounds(lengths: tf.Tensor) -> list[tf.Tensor]:
+    """Cuts sorted rows into groups `bounds[i]` to `bounds[i + 1]`, maybe empty."""
+    bounds = [tf.constant(0), tf.size(lengths)]
+    for _ in range(CUTS):
+        middles = [
+            first + _cheapest_cut(lengths[first:end])
+            for first, end in zip(bounds[:-1], bounds[1:], strict=True)
+        ]
+        pairs = zip(bounds[:-1], middles, strict=True)
+        bounds = [bound for pair in pairs for bound in pair] + bounds[-1:]
+    return bounds
+
+
+def _cheapest_cut(lengths: tf.Tensor) -> tf.Tensor:
+    """How many of the rows, sorted by length, are best attended to apart.
+
+    Attention of n rows costs n times the square of the longest.
+    """
+    squares = tf.square(tf.cast(lengths, tf.float32))
+    squares = tf.concat([[0.0], squares], 0)  # (b + 1,)
+    below = tf.range(tf.size(squares), dtype=tf.int32)
+    above = tf.reverse(below, [0])
+    costs = (
+        tf.cast(below, tf.float32) * squares
+        + tf.cast(above, tf.float32) * squares[-1]
+    )
+    return tf.argmin(costs, output_type=tf.int32)

@@ -1,0 +1,42 @@
+"""The command: what it prints and its exit status."""
+
+import keras
+import pytest
+
+from keras_bert_lite import cli
+from tests.serving.saved_models import lengths, save
+
+pytestmark = pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="exports need TensorFlow"
+)
+
+
+def status(*arguments):
+    with pytest.raises(SystemExit) as stop:
+        cli.main([str(argument) for argument in arguments])
+    return stop.value.code
+
+
+def test_check_a_good_model(tmp_path, capsys):
+    path = save(tmp_path / "m" / "1", lengths)
+    assert status("check", tmp_path / "m") == 0
+    assert capsys.readouterr().out.startswith(f"{path}: ok for TF Serving 2.12.1, ")
+
+
+def test_check_a_bad_model(tmp_path, capsys):
+    assert status("check", tmp_path) == 1
+    output = capsys.readouterr().out
+    assert output.startswith(f"{tmp_path}: not servable\n  problem: ")
+
+
+@pytest.mark.parametrize("arguments", [(), ("check",), ("check", "a", "b"), ("serve",)])
+def test_usage(arguments, capsys):
+    assert status(*arguments) == 2
+    assert "usage: keras-bert-lite" in capsys.readouterr().err
+
+
+def test_help(capsys):
+    assert status("--help") == 0
+    output = capsys.readouterr().out
+    assert "demo" in output
+    assert "check" in output
