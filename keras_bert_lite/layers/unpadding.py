@@ -119,7 +119,6 @@ def _cheapest_cut(lengths: tf.Tensor) -> tf.Tensor:
     below = tf.range(tf.size(squares), dtype=tf.int32)
     above = tf.reverse(below, [0])
     costs = (
-        tf.cast(below, tf.float32) * squares
-        + tf.cast(above, tf.float32) * squares[-1]
+        tf.cast(below, tf.float32) * squares + tf.cast(above, tf.float32) * squares[-1]
     )
     return tf.argmin(costs, output_type=tf.int32)

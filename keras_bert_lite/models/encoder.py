@@ -1,5 +1,7 @@
 """The encoder as a functional model."""
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 import keras
@@ -12,6 +14,7 @@ def encoder(
     config: EncoderConfig,
     hidden_states: bool = False,
     attentions: bool = False,
+    remove_padding: bool | str = "auto",
     name: str = "encoder",
 ) -> keras.Model:
     """Builds an encoder with freshly initialized weights.
@@ -20,6 +23,8 @@ def encoder(
         config: Sizes, rates and functions.
         hidden_states: Whether to return every layer's hidden states.
         attentions: Whether to return every layer's attention weights.
+        remove_padding: Whether to compute on real tokens only; see
+            `layers.Encoder`.
         name: Name of the model.
 
     Returns:
@@ -59,6 +64,7 @@ def encoder(
         share_layers=config.share_layers,
         hidden_states=hidden_states,
         attentions=attentions,
+        remove_padding=remove_padding,
         name="blocks",
     )
     pooler = None
@@ -83,6 +89,53 @@ def with_internals(
     embeddings, blocks, pooler = encoder_layers(model)
     blocks = blocks.with_outputs(hidden_states, attentions)
     return _connect(embeddings, blocks, pooler, model.name)
+
+
+def set_remove_padding(model: keras.Model, choice: bool | str) -> None:
+    """Chooses how the encoder inside any model runs.
+
+    Args:
+        model: A model with an encoder in it.
+        choice: `True`, `False` or `"auto"`; see `layers.Encoder`.
+
+    Raises:
+        ValueError: If the model holds no encoder, or for another choice.
+        NotImplementedError: For `True` under another backend than TensorFlow.
+    """
+    encoder_layers(encoder_of(model))[1].remove_padding = choice
+    # What Keras compiled runs the old way.
+    model.train_function = model.test_function = model.predict_function = None
+
+
+@contextlib.contextmanager
+def padding_removed(model: keras.Model) -> Iterator[None]:
+    """Removes padding in what is traced inside, unless the model says not to."""
+    blocks = encoder_layers(encoder_of(model))[1]
+    choice = blocks.remove_padding
+    blocks.remove_padding = choice is not False
+    try:
+        yield
+    finally:
+        blocks.remove_padding = choice
+
+
+def encoder_of(model: keras.Model) -> keras.Model:
+    """Returns the encoder of a model: itself, or a model inside.
+
+    Raises:
+        ValueError: If there is none.
+    """
+    for candidate in (model, *getattr(model, "layers", ())):
+        if not isinstance(candidate, keras.Model):
+            continue
+        if any(isinstance(layer, layers.Embeddings) for layer in candidate.layers):
+            return candidate
+        if candidate is not model:
+            with contextlib.suppress(ValueError):
+                return encoder_of(candidate)
+    raise ValueError(
+        f"`model` must be an encoder or a model built on one. Received: {model!r}"
+    )
 
 
 def encoder_layers(

@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_bert_lite import layers
-from keras_bert_lite.models.encoder import encoder_layers
+from keras_bert_lite.models.encoder import encoder_layers, encoder_of
 from keras_bert_lite.text.answers import LabelAnswer
 from keras_bert_lite.text.packing import Preprocessor, as_batch, named_texts
 
@@ -126,7 +126,7 @@ def answers(model: keras.Model, outputs: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_fit(model: keras.Model, preprocessor: Preprocessor) -> None:
-    embeddings = _embeddings(model)
+    embeddings = encoder_layers(encoder_of(model))[0]
     longest, rows = preprocessor.sequence_length, embeddings.max_sequence_length
     if longest is None or longest > rows:
         raise ValueError(
@@ -139,17 +139,6 @@ def _check_fit(model: keras.Model, preprocessor: Preprocessor) -> None:
             f"The tokenizer has {size} pieces, but the model embeds only "
             f"{embeddings.vocabulary_size}: they do not belong together."
         )
-
-
-def _embeddings(model: keras.Model) -> layers.Embeddings:
-    for candidate in (model, *getattr(model, "layers", ())):
-        if isinstance(candidate, keras.Model) and any(
-            isinstance(layer, layers.Embeddings) for layer in candidate.layers
-        ):
-            return encoder_layers(candidate)[0]
-    raise ValueError(
-        f"`model` must be an encoder or a model built on one. Received: {model!r}"
-    )
 
 
 def _as_array(value: Any) -> np.ndarray:

@@ -1,27 +1,53 @@
 """SavedModels that take raw strings."""
 
+import contextlib
 import os
 import shutil
 import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import keras
 import tensorflow as tf
 
-from keras_bert_lite.models.text_model import TextModel, answers
+from keras_bert_lite.models.encoder import padding_removed
+from keras_bert_lite.models.text_model import TextModel
+from keras_bert_lite.serving.exported_signatures import (
+    labels_of,
+    preprocessor_of,
+    signatures_of,
+)
+from keras_bert_lite.serving.metadata import write_metadata
+from keras_bert_lite.serving.server_config import batching_parameters
+from keras_bert_lite.serving.warmup import replay_warmup, write_warmup
 
 
 def export_saved_model(
-    model: TextModel, directory: str | os.PathLike, version: int | None = None
+    model: TextModel,
+    directory: str | os.PathLike,
+    version: int | None = None,
+    warmup: Sequence[str] | bool = True,
+    batching: dict[str, Any] | None = None,
 ) -> Path:
     """Writes a string-in model as a SavedModel for TF Serving.
 
-    The SavedModel has two signatures: `serving_default` takes `text` (and
-    `text_pair`), strings of shape `(B,)`; `token_ids` takes `token_ids`,
-    `segment_ids` (int32) and `padding_mask` (bool), `(B, S)` each. Both return
-    the model's outputs by name, numbers as float32. Every weight is stored
-    once; loading needs `tensorflow` and `tensorflow_text`, nothing else.
+    Its signatures:
+
+    - `serving_default`: `text` (and `text_pair`), strings of shape `(B,)`, to
+      the model's outputs by name;
+    - `token_ids`: `token_ids`, `segment_ids` (int32) and `padding_mask` (bool),
+      `(B, S)` each, to the same outputs;
+    - `tokenize`: strings to the inputs of `token_ids`;
+    - `classify`, for a classifier: `inputs`, serialized `tf.Example`s with the
+      features `text` (and `text_pair`), to `classes` and `scores`, `(B, labels)`
+      each, as TF Serving's Classify API wants them.
+
+    Numbers come out as float32, the batch first. Every weight is stored once;
+    loading needs `tensorflow` and `tensorflow_text`, nothing else. Padding is
+    removed from the computation, unless the model's encoder says
+    `remove_padding=False`. `assets.extra` holds warm-up requests, which have
+    run before the version appears, and `keras_bert_lite.json`: versions,
+    configuration, labels and operations.
 
     The files are written beside their place and moved there at the end, so a
     server that watches `directory` never sees half a version.
@@ -30,13 +56,20 @@ def export_saved_model(
         model: A model made by `with_text`.
         directory: The model's directory; the version becomes a folder in it.
         version: A positive number; `None` takes the next free one.
+        warmup: Texts for the warm-up requests; `True` makes some, short and
+            long; `False` writes none.
+        batching: Arguments of `batching_parameters`: what a server started
+            with `--enable_batching` and
+            `--enable_per_model_batching_parameters` goes by. `None` writes no
+            `batching_params.pbtxt`.
 
     Returns:
         The path of the new version.
 
     Raises:
         TypeError: If the model was not made by `with_text`.
-        ValueError: If the version is not a positive integer.
+        ValueError: If the version is not a positive integer, or the warm-up
+            requests fail.
         FileExistsError: If the version exists.
     """
     if not isinstance(model, TextModel):
@@ -44,63 +77,74 @@ def export_saved_model(
             "`model` must be a string-in model made by `with_text`. "
             f"Received: {model!r}"
         )
+    parameters = None if batching is None else batching_parameters(**batching)
+    texts = _warmup_texts(model, warmup)
     target = _version_path(Path(directory), version)
+    with published(target) as draft:
+        with padding_removed(model):
+            signatures = signatures_of(model)
+        _save(model, signatures, draft)
+        if parameters is not None:
+            (draft / "batching_params.pbtxt").write_text(parameters)
+        write_metadata(draft, model)
+        if texts:
+            write_warmup(draft, _requests(model, texts, signatures))
+            replay_warmup(draft)
+    return target
+
+
+def _save(model: TextModel, signatures: dict[str, Any], draft: Path) -> None:
+    # Keras's own export tracks, and so stores, each weight twice
+    # (keras-team/keras#23553).
+    module = tf.Module()
+    module.weights = [variable.value for variable in model.variables]
+    tf.saved_model.save(module, str(draft), signatures=signatures)
+    if labels_of(model):
+        updater = tf.compat.v1.saved_model.signature_def_utils.MethodNameUpdater(
+            str(draft)
+        )
+        updater.replace_method_name("classify", "tensorflow/serving/classify", "serve")
+        updater.save()
+
+
+@contextlib.contextmanager
+def published(target: Path) -> Iterator[Path]:
+    """Gives a folder beside `target` that takes its place if all goes well."""
     target.parent.mkdir(parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(prefix=".export-", dir=target.parent))
     try:
-        # Keras's own export tracks, and so stores, each weight twice
-        # (keras-team/keras#23553).
-        module = tf.Module()
-        module.weights = [variable.value for variable in model.variables]
-        tf.saved_model.save(module, str(draft), signatures=_signatures(model))
+        yield draft
         draft.chmod(0o755)  # a server may run as another user
         draft.rename(target)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
-    return target
 
 
-def _signatures(model: TextModel) -> dict[str, Any]:
-    body = _model_on_ids(model)
-    strings = {name: tf.TensorSpec([None], tf.string, name) for name in model.input}
-    ids = {
-        name: tf.TensorSpec([None, None], x.dtype, name)
-        for name, x in body.input.items()
-    }
-
-    def from_strings(**inputs):
-        return _as_float32(model(inputs, training=False))
-
-    def from_ids(**inputs):
-        return _as_float32(answers(body, body(inputs, training=False)))
-
-    return {
-        "serving_default": tf.function(from_strings).get_concrete_function(**strings),
-        "token_ids": tf.function(from_ids).get_concrete_function(**ids),
-    }
+def _warmup_texts(model: TextModel, warmup: Sequence[str] | bool) -> list[str]:
+    if isinstance(warmup, bool):
+        words = preprocessor_of(model).sequence_length
+        return ["", "a few words", "many words " * words] if warmup else []
+    if isinstance(warmup, str) or not all(isinstance(x, str) for x in warmup):
+        raise TypeError(
+            f"`warmup` must be a list of strings, True or False. Received: {warmup!r}"
+        )
+    return list(warmup)
 
 
-def _model_on_ids(model: TextModel) -> keras.Model:
-    """Returns what stands between the preprocessor and the answers."""
-    return next(layer for layer in model.layers if isinstance(layer, keras.Model))
-
-
-def _as_float32(outputs: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
-    return {
-        name: tf.cast(x, tf.float32) if x.dtype.is_floating else x
-        for name, x in _flat(outputs).items()
-    }
-
-
-def _flat(outputs: dict[str, Any]) -> dict[str, tf.Tensor]:
-    """Numbers the elements of lists: `hidden_states_0` and so on."""
-    flat = {}
-    for name, value in outputs.items():
-        if isinstance(value, (list, tuple)):
-            flat.update({f"{name}_{i}": x for i, x in enumerate(value)})
-        else:
-            flat[name] = value
-    return flat
+def _requests(
+    model: TextModel, texts: list[str], signatures: dict[str, Callable]
+) -> list[tuple[str, dict[str, tf.Tensor]]]:
+    """One request a text, and all in one, for each signature."""
+    requests = []
+    for batch in [*([text] for text in texts), texts]:
+        strings = {name: tf.constant(batch) for name in model.input}
+        ids = signatures["tokenize"](**strings)
+        requests += [
+            ("serving_default", strings),
+            ("tokenize", strings),
+            ("token_ids", ids),
+        ]
+    return requests
 
 
 def _version_path(directory: Path, version: int | None) -> Path:

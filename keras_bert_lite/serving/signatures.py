@@ -13,6 +13,8 @@ PRINTABLE = frozenset(
     | {"UINT32", "UINT64", "UINT8"}
 )
 
+EXAMPLE_METHODS = ("tensorflow/serving/classify", "tensorflow/serving/regress")
+
 
 def public_signatures(meta_graph: meta_graph_pb2.MetaGraphDef) -> dict[str, Any]:
     """The signatures by name, without those that loading itself uses."""
@@ -56,7 +58,9 @@ def signature_warnings(meta_graph: meta_graph_pb2.MetaGraphDef) -> list[str]:
 
 
 def takes_strings(signature: meta_graph_pb2.SignatureDef) -> bool:
-    """Whether every input is a list of strings."""
+    """Whether every input is a list of strings, and no `tf.Example`s."""
+    if signature.method_name in EXAMPLE_METHODS:
+        return False
     return bool(signature.inputs) and all(
         info.dtype == types_pb2.DT_STRING and len(info.tensor_shape.dim) == 1
         for info in signature.inputs.values()

@@ -5,7 +5,6 @@ from typing import Any
 
 import keras
 import tensorflow as tf
-import tensorflow_text as tf_text
 
 from keras_bert_lite.text.layer import TextLayer
 from keras_bert_lite.text.strings import as_strings
@@ -83,7 +82,8 @@ class Preprocessor(TextLayer):
             raise ValueError(f"The texts must have the same rank. Received: {ranks}")
         texts = _same_size([_batched(x, name) for name, x in named.items()])
         single = ranks["text"] == 0
-        outputs = self._pack([self.tokenizer(text) for text in texts])
+        segments = [self.tokenizer(text) for text in texts]
+        outputs = self._pack(segments, self.sequence_length)
         return {k: v[0] for k, v in outputs.items()} if single else outputs
 
     def compute_output_spec(self, inputs: Any) -> dict[str, keras.KerasTensor]:
@@ -102,20 +102,43 @@ class Preprocessor(TextLayer):
             for name, dtype in dtypes.items()
         }
 
-    def _pack(self, segments: list[tf.RaggedTensor]) -> dict[str, tf.Tensor]:
-        if self.sequence_length is not None:
-            room = self.sequence_length - 1 - len(segments)
+    def pack(
+        self, segments: list[tf.RaggedTensor], sequence_length: int | tf.Tensor
+    ) -> dict[str, tf.Tensor]:
+        """Packs ids that a tokenizer made, one or two ragged int32 `(B, None)`.
+
+        Returns:
+            What a call returns, `sequence_length` (S) wide.
+        """
+        return self._pack(segments, sequence_length, sequence_length)
+
+    def _pack(
+        self,
+        segments: list[tf.RaggedTensor],
+        longest: int | tf.Tensor | None,
+        width: int | tf.Tensor | None = None,
+    ) -> dict[str, tf.Tensor]:
+        if longest is not None:
+            room = tf.cast(longest - 1 - len(segments), tf.int64)
             segments = _truncate_longest_first(segments, room)
-        tokens, segment_ids = tf_text.combine_segments(
-            segments, self.tokenizer.cls_id, self.tokenizer.sep_id
-        )
-        width = self._width(tokens.row_lengths())
-        segment_ids = tf.cast(segment_ids, tf.int32)
-        mask = tf.ones_like(tokens, tf.bool)
+        lengths = sum(x.row_lengths() + 1 for x in segments) + 1
+        width = self._width(lengths) if width is None else width
+        columns = tf.range(width, dtype=tf.int64)
+        mask = columns < lengths[:, None]
+        ids = tf.where(mask, self.tokenizer.sep_id, self.tokenizer.pad_id)
+        start = tf.ones([segments[0].nrows()], tf.int64)  # of the segment, by row
+        segment_ids = tf.zeros_like(ids)
+        for i, segment in enumerate(segments):
+            ids = _placed(segment, start, ids)
+            if i:
+                behind = tf.logical_and(columns >= start[:, None], mask)
+                segment_ids = tf.where(behind, i, segment_ids)
+            start += segment.row_lengths() + 1
+        cls = tf.fill([segments[0].nrows(), 1], self.tokenizer.cls_id)
         return {
-            "token_ids": _padded(tokens, width, self.tokenizer.pad_id),
-            "segment_ids": _padded(segment_ids, width, 0),
-            "padding_mask": _padded(mask, width, False),
+            "token_ids": tf.concat([cls, ids[:, 1:]], 1),
+            "segment_ids": segment_ids,
+            "padding_mask": mask,
         }
 
     def _width(self, lengths: tf.Tensor) -> int | tf.Tensor:
@@ -142,10 +165,12 @@ class Preprocessor(TextLayer):
         return cls(**{**config, "tokenizer": tokenizer})
 
 
-def _padded(rows: tf.RaggedTensor, width: int | tf.Tensor, value: Any) -> tf.Tensor:
-    dense = rows.to_tensor(value, shape=tf.stack([-1, tf.cast(width, tf.int64)]))
-    # `to_tensor` gives an empty batch no width; the model needs one.
-    return tf.reshape(dense, [rows.nrows(), width])
+def _placed(segment: tf.RaggedTensor, start: tf.Tensor, ids: tf.Tensor) -> tf.Tensor:
+    """Writes a segment into rows `ids` (B, S), from column `start` (B,) on."""
+    row = segment.value_rowids()
+    column = tf.range(tf.size(row, tf.int64)) - tf.gather(segment.row_starts(), row)
+    place = tf.stack([row, column + tf.gather(start, row)], 1)
+    return tf.tensor_scatter_nd_update(ids, place, segment.values)
 
 
 def _check_length(length: int | None) -> None:
@@ -222,7 +247,7 @@ def _same_size(texts: list[tf.Tensor]) -> list[tf.Tensor]:
 
 
 def _truncate_longest_first(
-    segments: list[tf.RaggedTensor], room: int
+    segments: list[tf.RaggedTensor], room: tf.Tensor
 ) -> list[tf.RaggedTensor]:
     """Shortens rows to `room` tokens, taking from the longer segment first.
 
@@ -231,9 +256,9 @@ def _truncate_longest_first(
     tokenizers' `truncate_encodings`.
     """
     if len(segments) == 1:
-        return [_head(segments[0], tf.constant(room, tf.int64))]
+        return [_head(segments[0], room)]
     first, second = (segment.row_lengths() for segment in segments)
-    half = tf.constant(room // 2, tf.int64)
+    half = room // 2
     rest = room - half
     longer_first = first > second
     first_room = tf.where(longer_first, rest, half)

