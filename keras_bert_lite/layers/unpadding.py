@@ -1,5 +1,6 @@
 """Execution without padding: work on the real tokens of a batch only."""
 
+import itertools
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -44,7 +45,7 @@ class RealTokens:
         bounds = _bounds(lengths)
         self._groups = [
             _group(starts[first : end + 1], num_heads)
-            for first, end in zip(bounds[:-1], bounds[1:], strict=True)
+            for first, end in itertools.pairwise(bounds)
         ]
 
     @property
@@ -102,7 +103,7 @@ def _bounds(lengths: tf.Tensor) -> list[tf.Tensor]:
     for _ in range(CUTS):
         middles = [
             first + _cheapest_cut(lengths[first:end])
-            for first, end in zip(bounds[:-1], bounds[1:], strict=True)
+            for first, end in itertools.pairwise(bounds)
         ]
         pairs = zip(bounds[:-1], middles, strict=True)
         bounds = [bound for pair in pairs for bound in pair] + bounds[-1:]

@@ -113,7 +113,7 @@ def test_large_batches_take_the_fused_normalization():
     mask = mask_of([60] * 70)  # 70 x 60 x 16 numbers, over FUSED_SIZE
     inputs = {k: tf.constant(x) for k, x in inputs_of(mask).items()}
     outputs = [
-        tf.function(lambda m=encoder(choice): m(inputs)["sequence_output"])()
+        tf.function(encoder(choice))(inputs)["sequence_output"]
         for choice in (True, False)
     ]
     assert_all_close(*outputs)
