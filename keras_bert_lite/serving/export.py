@@ -122,8 +122,8 @@ def published(target: Path) -> Iterator[Path]:
 
 def _warmup_texts(model: TextModel, warmup: Sequence[str] | bool) -> list[str]:
     if isinstance(warmup, bool):
-        words = preprocessor_of(model).sequence_length
-        return ["", "a few words", "many words " * words] if warmup else []
+        length = preprocessor_of(model).sequence_length or 0
+        return ["", "a few words", "many words " * length] if warmup else []
     if isinstance(warmup, str) or not all(isinstance(x, str) for x in warmup):
         raise TypeError(
             f"`warmup` must be a list of strings, True or False. Received: {warmup!r}"

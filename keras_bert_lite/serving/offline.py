@@ -2,7 +2,7 @@
 
 import itertools
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from typing import Any
 
 import keras
@@ -59,7 +59,7 @@ def _answers(
     batch_size: int,
     progress: bool,
 ) -> Iterator[dict[str, Any]]:
-    total = len(texts) if hasattr(texts, "__len__") else None
+    total = len(texts) if isinstance(texts, Sized) else None
     bar = keras.utils.Progbar(total, unit_name="text", verbose=int(progress))
     rows = (_row(text, names, i) for i, text in enumerate(texts))
     while window := list(itertools.islice(rows, WINDOW * batch_size)):

@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import pytest
 
@@ -50,7 +52,7 @@ def test_texts_of_like_length_share_a_batch(model, monkeypatch):
     monkeypatch.setattr(offline, "_callable", lambda _: (spy, names))
     list(kbl.predict_texts(model, TEXTS, batch_size=10, progress=False))
     assert batches == [sorted(x) for x in batches]
-    assert all(a[-1] <= b[0] for a, b in zip(batches, batches[1:], strict=False))
+    assert all(a[-1] <= b[0] for a, b in itertools.pairwise(batches))
 
 
 def test_pairs(tmp_path):
@@ -81,7 +83,7 @@ def test_refusals(model):
         kbl.predict_texts(model, [], batch_size=0)
     with pytest.raises(TypeError, match="a string-in model or the path"):
         kbl.predict_texts(tiny.classifier(), ["a"])
-    with pytest.raises(TypeError, match="Text 1 must be a string. Received: 7"):
+    with pytest.raises(TypeError, match=r"Text 1 must be a string\. Received: 7"):
         list(kbl.predict_texts(model, ["a", 7], progress=False))
     with pytest.raises(ValueError, match=r"takes \['text'\]. Received as text 0"):
         list(kbl.predict_texts(model, [("a", "b")], progress=False))

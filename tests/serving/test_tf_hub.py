@@ -77,7 +77,7 @@ def test_the_encoder_can_be_trained(pair):
 
 
 def test_refusals(encoder, tmp_path):
-    with pytest.raises(ValueError, match="`sequence_length`. Received: None"):
+    with pytest.raises(ValueError, match=r"`sequence_length`\. Received: None"):
         kbl.export_tf_hub(encoder, kbl.Preprocessor(tiny.tokenizer()), tmp_path / "x")
     with pytest.raises(ValueError, match="with a `pooled_output`"):
         kbl.export_tf_hub(
