@@ -19,7 +19,8 @@ ENVIRONMENT = {
     "TF_CPP_MIN_LOG_LEVEL": "3",
     "TOKENIZERS_PARALLELISM": "true",
 }
-WARM_UP = 3  # turns of each way to call a side, before the fastest is chosen
+WARM_UP = 4  # turns of each way to call a side, the first not counted
+WARM_UP_CALLS = 2
 PATIENCE = 900.0  # seconds until a side that does not answer is given up
 
 
@@ -97,15 +98,11 @@ class _Loop:
 
     def choose(self, work: Work) -> str:
         ways = self._side.ways()
-        self._way = min(ways, default="")
-        if len(ways) == 1 or work.offline:
-            for _ in range(WARM_UP):
-                self.run(work)
-            return self._way
         best = dict.fromkeys(ways, float("inf"))
-        for _ in range(WARM_UP + 1):
-            for self._way in ways:
-                best[self._way] = min(best[self._way], self.run(work))
+        for turn in range(WARM_UP):
+            for way in ways:
+                seconds = self._side.seconds(way, work.start(WARM_UP_CALLS))
+                best[way] = min(best[way], seconds if turn else best[way])
         self._way = min(best, key=best.get)
         return self._way
 

@@ -11,8 +11,8 @@ CORPORA = ("sst2", "squad", "full", "offline sst2", "offline squad")
 BATCHES = (1, 8, 32)
 FULL_ROW = 128  # tokens, with [CLS] and [SEP]
 OFFLINE_BATCHES = 8  # batches in the list of texts that a side gets at once
-TOKENS_A_TURN = {"minilm": 6144, "bert_base": 1536}
-MOST_CALLS = 16
+TOKENS_A_TURN = {"minilm": 2048, "bert_base": 768}
+MOST_CALLS = 8
 WINDOWS = 16  # different turns; afterwards the first comes again
 
 
@@ -28,6 +28,10 @@ class Work:
 
     batches: list[list[str]]
     offline: bool = False
+
+    def start(self, batches: int) -> "Work":
+        """Returns the first batches."""
+        return Work(self.batches[:batches], self.offline)
 
     @property
     def texts(self) -> list[str]:

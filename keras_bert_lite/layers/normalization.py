@@ -1,5 +1,8 @@
 """Layer normalization."""
 
+import functools
+from collections.abc import Callable
+
 import keras
 import tensorflow as tf
 
@@ -19,30 +22,44 @@ class LayerNorm(keras.layers.LayerNormalization):
     def call(self, inputs):
         if not _fuses(inputs):
             return super().call(inputs)
-        return tf.cond(
-            tf.size(inputs) < FUSED_SIZE,
-            lambda: self._plain(inputs),
-            lambda: self._fused(inputs),
-        )
+        normalize = _normalizer(self.epsilon)
+        outputs = normalize(inputs, self.gamma.value, self.beta.value)
+        return tf.ensure_shape(outputs, inputs.shape)
 
-    def _plain(self, inputs: tf.Tensor) -> tf.Tensor:
-        centered = inputs - tf.reduce_mean(inputs, -1, keepdims=True)
+
+@functools.cache
+def _normalizer(epsilon: float) -> Callable:
+    """Returns layer normalization as one function: a graph holds it once."""
+
+    def plain(x: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor) -> tf.Tensor:
+        centered = x - tf.reduce_mean(x, -1, keepdims=True)
         variance = tf.reduce_mean(tf.square(centered), -1, keepdims=True)
-        scale = tf.math.rsqrt(variance + self.epsilon) * self.gamma
-        return centered * scale + self.beta
+        return centered * (tf.math.rsqrt(variance + epsilon) * gamma) + beta
 
-    def _fused(self, inputs: tf.Tensor) -> tf.Tensor:
-        rows = tf.shape(inputs)[0]
+    def fused(x: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor) -> tf.Tensor:
+        rows = tf.shape(x)[0]
         normalized = tf.raw_ops.FusedBatchNormV3(
-            x=tf.reshape(inputs, [1, rows, -1, 1]),  # a row is a channel
+            x=tf.reshape(x, [1, rows, -1, 1]),  # a row is a channel
             scale=tf.ones([rows]),
             offset=tf.zeros([rows]),
             mean=tf.zeros([0]),
             variance=tf.zeros([0]),
-            epsilon=self.epsilon,
+            epsilon=epsilon,
             data_format="NCHW",
         )[0]
-        return tf.reshape(normalized, tf.shape(inputs)) * self.gamma + self.beta
+        return tf.reshape(normalized, tf.shape(x)) * gamma + beta
+
+    vector = tf.TensorSpec([None])
+
+    @tf.function(input_signature=[tf.TensorSpec([None, None]), vector, vector])
+    def normalize(x: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor) -> tf.Tensor:
+        return tf.cond(
+            tf.size(x) < FUSED_SIZE,
+            lambda: plain(x, gamma, beta),
+            lambda: fused(x, gamma, beta),
+        )
+
+    return normalize
 
 
 def _fuses(inputs) -> bool:

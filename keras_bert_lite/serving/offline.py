@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from keras_bert_lite.config import check_positive
 from keras_bert_lite.models.text_model import TextModel
+from keras_bert_lite.serving.saved_model_files import find_version
 
 WINDOW = 64  # batches that are sorted by length together
 
@@ -29,7 +30,8 @@ def predict_texts(
 
     Args:
         model: A model made by `with_text`, or the path of a SavedModel made by
-            `export_saved_model`.
+            `export_saved_model`: a version, or the model's directory, of which
+            the newest is taken.
         texts: Strings, or `(text, text_pair)` tuples for a model of pairs; any
             iterable, a generator too.
         batch_size: Texts a batch.
@@ -42,8 +44,9 @@ def predict_texts(
 
     Raises:
         TypeError: If `model` is neither, or a text is not a string.
-        ValueError: If `batch_size` is not positive, or the texts are not the
-            pairs or single texts that the model takes.
+        ValueError: If `batch_size` is not positive, the path holds no
+            SavedModel, or the texts are not the pairs or single texts that the
+            model takes.
     """
     check_positive("batch_size", batch_size)
     if isinstance(texts, (str, bytes)):
@@ -85,7 +88,7 @@ def _callable(model: Any) -> tuple[Callable, list[str]]:
     elif isinstance(model, (str, os.PathLike)):
         import tensorflow_text  # noqa: F401  registers its operations
 
-        loaded = tf.saved_model.load(os.fspath(model))
+        loaded = tf.saved_model.load(str(find_version(model)[0]))
         signature = loaded.signatures["serving_default"]
         names = sorted(signature.structured_input_signature[1])
 

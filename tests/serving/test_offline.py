@@ -61,7 +61,7 @@ def test_pairs(tmp_path):
     )
     path = kbl.export_saved_model(model, tmp_path, warmup=False)
     pairs = list(zip(TEXTS, TEXTS[::-1], strict=True))
-    for source in (model, path):
+    for source in (model, path, path.parent):
         answers = list(kbl.predict_texts(source, pairs, progress=False))
         expected = model.predict((TEXTS, TEXTS[::-1]), verbose=0)
         assert [x["label"] for x in answers] == expected["label"].tolist()
@@ -83,6 +83,8 @@ def test_refusals(model):
         kbl.predict_texts(model, [], batch_size=0)
     with pytest.raises(TypeError, match="a string-in model or the path"):
         kbl.predict_texts(tiny.classifier(), ["a"])
+    with pytest.raises(ValueError, match="does not exist"):
+        kbl.predict_texts("/no/such/model", ["a"])
     with pytest.raises(TypeError, match=r"Text 1 must be a string\. Received: 7"):
         list(kbl.predict_texts(model, ["a", 7], progress=False))
     with pytest.raises(ValueError, match=r"takes \['text'\]. Received as text 0"):

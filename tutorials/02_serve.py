@@ -1,0 +1,199 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Serve a model
+#
+# From a trained classifier to a service: export it, check that a stock server
+# can run it, serve it, query it, replace it by a better version while clients
+# are calling, and answer many texts offline. Then the same model as a LiteRT
+# file. It runs in a few minutes on a CPU, from a checkout of the package.
+
+# %%
+import importlib.util
+
+if importlib.util.find_spec("keras_bert_lite") is None:
+    # %pip install --quiet "keras-bert-lite[litert]"
+    pass
+
+# %%
+import json
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+import keras
+import tensorflow as tf
+
+import keras_bert_lite as kbl
+from keras_bert_lite.demo import LABELS, messages
+
+keras.utils.set_random_seed(0)
+folder = Path(tempfile.mkdtemp())
+
+# %% [markdown]
+# ## A classifier
+#
+# The one of the first tutorial, trained for one epoch: messages to a shop, about
+# an account, a delivery or a payment.
+
+# %%
+training, evaluation = messages()
+vocabulary = kbl.learn_vocabulary(
+    [text for text, _ in training], vocabulary_size=1000, show_progress=False
+)
+tokenizer = kbl.WordPieceTokenizer(vocabulary)
+preprocessor = kbl.Preprocessor(tokenizer, sequence_length=64)
+config = kbl.EncoderConfig.named(
+    "bert_tiny_uncased", vocabulary_size=tokenizer.vocabulary_size()
+)
+model = kbl.text_classifier(kbl.encoder(config), labels=LABELS)
+model.compile(
+    optimizer=keras.optimizers.AdamW(1e-3),
+    loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+    metrics=["accuracy"],
+)
+
+
+def train(rows):
+    texts, labels = zip(*rows, strict=True)
+    pairs = tf.data.Dataset.from_tensor_slices((list(texts), list(labels)))
+    batches = pairs.batch(32).map(lambda text, label: (preprocessor(text), label))
+    model.fit(batches, shuffle=False)
+
+
+train(training[: len(training) // 3])
+classifier = kbl.with_text(model, preprocessor)
+
+# %% [markdown]
+# ## Export
+#
+# Each export is a numbered version, a folder that appears when it is complete.
+# Before that, its warm-up requests have run: what a server runs, too, before it
+# says that it is ready.
+
+# %%
+path = kbl.export_saved_model(classifier, folder / "messages")
+facts = json.loads((path / "assets.extra" / "keras_bert_lite.json").read_text())
+print(path.name, facts["signatures"], facts["labels"])
+
+# %% [markdown]
+# ## Check
+#
+# `check_servable` reads every operation and compares it with what stock TensorFlow
+# Serving has, then loads and runs the model here: the warm-up requests, and mixed
+# batches, which must get the answers that their texts get alone. In a shell it
+# is `keras-bert-lite check saved_models/messages`.
+
+# %%
+report = kbl.check_servable(path)
+print(report)
+assert report.ok
+
+# %% [markdown]
+# ## Serve
+#
+# The files for Docker are written on request. With them, `docker compose up` in
+# that folder starts the official image.
+
+# %%
+batching = kbl.serving.batching_parameters(max_batch_size=32)
+for file in kbl.serving.write_server_files(folder / "messages", batching=batching):
+    print(file.name)
+print((folder / "messages" / "compose.yaml").read_text())
+
+# %% [markdown]
+# This notebook starts a stand-in instead, from the tests of the package: it loads
+# the same folder and speaks the same protocol.
+
+# %%
+sys.path.insert(0, str(Path.cwd().parent))
+from tests.serving.prediction_server import running
+
+server = running(folder / "messages")
+process, address = server.__enter__()
+
+# %% [markdown]
+# ## Query
+#
+# The client speaks gRPC. Strings go in, strings and numbers come out.
+
+# %%
+client = kbl.Client(address, "messages", wait_for_ready=True)
+questions = [
+    "Where is my parcel?",
+    "I was charged twice!",
+    "Unlock my profile, please.",
+]
+answers = client.predict(questions)
+for text, label, scores in zip(
+    questions, answers["label"], answers["scores"], strict=True
+):
+    print(f"{label:>10}  {scores.max():.2f}  {text}")
+
+# %% [markdown]
+# Over REST the same is
+# ```
+# curl -d '{"instances": ["Where is my parcel?"]}' \
+#     http://localhost:8501/v1/models/messages:predict
+# ```
+# What is wrong is refused with a reason, and the server goes on.
+
+# %%
+try:
+    client.predict({"texts": questions})
+except ValueError as error:
+    print(error)
+
+# %% [markdown]
+# ## Swap a version
+#
+# Train further, export again: the server finds version 2 and moves to it.
+# Clients that name no version get the newest one.
+
+# %%
+train(training)
+kbl.export_saved_model(classifier, folder / "messages")
+new = classifier.predict(questions, verbose=0)["scores"]
+for _ in range(600):
+    scores = client.predict(questions)["scores"]
+    if abs(scores - new).max() < 1e-4:
+        break
+    time.sleep(0.1)
+assert abs(scores - new).max() < 1e-4
+print(scores.round(2))
+
+# %%
+client.close()
+server.__exit__(None, None, None)
+
+# %% [markdown]
+# ## Many texts, offline
+#
+# `predict_texts` takes any number of texts, from a generator too, and answers in
+# their order. Texts of similar length share a batch.
+
+# %%
+texts = [text for text, _ in evaluation]
+right = sum(
+    answer["label"] == LABELS[label]
+    for answer, (_, label) in zip(
+        kbl.predict_texts(folder / "messages", texts), evaluation, strict=True
+    )
+)
+print(f"\n{right / len(texts):.3f} of {len(texts)} right")
+assert right / len(texts) > 0.8
