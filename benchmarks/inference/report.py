@@ -10,14 +10,17 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from benchmarks.inference import tables
 from benchmarks.inference.harness import ratios, summary
 from benchmarks.inference.sides import LIMIT, OURS, SIDES
 
 Record = dict[str, Any]
 # The bases of the tables, and who is compared with them.
 INT8 = f"{OURS} int8"
-COMPARED = {OURS: [x for x in SIDES if x not in (OURS, LIMIT)], INT8: SIDES}
-MIB = 2**20
+COMPARED = {
+    OURS: [x for x in SIDES if x not in (OURS, LIMIT)],
+    INT8: [OURS, "onnxruntime fp32", "onnxruntime int8"],
+}
 
 
 def brief(record: Record) -> str:
@@ -41,13 +44,12 @@ def markdown(results: Record) -> str:
             f"seconds / {OURS}'s\n\n" + _ratio_table(records, OURS)
         )
         if any(INT8 in record["ways"] for record in records):
-            sides = [x for x in ("onnxruntime int8", "onnxruntime fp32", OURS)]
-            parts.append(f"seconds / {INT8}'s\n\n" + _ratio_table(records, INT8, sides))
+            parts.append(f"seconds / {INT8}'s\n\n" + _ratio_table(records, INT8))
         if any(LIMIT in record["ways"] for record in records):
             parts.append(_limit_table(records))
-    parts += [_loads(x) for x in results["loads"] if x["saved_models"]]
-    parts.append(_agreement(results["workloads"]))
-    parts.append(_left_out(results["left_out"]))
+    parts += [tables.loading(x) for x in results["loads"] if x["saved_models"]]
+    parts.append(tables.agreements(results["workloads"]))
+    parts.append(tables.left_out(results["left_out"]))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -71,19 +73,14 @@ def _grouped(records: Iterable[Record]) -> dict[tuple[str, str], list[Record]]:
     return groups
 
 
-def table(head: list[str], rows: list[list[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
-def _ratio_table(records: list[Record], base: str, sides=None) -> str:
+def _ratio_table(records: list[Record], base: str) -> str:
     rows = []
-    for side in sides or COMPARED[base]:
+    for side in COMPARED[base]:
         cells = [_cell(_summary(record, side, base)) for record in records]
         if any(cell != "–" for cell in cells):
             rows.append([side, *cells])
     head = [f"batch {x['batch']} (n = {len(x['rounds'])})" for x in records]
-    return table(["side", *head], rows)
+    return tables.table(["side", *head], rows)
 
 
 def _cell(values: dict[str, float] | None) -> str:
@@ -99,62 +96,16 @@ def _limit_table(records: list[Record]) -> str:
         cells = [_cell(_summary(record, LIMIT, side)) for record in records]
         if side != LIMIT and any(cell != "–" for cell in cells):
             rows.append([side, *cells])
-    rates = [
-        statistics.median(record["matmul_flops"] / x[LIMIT] for x in record["rounds"])
-        for record in records
-    ]
-    rows.append(["the limit, GFLOP/s", *(f"{rate / 1e9:.0f}" for rate in rates)])
+    rows.append(["the limit, GFLOP/s", *map(_limit, records)])
     head = ["share of the limit of fp32 matrix products"]
-    return table([*head, *(f"batch {x['batch']}" for x in records)], rows)
+    return tables.table([*head, *(f"batch {x['batch']}" for x in records)], rows)
 
 
-def _loads(loads: Record) -> str:
-    columns = {
-        "import, s": ("import_seconds", 1.0),
-        "load, s": ("load_seconds", 1.0),
-        "load to first answer, s": ("first_answer_seconds", 1.0),
-        "process to first answer, s": ("process_seconds", 1.0),
-        "peak memory, MiB": ("peak_memory", MIB),
-    }
-    rows = []
-    for name, x in loads["saved_models"].items():
-        medians = [
-            statistics.median(run[key] for run in x["runs"]) / unit
-            for key, unit in columns.values()
-        ]
-        share = x["bytes"] / loads["weight_bytes"]
-        size = f"{x['bytes'] / MIB:.1f} ({share:.3f} x the weights)"
-        rows.append([name, size, *(f"{value:.2f}" for value in medians)])
-    head = ["SavedModel", "size, MiB", *columns]
-    runs = max(len(x["runs"]) for x in loads["saved_models"].values())
-    title = f"### {loads['model']}: loading, {loads['rows']} SST-2 sentences, "
-    return f"{title}median of {runs}\n\n{table(head, rows)}"
-
-
-def _agreement(records: list[Record]) -> str:
-    rows = []
-    for (model, side), values in _worst(records).items():
-        cosine, difference = values
-        rows.append([model, side, f"{cosine:.7f}", f"{difference:.1e}"])
-    head = ["model", "side", "least cosine", "largest difference"]
-    return f"### Vectors beside transformers'\n\n{table(head, rows)}" if rows else ""
-
-
-def _worst(records: list[Record]) -> dict[tuple[str, str], tuple[float, float]]:
-    worst: dict[tuple[str, str], tuple[float, float]] = {}
-    for record in records:
-        for side, x in record["agreement"].items():
-            cosine, difference = worst.get((record["model"], side), (1.0, 0.0))
-            worst[record["model"], side] = (
-                min(cosine, x["cosine"]),
-                max(difference, x["difference"]),
-            )
-    return worst
-
-
-def _left_out(records: list[Record]) -> str:
-    rows = [[x["model"], x["side"], x["why"].replace("|", "/")] for x in records]
-    return f"### Left out\n\n{table(['model', 'side', 'why'], rows)}" if rows else ""
+def _limit(record: Record) -> str:
+    seconds = [x[LIMIT] for x in record["rounds"] if LIMIT in x]
+    if not seconds:
+        return "–"
+    return f"{record['matmul_flops'] / statistics.median(seconds) / 1e9:.0f}"
 
 
 def write(results: Record, folder: Path) -> None:

@@ -65,6 +65,7 @@ class Sides:
             for name, worker in self.running.items()
             if _takes_part(name, workload)
         }
+        self._say(f"warming up for {workload.name}")
         ways = self._ways(taking_part, workload)
         record = _description(workload, self._model)
         record["ways"] = ways

@@ -3,13 +3,12 @@
 from typing import Any
 
 import keras
-import tensorflow as tf
 from keras import ops, tree
 
 from keras_bert_lite.config import check_choice, check_positive
 from keras_bert_lite.layers.base import CompositeLayer
 from keras_bert_lite.layers.encoder_block import EncoderBlock
-from keras_bert_lite.layers.unpadding import RealTokens
+from keras_bert_lite.layers.unpadding import RealTokens, compiles_with_xla
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
@@ -25,9 +24,9 @@ class Encoder(CompositeLayer):
         hidden_states: Whether to return the input and every block's output.
         attentions: Whether to return every block's attention weights.
         remove_padding: Whether to compute on the real tokens only. The values
-            are the same; it needs TensorFlow without XLA. `"auto"`: under
-            TensorFlow where there is no GPU, and in SavedModels. Rows stay
-            padded with `attentions` or `sequence_ids`.
+            are the same; it needs TensorFlow without XLA. `"auto"`: wherever
+            that is so, SavedModels included. Rows stay padded with
+            `attentions` or `sequence_ids`.
         blocks: Blocks of another `Encoder` to share; see `with_outputs`.
 
     Call arguments:
@@ -101,16 +100,18 @@ class Encoder(CompositeLayer):
                 f"{keras.backend.backend()} compiles for each. Received: True. "
                 'Use "auto" or False, and pad to a few lengths.'
             )
-        if choice == "auto":
-            choice_here = tensorflow and not tf.config.list_physical_devices("GPU")
-        else:
-            choice_here = choice
         self._remove_padding = choice
-        self._removes_padding = choice_here and not self.attentions
-        self.supports_jit = not self._removes_padding  # Keras then leaves XLA off
+        self.supports_jit = choice in (False, "auto")  # or Keras leaves XLA off
+
+    def _removes_padding(self, padding_mask, sequence_ids) -> bool:
+        if padding_mask is None or sequence_ids is not None or self.attentions:
+            return False
+        if self.remove_padding == "auto":
+            return keras.backend.backend() == "tensorflow" and not compiles_with_xla()
+        return bool(self.remove_padding)
 
     def call(self, x, padding_mask=None, sequence_ids=None, training=None):
-        if self._removes_padding and padding_mask is not None and sequence_ids is None:
+        if self._removes_padding(padding_mask, sequence_ids):
             mask = ops.cast(padding_mask, "bool")
             rows = RealTokens(mask, self._block_config["num_heads"])
             outputs = self._run(rows.pack(x), rows=rows, training=training)

@@ -19,8 +19,10 @@ class LayerNorm(keras.layers.LayerNormalization):
     optimizer replaces by a single oneDNN kernel. Elsewhere it is Keras's own.
     """
 
+    fuses = True  # exporters to other engines turn it off
+
     def call(self, inputs):
-        if not _fuses(inputs):
+        if not (self.fuses and _fuses(inputs)):
             return super().call(inputs)
         normalize = _normalizer(self.epsilon)
         outputs = normalize(inputs, self.gamma.value, self.beta.value)

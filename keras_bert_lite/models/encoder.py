@@ -1,7 +1,6 @@
 """The encoder as a functional model."""
 
 import contextlib
-from collections.abc import Iterator
 from typing import Any
 
 import keras
@@ -105,18 +104,6 @@ def set_remove_padding(model: keras.Model, choice: bool | str) -> None:
     encoder_layers(encoder_of(model))[1].remove_padding = choice
     # What Keras compiled runs the old way.
     model.train_function = model.test_function = model.predict_function = None
-
-
-@contextlib.contextmanager
-def padding_removed(model: keras.Model) -> Iterator[None]:
-    """Removes padding in what is traced inside, unless the model says not to."""
-    blocks = encoder_layers(encoder_of(model))[1]
-    choice = blocks.remove_padding
-    blocks.remove_padding = choice is not False
-    try:
-        yield
-    finally:
-        blocks.remove_padding = choice
 
 
 def encoder_of(model: keras.Model) -> keras.Model:

@@ -10,7 +10,6 @@ from typing import Any
 
 import tensorflow as tf
 
-from keras_bert_lite.models.encoder import padding_removed
 from keras_bert_lite.models.text_model import TextModel
 from keras_bert_lite.serving.exported_signatures import (
     labels_of,
@@ -81,8 +80,7 @@ def export_saved_model(
     texts = _warmup_texts(model, warmup)
     target = _version_path(Path(directory), version)
     with published(target) as draft:
-        with padding_removed(model):
-            signatures = signatures_of(model)
+        signatures = signatures_of(model)
         _save(model, signatures, draft)
         if parameters is not None:
             (draft / "batching_params.pbtxt").write_text(parameters)

@@ -8,7 +8,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from keras_bert_lite.models.encoder import padding_removed, with_internals
+from keras_bert_lite.models.encoder import with_internals
 from keras_bert_lite.serving.export import published
 from keras_bert_lite.text.packing import Preprocessor
 
@@ -64,8 +64,7 @@ def export_tf_hub(
         raise FileExistsError(f"`directory` must not exist. Received: {target}")
     with published(target) as draft:
         tf.saved_model.save(_preprocess(preprocessor), str(draft / "preprocess"))
-        with padding_removed(encoder):
-            tf.saved_model.save(_encode(encoder), str(draft / "encoder"))
+        tf.saved_model.save(_encode(encoder), str(draft / "encoder"))
     return target
 
 

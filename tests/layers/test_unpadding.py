@@ -158,9 +158,19 @@ def test_keras_leaves_xla_off():
     model = encoder(True)
     with pytest.warns(UserWarning, match="doesn't support `jit_compile=True`"):
         model.compile("sgd", jit_compile=True)
-    padded = encoder(False)
-    padded.compile("sgd", jit_compile=True)
-    assert padded.jit_compile
+    for choice in (False, "auto"):
+        padded = encoder(choice)
+        padded.compile("sgd", jit_compile=True)
+        assert padded.jit_compile
+
+
+@tensorflow_only
+def test_automatic_is_padded_where_xla_compiles():
+    model = encoder("auto")
+    inputs = {k: tf.constant(x) for k, x in samples.ids().items()}
+    inner = tf.function(model)  # whose graph is not itself that of the XLA context
+    compiled = tf.function(lambda x: inner(x), jit_compile=True)
+    assert_all_close(compiled(inputs), model(inputs))
 
 
 @tensorflow_only

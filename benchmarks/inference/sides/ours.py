@@ -28,6 +28,7 @@ class SavedModel(Side):
     def __init__(self, model, folder, remove_padding="auto"):
         super().__init__(model, folder)
         self.remove_padding = remove_padding
+        self._model = None
 
     def prepare(self):
         import keras_bert_lite as kbl
@@ -48,13 +49,16 @@ class SavedModel(Side):
         return self._signature(text=self._constant(texts))["pooled_output"].numpy()
 
     def encode_offline(self, way: str, work: Work):
+        """Through `predict_texts`, with the model that the SavedModel was made of."""
         try:
-            from keras_bert_lite import predict_texts
+            from keras_bert_lite.serving.offline import predict_texts
         except ImportError:
             return super().encode_offline(way, work)
+        if self._model is None:
+            self._model = string_model(self.model, self.remove_padding)
         size = len(work.batches[0])
-        outputs = predict_texts(self._loaded, work.texts, batch_size=size)
-        return np.asarray(outputs["pooled_output"])
+        answers = predict_texts(self._model, work.texts, size, progress=False)
+        return np.stack([answer["pooled_output"] for answer in answers])
 
 
 class Int8(Side):

@@ -1,0 +1,71 @@
+"""What model files for other engines carry beside the weights."""
+
+import json
+from typing import Any
+
+import keras
+
+from keras_bert_lite.models.text_model import TextModel
+from keras_bert_lite.serving.exported_signatures import (
+    labels_of,
+    model_on_ids,
+    preprocessor_of,
+)
+from keras_bert_lite.text.packing import Preprocessor
+
+METADATA_KEY = "keras_bert_lite"
+
+
+def file_metadata(model: TextModel) -> str:
+    """Describes what stands before and behind a model on ids, as JSON.
+
+    Raises:
+        TypeError: If the model was not made by `with_text`.
+        ValueError: If its answers need more than labels, or it returns lists
+            or half-precision numbers.
+    """
+    if not isinstance(model, TextModel):
+        raise TypeError(
+            "`model` must be a string-in model made by `with_text`. "
+            f"Received: {model!r}"
+        )
+    labels = labels_of(model)
+    values = model_on_ids(model).output
+    if not labels and set(model.output) != set(values):
+        raise ValueError(
+            "`model` must be a classifier or return what it returns on ids. "
+            f"Received: a model with the answers {sorted(model.output)}"
+        )
+    others = [name for name, x in values.items() if _kind(x) != "float32"]
+    if others:
+        raise ValueError(
+            "`model` must return float32 tensors by name. Received: "
+            + ", ".join(f"{name} ({_kind(values[name])})" for name in others)
+        )
+    preprocessor = keras.saving.serialize_keras_object(preprocessor_of(model))
+    description = {
+        "preprocessor": preprocessor,
+        "inputs": list(model.input),
+        "labels": labels,
+    }
+    return json.dumps(description)
+
+
+def _kind(value: Any) -> str:
+    return getattr(value, "dtype", type(value).__name__)
+
+
+def read_metadata(text: str | None, path: object) -> tuple[Preprocessor, dict]:
+    """Returns the preprocessor, and the description that it came from.
+
+    Raises:
+        ValueError: If the file carries none.
+    """
+    if text is None:
+        raise ValueError(
+            "`path` must be a file made by keras_bert_lite, which carries its "
+            f"preprocessor. Received: {path}"
+        )
+    description = json.loads(text)
+    preprocessor = keras.saving.deserialize_keras_object(description["preprocessor"])
+    return preprocessor, description
