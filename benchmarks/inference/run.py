@@ -8,11 +8,12 @@ import numpy as np
 
 from benchmarks.inference import models
 from benchmarks.inference.harness import SideFailedError, take_turns
-from benchmarks.inference.sides import CUTS_AT, LIMIT
+from benchmarks.inference.sides import CUTS_AT, LIMIT, OFFLINE
 from benchmarks.inference.worker import Worker
 from benchmarks.inference.workloads import FULL_ROW, Workload
 
 REFERENCE = "transformers"  # whose vectors the others are compared with
+CHECKED = 2  # batches of which the vectors are compared
 Say = Callable[[str], None]
 
 
@@ -89,12 +90,12 @@ class Sides:
         return ways
 
     def _agreement(self, names: Sequence[str], workload: Workload):
-        vectors = {}
+        vectors, sample = {}, workload.windows[0].start(CHECKED)
         for name in names:
             if name == LIMIT:
                 continue
             try:
-                vectors[name] = self.running[name].vectors(workload.windows[0])
+                vectors[name] = self.running[name].vectors(sample)
             except SideFailedError as error:
                 self.drop(name, error)
         reference = vectors.pop(REFERENCE, None)
@@ -117,6 +118,8 @@ def agreement(x: np.ndarray, reference: np.ndarray) -> dict[str, float]:
 def _takes_part(name: str, workload: Workload) -> bool:
     if name == LIMIT:
         return workload.corpus == "full"
+    if workload.offline and name not in OFFLINE:
+        return False
     return workload.cut_at <= CUTS_AT.get(name, models.LONGEST)
 
 

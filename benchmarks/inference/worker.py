@@ -54,8 +54,8 @@ class Worker:
         """Warms up, and returns which way to call the side is the fastest."""
         return self._ask("choose", work)
 
-    def run(self, work: Work) -> float:
-        """Returns the seconds that the side took, measured over there."""
+    def run(self, work: Work) -> list[float]:
+        """Returns the seconds of each batch, measured over there."""
         return self._ask("run", work)
 
     def vectors(self, work: Work) -> np.ndarray:
@@ -101,12 +101,12 @@ class _Loop:
         best = dict.fromkeys(ways, float("inf"))
         for turn in range(WARM_UP):
             for way in ways:
-                seconds = self._side.seconds(way, work.start(WARM_UP_CALLS))
+                seconds = self._side.seconds(way, work.start(WARM_UP_CALLS))[0]
                 best[way] = min(best[way], seconds if turn else best[way])
         self._way = min(best, key=best.get)
         return self._way
 
-    def run(self, work: Work) -> float:
+    def run(self, work: Work) -> list[float]:
         return self._side.seconds(self._way, work)
 
     def vectors(self, work: Work) -> np.ndarray:

@@ -57,6 +57,10 @@ class Workload:
     cut_at: int
 
     @property
+    def offline(self) -> bool:
+        return self.windows[0].offline
+
+    @property
     def name(self) -> str:
         return f"{self.model} {self.corpus} x {self.batch}"
 

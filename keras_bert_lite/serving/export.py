@@ -10,12 +10,14 @@ from typing import Any
 
 import tensorflow as tf
 
+from keras_bert_lite.config import check_choice
 from keras_bert_lite.models.text_model import TextModel
 from keras_bert_lite.serving.exported_signatures import (
     labels_of,
     preprocessor_of,
     signatures_of,
 )
+from keras_bert_lite.serving.half_storage import STORAGES, half_stored
 from keras_bert_lite.serving.metadata import write_metadata
 from keras_bert_lite.serving.server_config import batching_parameters
 from keras_bert_lite.serving.warmup import replay_warmup, write_warmup
@@ -27,6 +29,7 @@ def export_saved_model(
     version: int | None = None,
     warmup: Sequence[str] | bool = True,
     batching: dict[str, Any] | None = None,
+    storage: str | None = None,
 ) -> Path:
     """Writes a string-in model as a SavedModel for TF Serving.
 
@@ -61,14 +64,17 @@ def export_saved_model(
             with `--enable_batching` and
             `--enable_per_model_batching_parameters` goes by. `None` writes no
             `batching_params.pbtxt`.
+        storage: `"float16"` or `"bfloat16"` stores matrices and tables in half
+            the space; loading turns them into float32 again, so that answers
+            differ by this rounding only and take no longer.
 
     Returns:
         The path of the new version.
 
     Raises:
         TypeError: If the model was not made by `with_text`.
-        ValueError: If the version is not a positive integer, or the warm-up
-            requests fail.
+        ValueError: If the version is not a positive integer, the storage is
+            another one or too small for a weight, or the warm-up requests fail.
         FileExistsError: If the version exists.
     """
     if not isinstance(model, TextModel):
@@ -77,11 +83,13 @@ def export_saved_model(
             f"Received: {model!r}"
         )
     parameters = None if batching is None else batching_parameters(**batching)
+    if storage is not None:
+        check_choice("storage", storage, STORAGES)
     texts = _warmup_texts(model, warmup)
     target = _version_path(Path(directory), version)
     with published(target) as draft:
         signatures = signatures_of(model)
-        _save(model, signatures, draft)
+        _save(model, signatures, storage, draft)
         if parameters is not None:
             (draft / "batching_params.pbtxt").write_text(parameters)
         write_metadata(draft, model)
@@ -91,11 +99,14 @@ def export_saved_model(
     return target
 
 
-def _save(model: TextModel, signatures: dict[str, Any], draft: Path) -> None:
+def _save(
+    model: TextModel, signatures: dict[str, Any], storage: str | None, draft: Path
+) -> None:
     # Keras's own export tracks, and so stores, each weight twice
     # (keras-team/keras#23553).
     module = tf.Module()
-    module.weights = [variable.value for variable in model.variables]
+    weights = [variable.value for variable in model.variables]
+    module.weights = half_stored(weights, storage) if storage else weights
     tf.saved_model.save(module, str(draft), signatures=signatures)
     if labels_of(model):
         updater = tf.compat.v1.saved_model.signature_def_utils.MethodNameUpdater(

@@ -82,7 +82,7 @@ def _signatures(model: TextModel) -> dict[str, Any]:
     choice = blocks.remove_padding
     blocks.remove_padding = False
     try:
-        longest = preprocessor_of(model).sequence_length
+        longest = preprocessor_of(model).sequence_length or 0  # with_text asks for one
         return {
             f"length_{length}": tf.function(
                 lambda **inputs: body(inputs, training=False)

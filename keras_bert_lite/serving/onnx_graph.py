@@ -43,25 +43,34 @@ class _Graph:
         """
         chain = self._up(node, "Sqrt", "Add", "ReduceMean", "Mul", "Sub")
         scaled = self._down(node, "Mul")
-        if chain is None or scaled is None:
+        ends = self._scaled_sums(scaled)
+        if chain is None or scaled is None or ends is None:
             return
-        epsilon, gamma = self._constant_of(chain[1]), self._constant_of(scaled)
-        products = self.consumers[scaled.output[0]]
-        sums = [self._down(product, "Add") for product in products]
-        with_beta = [x for x in sums if x is not None and self._constant_of(x)]
-        if len(sums) != 2 or len(with_beta) != 1 or None in sums:
-            return
-        beta = self._constant_of(with_beta[0])
-        last = sums[1 - sums.index(with_beta[0])]
-        vectors = [self._vector(name, last.output[0]) for name in (gamma, beta)]
+        last, with_beta = ends
+        vectors = [
+            self._add_constant(f"{last.output[0]}_{name}", self._constant(x).ravel())
+            for name, x in (("gamma", scaled), ("beta", with_beta))
+        ]
         self.replacements[last.output[0]] = [
             helper.make_node(
                 "LayerNormalization",
                 [chain[-1].input[0], *vectors],
                 last.output,
-                epsilon=float(self._value(epsilon)),
+                epsilon=float(self._constant(chain[1])),
             )
         ]
+
+    def _scaled_sums(
+        self, scaled: onnx.NodeProto | None
+    ) -> tuple[onnx.NodeProto, onnx.NodeProto] | None:
+        """Returns the last sum of a layer normalization and the one with beta."""
+        products = [] if scaled is None else self.consumers[scaled.output[0]]
+        found = [self._down(product, "Add") for product in products]
+        sums = [node for node in found if node is not None]
+        with_beta = [node for node in sums if set(node.input) & set(self.constants)]
+        if len(sums) != 2 or len(with_beta) != 1:
+            return None
+        return sums[1 - sums.index(with_beta[0])], with_beta[0]
 
     def replace_gelu(self, node: onnx.NodeProto) -> None:
         """Matches `(0.5 x) (1 - erf(-x c))` from erf on, up to `x` and down."""
@@ -70,8 +79,11 @@ class _Graph:
         if chain is None or last is None:
             return
         x, (output,) = chain[-1].input[0], last.output
+        halves = [self.producer.get(name) for name in last.input]
+        if not any(half is not None and x in half.input for half in halves):
+            return
         root, one, half = (
-            self._add_constant(f"{output}_{name}", np.float32(value))
+            self._add_constant(f"{output}_{name}", np.array(value, np.float32))
             for name, value in (("root", 2**0.5), ("one", 1), ("half", 0.5))
         )
         parts = [f"{output}_{i}" for i in range(4)]
@@ -115,15 +127,10 @@ class _Graph:
         users = [] if node is None else self.consumers[node.output[0]]
         return users[0] if len(users) == 1 and users[0].op_type == op_type else None
 
-    def _constant_of(self, node: onnx.NodeProto) -> str | None:
-        return next((name for name in node.input if name in self.constants), None)
-
-    def _value(self, name: str) -> np.ndarray:
+    def _constant(self, node: onnx.NodeProto) -> np.ndarray:
+        name = next(name for name in node.input if name in self.constants)
         return numpy_helper.to_array(self.constants[name])
 
-    def _vector(self, name: str, owner: str) -> str:
-        return self._add_constant(f"{owner}_{name}", self._value(name).ravel())
-
     def _add_constant(self, name: str, value: np.ndarray) -> str:
-        self.constants[name] = numpy_helper.from_array(np.asarray(value), name)
+        self.constants[name] = numpy_helper.from_array(value, name)
         return name

@@ -85,6 +85,8 @@ class OnnxModel(FileModel):
 
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = num_threads or 0
+        # Threads that wait busily take the cores from the tokenizer's.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         self._session = onnxruntime.InferenceSession(
             os.fspath(path), options, providers=["CPUExecutionProvider"]
         )
@@ -134,7 +136,9 @@ class LiteRTModel(FileModel):
             for i in range(len(ids["token_ids"]))
         ]
         if not rows:
-            values = self._run_row({k: np.zeros((1, 2), x.dtype) for k, x in ids.items()})
+            values = self._run_row(
+                {k: np.zeros((1, 2), x.dtype) for k, x in ids.items()}
+            )
             return {name: x[:0] for name, x in values.items()}
         return {name: joined([row[name] for row in rows]) for name in rows[0]}
 
@@ -148,7 +152,8 @@ class LiteRTModel(FileModel):
             if name in runner.get_input_details()
         }
         return {
-            name: x[:, :real] if x.ndim > 2 else x for name, x in runner(**inputs).items()
+            name: x[:, :real] if x.ndim > 2 else x
+            for name, x in runner(**inputs).items()
         }
 
 

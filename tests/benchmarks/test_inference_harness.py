@@ -29,7 +29,7 @@ class FakeSide:
         if work == self.fails_at:
             raise SideFailedError("out of memory")
         self.log.append((self.name, work))
-        return self.cost * work
+        return [self.cost * work]
 
 
 def race(rounds=4, work=(1.0, 10.0), **arguments):
@@ -40,14 +40,20 @@ def race(rounds=4, work=(1.0, 10.0), **arguments):
 
 def test_every_side_does_the_same_work_in_a_round():
     taken, log = race()
-    assert taken == [{"a": 2 * x, "b": 3 * x} for x in (1.0, 10.0, 1.0, 10.0)]
+    assert taken == [{"a": [2 * x], "b": [3 * x]} for x in (1.0, 10.0, 1.0, 10.0)]
     assert log[:4] == [("a", 1.0), ("b", 1.0), ("b", 10.0), ("a", 10.0)]
 
 
 def test_ratios_do_not_see_the_speed_of_the_machine():
     taken, _ = race()
     assert ratios(taken, "b", "a") == [1.5] * 4
-    assert statistics.stdev(x["b"] for x in taken) > 10
+    assert statistics.stdev(x["b"][0] for x in taken) > 10
+
+
+def test_ratios_are_of_what_both_sides_did():
+    taken = [{"fast": [1.0, 2.0, 9.0], "slow": [4.0, 8.0]}, {"fast": [1.0]}]
+    assert ratios(taken, "slow", "fast") == [4.0]
+    assert ratios(taken, "fast", "slow") == [0.25]
 
 
 @pytest.mark.parametrize("number", [1, 2, 3, 5])
@@ -148,7 +154,10 @@ def test_tables():
         "matmul_flops": 1e9,
         "ways": {ours: "encode", peer: "encode", limit: "encode"},
         "agreement": {ours: {"cosine": 0.9999, "difference": 0.01}},
-        "rounds": [{ours: 2.0, peer: 3.0, limit: 1.0}, {ours: 4.0, peer: 6.0}],
+        "rounds": [
+            {ours: [1.0, 1.0], peer: [1.5, 1.5], limit: [0.5, 0.5]},
+            {ours: [4.0], peer: [6.0]},
+        ],
     }
     assert report.brief(record) == f"{ours} 1.00, {peer} 1.50, {limit} 0.50"
     about = dict.fromkeys(("processor", "cores", "date", "commit"), "x")

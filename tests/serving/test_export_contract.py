@@ -175,6 +175,25 @@ def test_a_full_disk_leaves_nothing_behind(model, tmp_path):
     assert list((tmp_path / "out").iterdir()) == []
 
 
+@pytest.mark.parametrize(("storage", "error"), [("float16", 5e-3), ("bfloat16", 5e-2)])
+def test_half_storage(model, path, tmp_path, storage, error):
+    half = kbl.export_saved_model(model, tmp_path, storage=storage)
+    sizes = [
+        (x / "variables" / "variables.data-00000-of-00001").stat().st_size
+        for x in (half, path)
+    ]
+    assert sizes[0] < 0.75 * sizes[1]
+    assert kbl.check_servable(half).ok
+    answer = tf.saved_model.load(str(half)).signatures["serving_default"](
+        text=tf.constant(tiny.TEXTS)
+    )
+    expected = model(tiny.TEXTS)["scores"]
+    difference = np.abs(answer["scores"] - expected).max()
+    assert 0 < difference < error
+    with pytest.raises(ValueError, match="`storage` must be one of"):
+        kbl.export_saved_model(model, tmp_path, storage="int8")
+
+
 def test_models_reload_and_export_alike(model, tmp_path):
     model.save(tmp_path / "m.keras")
     again = keras.models.load_model(tmp_path / "m.keras")

@@ -112,7 +112,7 @@ def test_vectors_and_whole_numbers_stay():
 
 def test_a_weight_out_of_range_is_refused():
     weight = tf.Variable([[1e5]], name="kernel")
-    with pytest.raises(ValueError, match="up to 65504. Received: kernel"):
+    with pytest.raises(ValueError, match="up to 65504"):
         half_stored([weight], "float16")
     assert half_stored([weight], "bfloat16")[1].dtype == tf.bfloat16
 

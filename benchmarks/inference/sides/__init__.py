@@ -21,6 +21,9 @@ SIDES = {
 }
 # Sides that cut texts at this many tokens; they sit out where texts are longer.
 CUTS_AT = {"keras_hub 128": 128}
+# Sides with a call for texts that are there all at once, which sorts them; and
+# transformers, which takes them in their order.
+OFFLINE = (OURS, "sentence_transformers", "transformers")
 
 
 def make(name: str, model: Path, folder: Path) -> Side:

@@ -3,13 +3,13 @@
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from benchmarks.inference.workloads import Work
 
-Call = Callable[[list[str]], np.ndarray]
+TURN_SECONDS = 2.0
 
 
 class Side:
@@ -50,11 +50,25 @@ class Side:
         call = getattr(self, way)
         return np.concatenate([call(batch) for batch in work.batches])
 
-    def seconds(self, way: str, work: Work) -> float:
-        """Returns how long the vectors take."""
-        start = time.perf_counter()
-        self.vectors(way, work)
-        return time.perf_counter() - start
+    def seconds(self, way: str, work: Work) -> list[float]:
+        """Returns how long each batch takes, or all texts at once if offline.
+
+        Begins no batch after `TURN_SECONDS`: nobody needs to wait for slow sides.
+        """
+        if work.offline:
+            return [_timed(self.encode_offline, way, work)]
+        taken: list[float] = []
+        for batch in work.batches:
+            if sum(taken) > TURN_SECONDS:
+                break
+            taken.append(_timed(getattr(self, way), batch))
+        return taken
+
+
+def _timed(function: Callable, *arguments: Any) -> float:
+    start = time.perf_counter()
+    function(*arguments)
+    return time.perf_counter() - start
 
 
 def use_threads(number: int) -> None:

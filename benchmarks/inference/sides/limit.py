@@ -41,7 +41,7 @@ def matmul_rate(tokens: int, width: int, inner: int) -> float:
 
 
 class MatrixProducts(Side):
-    """Takes the seconds that a model's products need at the best rate of this turn.
+    """Gives the seconds that a model's products need at the best rate of this turn.
 
     For full rows only.
     """
@@ -49,12 +49,9 @@ class MatrixProducts(Side):
     def load(self):
         use_threads(THREADS)
 
-    def seconds(self, way: str, work: Work) -> float:
+    def seconds(self, way: str, work: Work) -> list[float]:
         raw = config(self.model)
         width, inner = raw["hidden_size"], raw["intermediate_size"]
-        total = 0.0
-        for rows in sorted({len(batch) for batch in work.batches}):
-            count = sum(len(batch) == rows for batch in work.batches)
-            rate = matmul_rate(rows * FULL_ROW, width, inner)
-            total += count * matmul_flops(self.model, rows, FULL_ROW) / rate
-        return total
+        rows = len(work.batches[0])
+        rate = matmul_rate(rows * FULL_ROW, width, inner)
+        return [matmul_flops(self.model, rows, FULL_ROW) / rate] * len(work.batches)

@@ -74,7 +74,8 @@ class Int8(Side):
         from keras_bert_lite.serving.runtimes import OnnxModel
 
         use_threads(THREADS)
-        self._model = OnnxModel(self.folder / "model_int8.onnx")
+        path = self.folder / "model_int8.onnx"
+        self._model = OnnxModel(path, num_threads=THREADS)
 
     def encode(self, texts):
-        return self._model(texts)["pooled_output"]
+        return self._model.predict(texts, len(texts))["pooled_output"]

@@ -42,7 +42,7 @@ class SentenceTransformers(Side):
 
         torch.set_num_threads(THREADS)
         words = Transformer(str(self.model), max_seq_length=LONGEST)
-        pooling = Pooling(words.get_word_embedding_dimension(), pooling_mode="mean")
+        pooling = Pooling(words.get_embedding_dimension(), pooling_mode="mean")
         self._model = SentenceTransformer(modules=[words, pooling], device="cpu")
 
     def encode(self, texts):
