@@ -17,7 +17,10 @@ from keras_bert_lite.models.encoder import (
 from keras_bert_lite.models.text_model import TextModel, with_text
 from keras_bert_lite.serving.client import Client
 from keras_bert_lite.serving.export import export_saved_model
+from keras_bert_lite.serving.litert import export_litert
 from keras_bert_lite.serving.offline import predict_texts
+from keras_bert_lite.serving.onnx import export_onnx
+from keras_bert_lite.serving.runtimes import LiteRTModel, OnnxModel
 from keras_bert_lite.serving.servable import check_servable
 from keras_bert_lite.serving.tf_hub import export_tf_hub
 from keras_bert_lite.text.packing import Preprocessor
@@ -27,12 +30,16 @@ from keras_bert_lite.text.wordpiece import WordPieceTokenizer
 __all__ = [
     "Client",
     "EncoderConfig",
+    "LiteRTModel",
+    "OnnxModel",
     "Preprocessor",
     "TextModel",
     "WordPieceTokenizer",
     "__version__",
     "check_servable",
     "encoder",
+    "export_litert",
+    "export_onnx",
     "export_saved_model",
     "export_tf_hub",
     "layers",

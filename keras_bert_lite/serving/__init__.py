@@ -2,7 +2,10 @@
 
 from keras_bert_lite.serving.client import Client
 from keras_bert_lite.serving.export import export_saved_model
+from keras_bert_lite.serving.litert import export_litert
 from keras_bert_lite.serving.offline import predict_texts
+from keras_bert_lite.serving.onnx import export_onnx
+from keras_bert_lite.serving.runtimes import LiteRTModel, OnnxModel
 from keras_bert_lite.serving.servable import ServableReport, check_servable
 from keras_bert_lite.serving.server_config import (
     batching_parameters,
@@ -15,10 +18,14 @@ from keras_bert_lite.serving.warmup import read_warmup, replay_warmup, write_war
 
 __all__ = [
     "Client",
+    "LiteRTModel",
+    "OnnxModel",
     "ServableReport",
     "batching_parameters",
     "check_servable",
     "compose_file",
+    "export_litert",
+    "export_onnx",
     "export_saved_model",
     "export_tf_hub",
     "model_config",
