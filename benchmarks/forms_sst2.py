@@ -25,8 +25,6 @@ import tensorflow as tf
 
 import keras_bert_lite as kbl
 from benchmarks import finetune_sst2
-from keras_bert_lite.serving.exported_signatures import signatures_of
-from keras_bert_lite.serving.half_storage import half_stored
 from keras_bert_lite.serving.litert import export_litert
 from keras_bert_lite.serving.onnx import export_onnx
 from keras_bert_lite.serving.runtimes import LiteRTModel, OnnxModel
@@ -69,7 +67,7 @@ def train_minilm(train):
 def make_forms(path, model, folder) -> dict[str, tuple[Path, Callable[[], Scores]]]:
     """Writes every form; returns its file or folder, and what loads it."""
     halves = {
-        f"{dtype} storage": export_half(model, folder / dtype, dtype)
+        f"{dtype} storage": kbl.export_saved_model(model, folder / dtype, storage=dtype)
         for dtype in ("float16", "bfloat16")
     }
     saved = {BASE: kbl.export_saved_model(model, folder / "float32")} | halves
@@ -83,13 +81,6 @@ def make_forms(path, model, folder) -> dict[str, tuple[Path, Callable[[], Scores
         file = export_litert(model, folder / f"{kind}.tflite", int8)
         forms[f"LiteRT {kind}"] = file, lambda x=file: runtime(LiteRTModel(x))
     return forms
-
-
-def export_half(model, folder, dtype):
-    module = tf.Module()
-    module.weights = half_stored([x.value for x in model.variables], dtype)
-    tf.saved_model.save(module, str(folder), signatures=signatures_of(model))
-    return folder
 
 
 def saved_model(path) -> Scores:
