@@ -120,7 +120,8 @@ def test_this_process_answers_as_the_keras_model(model, calls):
     assert np.ptp(expected["scores"][:, 0]) > 0.01
     names = set()
     for (where, name, inputs), outputs in calls:
-        if where == path and len(next(iter(inputs.values()))) == len(TEXTS):
+        rows = len(next(iter(inputs.values())))
+        if where == path and rows == len(TEXTS) and "label" in outputs:
             names.add(name)
             labels = [x.decode() for x in outputs["label"].numpy()]
             assert labels == expected["label"].tolist()

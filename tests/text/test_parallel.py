@@ -9,7 +9,7 @@ def traced(function):
 
 
 def test_shards_give_the_ids_of_the_whole(monkeypatch):
-    monkeypatch.setattr(parallel, "SHARD", 3)
+    monkeypatch.setattr(parallel, "LARGE", 3)
     tokenizer = tiny.tokenizer()
     in_a_graph = traced(tokenizer)
     for size in (0, 1, 6, 7, 20):
@@ -20,7 +20,7 @@ def test_shards_give_the_ids_of_the_whole(monkeypatch):
 
 
 def test_only_large_batches_are_sharded(monkeypatch):
-    monkeypatch.setattr(parallel, "SHARD", 2)
+    monkeypatch.setattr(parallel, "LARGE", 5)
     sizes = []
 
     def tokenize(strings):
@@ -37,7 +37,7 @@ def test_only_large_batches_are_sharded(monkeypatch):
     assert sizes == [4]
     sizes.clear()
     graph(tf.constant(["a"] * 5))
-    assert sorted(sizes) == [1, 2, 2]
+    assert sorted(sizes) == [1, 1, 1, 2]
 
 
 def test_works_in_a_dataset():
