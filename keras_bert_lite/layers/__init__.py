@@ -1,4 +1,4 @@
-"""Keras layers of the BERT family, on `keras.ops` alone."""
+"""Keras layers of the BERT family, on `keras.ops`, for any backend."""
 
 from keras_bert_lite.layers.attention import SelfAttention
 from keras_bert_lite.layers.embeddings import Embeddings

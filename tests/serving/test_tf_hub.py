@@ -65,14 +65,14 @@ def test_special_tokens(pair):
     }
 
 
-def test_the_encoder_can_be_trained(pair):
+def test_the_encoder_can_be_trained(encoder, pair):
     preprocess, encode = pair
     inputs = preprocess(tf.constant(TEXTS))
     with tf.GradientTape() as tape:
         outputs = encode(inputs, training=True)
         loss = tf.reduce_sum(outputs["default"] ** 2)
     gradients = tape.gradient(loss, encode.trainable_variables)
-    assert len(gradients) > 30
+    assert len(gradients) == len(encoder.trainable_variables)
     assert all(x is not None for x in gradients)
 
 
