@@ -2,7 +2,7 @@
 
 from keras_bert_lite import layers, serving
 from keras_bert_lite._version import __version__
-from keras_bert_lite.checkpoints.hugging_face import load_encoder, load_model
+from keras_bert_lite.checkpoints.load import load_encoder, load_model
 from keras_bert_lite.checkpoints.tokenizer_files import (
     load_preprocessor,
     load_tokenizer,

@@ -17,6 +17,16 @@ PUBLISHED = {
     "bert_mini_uncased": 11_170_560,
     "bert_small_uncased": 28_763_648,
     "bert_medium_uncased": 41_373_184,
+    "roberta_base": 124_645_632,
+    "roberta_large": 355_359_744,
+    "distilbert_base_uncased": 66_362_880,
+    "albert_base_v2": 11_683_584,
+    "albert_large_v2": 17_683_968,
+    "albert_xlarge_v2": 58_724_864,
+    "albert_xxlarge_v2": 222_595_584,
+    "electra_small": 13_483_008,
+    "electra_base": 108_891_648,
+    "electra_large": 334_092_288,
 }
 MINIATURES = [
     (num_layers, hidden_dim)
@@ -29,11 +39,12 @@ def parameters(config: kbl.EncoderConfig) -> int:
     """The number of parameters of an encoder, by arithmetic."""
     hidden, inner = config.hidden_dim, config.intermediate_dim
     width = config.embedding_dim or hidden
-    rows = config.vocabulary_size + config.max_sequence_length + config.num_segments
-    projection = 0 if width == hidden else (width + 1) * hidden
+    positions = config.max_sequence_length + config.position_offset
+    rows = config.vocabulary_size + positions + config.num_segments
+    projection = 0 if config.embedding_dim is None else (width + 1) * hidden
     attention = 4 * (hidden + 1) * hidden
     feed_forward = (hidden + 1) * inner + (inner + 1) * hidden
-    blocks = 1 if config.share_layers else config.num_layers
+    blocks = config.num_groups or config.num_layers
     pooler = {"first_token": (hidden + 1) * hidden, "attention": hidden + 1}
     return (
         (rows + 2) * width
@@ -66,7 +77,7 @@ def test_published_sizes_have_the_published_parameters(name, expected):
     [
         {},
         {"embedding_dim": 4},
-        {"share_layers": True, "num_layers": 3},
+        {"num_groups": 1, "num_layers": 3},
         {"pooling": "attention"},
         {"pooling": "mean"},
         {"pooling": None},
@@ -75,6 +86,31 @@ def test_published_sizes_have_the_published_parameters(name, expected):
 def test_parameters_are_what_the_arithmetic_says(changes):
     config = tiny.config(**changes)
     assert kbl.encoder(config).count_params() == parameters(config)
+
+
+def test_every_published_size_is_a_configuration():
+    for name in kbl.EncoderConfig.names():
+        config = kbl.EncoderConfig.named(name)
+        assert kbl.EncoderConfig(**json.loads(json.dumps(config.to_dict()))) == config
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"num_groups": 5}, "`num_groups` must divide `num_layers`. Received"),
+        ({"num_segments": -1}, "`num_segments` must be a whole number"),
+        ({"position_offset": 1.5}, "`position_offset` must be a whole number"),
+        ({"family": "gpt2"}, "`family` must be one of .* Received: 'gpt2'"),
+        ({"relative_positions": 3}, "`relative_positions` must be .* Received: 3"),
+        (
+            {"relative_positions": {"max_distance": 8, "terms": ["p2p"]}},
+            "`terms` must be one of .* Received: 'p2p'",
+        ),
+    ],
+)
+def test_refuses_values_of_the_family(changes, message):
+    with pytest.raises(ValueError, match=message):
+        tiny.config(**changes)
 
 
 @pytest.mark.parametrize(("num_layers", "hidden_dim"), MINIATURES)
@@ -109,7 +145,7 @@ def test_every_name_is_a_valid_configuration():
 
 
 def test_dictionaries_go_through_json():
-    config = tiny.config(embedding_dim=4, share_layers=True, pooling=None)
+    config = tiny.config(embedding_dim=4, num_groups=1, pooling=None)
     assert kbl.EncoderConfig(**json.loads(json.dumps(config.to_dict()))) == config
 
 

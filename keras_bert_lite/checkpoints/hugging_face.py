@@ -1,261 +1,156 @@
-"""BERT checkpoints in Hugging Face layout: config.json and model.safetensors."""
+"""Checkpoints in Hugging Face layout: config.json and model.safetensors."""
 
-import os
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import keras
 
-from keras_bert_lite.checkpoints.sources import read_json, resolve
-from keras_bert_lite.checkpoints.weights import Weights
-from keras_bert_lite.config import EncoderConfig
-from keras_bert_lite.models.classifier import text_classifier
-from keras_bert_lite.models.encoder import encoder, encoder_layers
+from keras_bert_lite.checkpoints.families import Family
+from keras_bert_lite.checkpoints.family_config import read_config, read_family
+from keras_bert_lite.checkpoints.family_heads import ENHANCED, Head
+from keras_bert_lite.checkpoints.family_names import ENCODER_PARTS
+from keras_bert_lite.checkpoints.head_builders import is_tied
+from keras_bert_lite.checkpoints.names import Target, model_parts, targets
+from keras_bert_lite.checkpoints.safetensors_files import SafetensorsSource
+from keras_bert_lite.checkpoints.tensors import fill
+from keras_bert_lite.models.encoder import encoder
 
-ACTIVATIONS = {
-    "gelu": "gelu",
-    "gelu_new": "gelu_tanh",
-    "gelu_pytorch_tanh": "gelu_tanh",
-    "relu": "relu",
-    "silu": "silu",
-    "swish": "silu",
-    "tanh": "tanh",
-}
-# Options that change the result and that this encoder does not have.
-REFUSED = {
-    "position_embedding_type": "absolute",
-    "is_decoder": False,
-    "add_cross_attention": False,
-    "quantization_config": None,
-}
-CHANGEABLE = ("dropout", "attention_dropout")
-FIELDS = {
-    "vocabulary_size": "vocab_size",
-    "num_layers": "num_hidden_layers",
-    "num_heads": "num_attention_heads",
-    "hidden_dim": "hidden_size",
-    "intermediate_dim": "intermediate_size",
-}
-OPTIONAL_FIELDS = {
-    "max_sequence_length": ("max_position_embeddings", 512),
-    "num_segments": ("type_vocab_size", 2),
-    "dropout": ("hidden_dropout_prob", 0.1),
-    "attention_dropout": ("attention_probs_dropout_prob", 0.1),
-    "layer_norm_epsilon": ("layer_norm_eps", 1e-12),
-    "initializer_range": ("initializer_range", 0.02),
-}
-# Hugging Face names of tensors, by our sublayers. Dense kernels are stored
-# transposed there; `{i}` is the number of the block.
-EMBEDDINGS = {
-    "word_embeddings.weight": "token_embedding/embeddings",
-    "position_embeddings.weight": "position_embedding/embeddings",
-    "token_type_embeddings.weight": "segment_embedding/embeddings",
-    "LayerNorm.weight": "layer_norm/gamma",
-    "LayerNorm.bias": "layer_norm/beta",
-}
-BLOCK = {
-    "attention.self.query.weight": "attention/query/kernel",
-    "attention.self.query.bias": "attention/query/bias",
-    "attention.self.key.weight": "attention/key/kernel",
-    "attention.self.key.bias": "attention/key/bias",
-    "attention.self.value.weight": "attention/value/kernel",
-    "attention.self.value.bias": "attention/value/bias",
-    "attention.output.dense.weight": "attention/output_dense/kernel",
-    "attention.output.dense.bias": "attention/output_dense/bias",
-    "attention.output.LayerNorm.weight": "attention_norm/gamma",
-    "attention.output.LayerNorm.bias": "attention_norm/beta",
-    "intermediate.dense.weight": "intermediate_dense/kernel",
-    "intermediate.dense.bias": "intermediate_dense/bias",
-    "output.dense.weight": "output_dense/kernel",
-    "output.dense.bias": "output_dense/bias",
-    "output.LayerNorm.weight": "output_norm/gamma",
-    "output.LayerNorm.bias": "output_norm/beta",
-}
-DENSE = {"weight": "dense/kernel", "bias": "dense/bias"}
+BASE = "Model"
 
 
 def load_encoder(
-    source: str | os.PathLike, pooling: str | None = "checkpoint", **changes: Any
+    directory: Path, pooling: str | None, changes: dict[str, Any]
 ) -> keras.Model:
-    """Loads the encoder of a BERT checkpoint.
-
-    Args:
-        source: A directory in Hugging Face layout, or `hf://owner/name`.
-        pooling: How `pooled_output` is made; see `EncoderConfig`. By default
-            as in the checkpoint: `"first_token"` if it has BERT's pooler,
-            else no pooled output.
-        **changes: `dropout` or `attention_dropout`, to replace the rates in
-            the checkpoint.
-
-    Returns:
-        A model as `encoder` makes it.
-
-    Warns:
-        UserWarning: If a pooler starts from random weights, or weights of the
-            checkpoint stay unused.
-
-    Raises:
-        ValueError: If the checkpoint is not a BERT, or its tensors are not
-            exactly those that its configuration asks for.
-    """
-    directory = resolve(source)
-    with Weights(directory) as weights:
-        config = _changed(_read_config(directory, weights, pooling), changes)
-        model = encoder(config)
-        targets = dict(_encoder_targets(model, weights))
-        _assign(weights, targets)
-        weights.warn_unused(targets)
-    return model
-
-
-def load_model(source: str | os.PathLike, **changes: Any) -> keras.Model:
-    """Loads a BERT checkpoint with its own head.
-
-    Args:
-        source: A directory in Hugging Face layout, or `hf://owner/name`.
-        **changes: As in `load_encoder`.
-
-    Returns:
-        For `BertModel` an encoder; for `BertForSequenceClassification` a
-        `text_classifier` with the checkpoint's label names.
-
-    Raises:
-        ValueError: As `load_encoder`; or if the head is of another kind.
-    """
-    directory = resolve(source)
-    architecture = _architecture(read_json(directory / "config.json"))
-    if architecture == "BertModel":
-        return load_encoder(directory, **changes)
-    if architecture != "BertForSequenceClassification":
-        raise ValueError(
-            f"{directory / 'config.json'}: the head of {architecture} is not "
-            "supported. `load_encoder` loads the encoder without it."
-        )
-    with Weights(directory) as weights:
-        config = _changed(_read_config(directory, weights, "first_token"), changes)
-        if not weights.has_pooler:
-            raise ValueError(f"{weights.path} lacks the tensors 'pooler.dense.*'.")
-        labels = _labels(directory)
-        dropout = read_json(directory / "config.json").get("classifier_dropout")
-        model = text_classifier(encoder(config), labels, dropout=dropout)
-        head = model.get_layer("head")
-        targets = dict(_encoder_targets(model.get_layer("encoder"), weights))
-        targets |= _layer_targets("classifier.", DENSE, head)
-        _assign(weights, targets)
-        weights.warn_unused(targets)
-    return model
-
-
-def _read_config(
-    directory: Path, weights: "Weights", pooling: str | None
-) -> EncoderConfig:
-    path = directory / "config.json"
-    raw = read_json(path)
-    if raw.get("model_type") != "bert":
-        raise ValueError(
-            f"{path}: `model_type` must be 'bert'. Received: {raw.get('model_type')!r}"
-        )
-    for name, value in REFUSED.items():
-        if raw.get(name, value) != value:
-            raise ValueError(
-                f"{path}: `{name}` must be {value!r}. Received: {raw[name]!r}"
-            )
-    activation = raw.get("hidden_act", "gelu")
-    if activation not in ACTIVATIONS:
-        raise ValueError(
-            f"{path}: `hidden_act` must be one of {sorted(ACTIVATIONS)}. "
-            f"Received: {activation!r}"
-        )
-    missing = [name for name in FIELDS.values() if name not in raw]
-    if missing:
-        raise ValueError(f"{path}: the fields {missing} are missing.")
-    values = {field: raw[name] for field, name in FIELDS.items()}
-    for field, (name, default) in OPTIONAL_FIELDS.items():
-        values[field] = raw.get(name, default)
-    if pooling == "checkpoint":
-        pooling = "first_token" if weights.has_pooler else None
-    try:
-        return EncoderConfig(
-            **values, activation=ACTIVATIONS[activation], pooling=pooling
-        )
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
-
-
-def _changed(config: EncoderConfig, changes: dict[str, Any]) -> EncoderConfig:
-    for name, value in changes.items():
-        if name not in CHANGEABLE:
-            raise ValueError(
-                f"Only {CHANGEABLE} may differ from the checkpoint. "
-                f"Received: {name}={value!r}"
-            )
-    return config.replace(**changes)
-
-
-def _architecture(raw: dict[str, Any]) -> str:
-    return (raw.get("architectures") or ["BertModel"])[0]
-
-
-def _labels(directory: Path) -> list[str]:
-    raw = read_json(directory / "config.json")
-    names = raw.get("id2label") or {str(i): f"LABEL_{i}" for i in range(2)}
-    if raw.get("problem_type") not in (None, "single_label_classification"):
-        raise ValueError(
-            f"{directory / 'config.json'}: `problem_type` must be "
-            f"'single_label_classification'. Received: {raw['problem_type']!r}"
-        )
-    return [names[key] for key in sorted(names, key=int)]
-
-
-def _encoder_targets(
-    model: keras.Model, weights: "Weights"
-) -> Iterator[tuple[str, keras.Variable]]:
-    """Yields the checkpoint's name of each variable, without prefix."""
-    embeddings, blocks, pooler = encoder_layers(model)
-    yield from _layer_targets("embeddings.", EMBEDDINGS, embeddings).items()
-    for i, block in enumerate(blocks.blocks):
-        yield from _layer_targets(f"encoder.layer.{i}.", BLOCK, block).items()
-    if pooler is None or pooler.pooling in ("mean", "max"):
-        return
-    if pooler.pooling == "first_token" and weights.has_pooler:
-        yield from _layer_targets("pooler.dense.", DENSE, pooler).items()
-    else:
-        warnings.warn(
-            f"{weights.directory} has no weights for the {pooler.pooling!r} pooler, "
-            "which starts from random weights.",
-            stacklevel=3,
-        )
-
-
-def _layer_targets(
-    prefix: str, table: dict[str, str], layer: keras.layers.Layer
-) -> dict[str, keras.Variable]:
-    targets = {}
-    for name, path in table.items():
-        *sublayers, variable = path.split("/")
-        owner = layer
-        for sublayer in sublayers:
-            owner = getattr(owner, sublayer)
-        targets[prefix + name] = getattr(owner, variable)
-    return targets
-
-
-def _assign(weights: "Weights", targets: dict[str, keras.Variable]) -> None:
-    """Checks every tensor, then assigns them all."""
-    weights.check(
-        {name: _stored_shape(name, target) for name, target in targets.items()}
+    """Loads the encoder of a directory; see `load.load_encoder`."""
+    family, raw = read_family(directory)
+    source = _source(directory, family, raw)
+    stored = "first_token" if _has(source, _pooler_tensors(family)) else None
+    config = read_config(
+        directory, stored if pooling == "checkpoint" else pooling, changes
     )
-    for name, target in targets.items():
-        value = weights.read(name)
-        target.assign(value.T if _is_transposed(name, target) else value)
+    model = encoder(config)
+    found = targets(family.names, model_parts(model))
+    new = []
+    if pooling != "checkpoint" and not (pooling == stored == "first_token"):
+        new = _new_pooler(model, found)
+    unused = _fill(source, found)
+    _warn(source, new, unused)
+    return model
 
 
-def _is_transposed(name: str, target: keras.Variable) -> bool:
-    return len(target.shape) == 2 and "embeddings." not in name
+def load_model(directory: Path, changes: dict[str, Any]) -> keras.Model:
+    """Loads the model of a directory with its head; see `load.load_model`."""
+    family, raw = read_family(directory)
+    suffix = architecture_suffix(directory, family, raw)
+    if suffix == BASE:
+        return load_encoder(directory, "checkpoint", changes)
+    head = _head(directory, family, suffix)
+    source = _source(directory, family, raw)
+    if head.pooled and not _has(source, _pooler_tensors(family)):
+        raise ValueError(f"{source.location} lacks the tensors 'pooler.*'.")
+    pooling = "first_token" if head.pooled else None
+    body = encoder(read_config(directory, pooling, changes))
+    try:
+        model = head.build(body, raw, head)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{directory / 'config.json'}: {error}") from error
+    found = targets({**family.names, **head.names}, model_parts(model))
+    _warn(source, [], _fill(source, found))
+    return model
 
 
-def _stored_shape(name: str, target: keras.Variable) -> tuple[int, ...]:
-    shape = tuple(target.shape)
-    return shape[::-1] if _is_transposed(name, target) else shape
+def architecture_suffix(directory: Path, family: Family, raw: dict[str, Any]) -> str:
+    """Returns what config.json's `architectures` says: `ForMaskedLM`, ...
+
+    Raises:
+        ValueError: If that is no list of names, or a class of another family.
+    """
+    architectures = raw.get("architectures") or [family.class_prefix + BASE]
+    name = architectures[0] if isinstance(architectures, list) else None
+    if not isinstance(name, str) or not name.startswith(family.class_prefix):
+        raise ValueError(
+            f"{directory / 'config.json'}: `architectures` must name a class of "
+            f"{family.class_prefix}. Received: {architectures!r}"
+        )
+    suffix = name.removeprefix(family.class_prefix)
+    if suffix == "ForMaskedLM" and not raw.get("legacy", True):
+        return ENHANCED
+    return suffix
+
+
+def _head(directory: Path, family: Family, suffix: str) -> Head:
+    if suffix not in family.heads:
+        raise ValueError(
+            f"{directory / 'config.json'}: the head of {family.class_prefix}{suffix} "
+            f"is not supported; those of {sorted(family.heads)} are. `load_encoder` "
+            "loads the encoder without it."
+        )
+    return family.heads[suffix]
+
+
+def _source(
+    directory: Path, family: Family, raw: dict[str, Any]
+) -> SafetensorsSource:
+    return SafetensorsSource(
+        directory, family.prefix, _other_names(family, is_tied(raw)), is_tied(raw)
+    )
+
+
+def _other_names(family: Family, tied: bool) -> dict[str, str]:
+    """Returns second names of tensors: those of the tied output layer."""
+    names = {}
+    for head in family.heads.values():
+        for module, path in head.names.items():
+            if "prediction_dense" not in path:
+                continue
+            if tied:
+                names[f"{module}.weight"] = "embeddings.word_embeddings.weight"
+            if path == "prediction_dense":
+                own, tied_bias = f"{module}.bias", unused_bias(module)
+                names |= {own: tied_bias} if tied else {tied_bias: own}
+    return names
+
+
+def unused_bias(module: str) -> str:
+    """The bias beside an output layer's own, which only a tied layer uses."""
+    return module.removesuffix(".decoder") + ".bias"
+
+
+def _pooler_tensors(family: Family) -> list[str]:
+    modules = [name for name, path in family.names.items() if path == "pooler.dense"]
+    return [f"{module}.{x}" for module in modules for x in ("weight", "bias")]
+
+
+def _has(source: SafetensorsSource, names: list[str]) -> bool:
+    return bool(set(names) & set(source.names()))
+
+
+def _new_pooler(model: keras.Model, found: dict[str, Target]) -> list[str]:
+    """Takes the pooler's variables out of the targets: it starts anew."""
+    pooler = model_parts(model)["pooler"]
+    if pooler is None:
+        return []
+    own = {id(variable) for variable in pooler.variables}
+    for name in [name for name, x in found.items() if id(x.variable) in own]:
+        del found[name]
+    return [variable.path for variable in pooler.variables]
+
+
+def _fill(source: SafetensorsSource, found: dict[str, Target]) -> list[str]:
+    return fill(
+        source, found, is_optional=lambda name: not name.startswith(ENCODER_PARTS)
+    )
+
+
+def _warn(source: SafetensorsSource, new: list[str], unused: list[str]) -> None:
+    """Says in one warning what was not taken, and what was not used."""
+    parts = []
+    if new:
+        parts.append(
+            f"has no weights for {new}, which start from random weights"
+        )
+    if unused:
+        parts.append(f"has weights that are not used: {unused}")
+    if parts:
+        warnings.warn(f"{source.location} {'; it '.join(parts)}.", stacklevel=5)

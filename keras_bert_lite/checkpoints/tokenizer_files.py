@@ -2,12 +2,19 @@
 
 import os
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+from keras_bert_lite.checkpoints import wordpiece_files
 from keras_bert_lite.checkpoints.sources import read_json, resolve
 from keras_bert_lite.text.packing import Preprocessor
-from keras_bert_lite.text.wordpiece import WordPieceTokenizer, read_vocabulary
+from keras_bert_lite.text.tokenizer import Tokenizer
+from keras_bert_lite.text.wordpiece import WordPieceTokenizer
 
+# The type of `model` in tokenizer.json -> the tokenizer and its files.
+KINDS: dict[str, tuple[type[Tokenizer], ModuleType]] = {
+    "WordPiece": (WordPieceTokenizer, wordpiece_files),
+}
 SPECIAL_TOKENS = {
     "unk_token": "unknown_token",
     "cls_token": "cls_token",
@@ -15,46 +22,47 @@ SPECIAL_TOKENS = {
     "pad_token": "pad_token",
     "mask_token": "mask_token",
 }
-# What tokenizer_config.json says overrides tokenizer.json, as in transformers.
-SWITCHES = {
-    "do_lower_case": "lowercase",
-    "strip_accents": "strip_accents",
-    "tokenize_chinese_chars": "split_cjk",
-}
-# The parts of tokenizer.json that must be as BERT has them.
-REQUIRED = {
-    ("model", "type"): "WordPiece",
-    ("model", "continuing_subword_prefix"): "##",
-    ("normalizer", "type"): "BertNormalizer",
-    ("normalizer", "clean_text"): True,
-    ("pre_tokenizer", "type"): "BertPreTokenizer",
-}
+# Classes of transformers, with or without `Fast`, whose ids these tokenizers give.
+CLASSES = (
+    "Bert",
+    "DistilBert",
+    "Electra",
+    "MPNet",
+    "Roberta",
+    "XLMRoberta",
+    "Albert",
+    "DebertaV2",
+    "PreTrained",
+    "Tokenizers",  # transformers 5: `TokenizersBackend`
+)
+TWO_SEPARATORS = ("roberta", "xlm-roberta")
 
 
-def load_tokenizer(source: str | os.PathLike, **changes: Any) -> WordPieceTokenizer:
-    """Loads the tokenizer of a BERT checkpoint.
+def load_tokenizer(source: str | os.PathLike, **changes: Any) -> Tokenizer:
+    """Loads the tokenizer of a checkpoint.
 
     Args:
-        source: A directory with tokenizer.json or vocab.txt (the first is
-            preferred), or `hf://owner/name`.
-        **changes: Arguments of `WordPieceTokenizer` to replace, such as
+        source: A directory with tokenizer.json (preferred), vocab.txt,
+            vocab.json and merges.txt, or a SentencePiece .model; or
+            `hf://owner/name`.
+        **changes: Arguments of the tokenizer to replace, such as
             `special_tokens_in_text=True`.
+
+    Returns:
+        A `WordPieceTokenizer`, `BytePairTokenizer` or `SentencePieceTokenizer`.
 
     Raises:
         ValueError: If the files describe another kind of tokenizer.
     """
     directory = resolve(source)
-    if (directory / "tokenizer.json").is_file():
-        arguments = _from_tokenizer_json(directory / "tokenizer.json")
-    elif (directory / "vocab.txt").is_file():
-        arguments = {"vocabulary": read_vocabulary(directory / "vocab.txt")}
-    else:
-        raise ValueError(f"{directory} has neither tokenizer.json nor vocab.txt.")
-    return WordPieceTokenizer(**{**arguments, **_from_config(directory), **changes})
+    config = _optional_json(directory / "tokenizer_config.json")
+    _check_class(directory, config)
+    kind, arguments = _kind_and_arguments(directory)
+    return kind(**{**arguments, **_special_tokens(config), **changes})
 
 
 def load_preprocessor(source: str | os.PathLike, **changes: Any) -> Preprocessor:
-    """Loads the tokenizer of a BERT checkpoint and the length it was made for.
+    """Loads the tokenizer of a checkpoint and the length it was made for.
 
     The length is sentence-transformers' `max_seq_length` where there is one,
     else the tokenizer's `model_max_length`, capped by the position table. The
@@ -66,67 +74,93 @@ def load_preprocessor(source: str | os.PathLike, **changes: Any) -> Preprocessor
             `sequence_length` or `padding`.
     """
     directory = resolve(source)
-    arguments = {"sequence_length": _sequence_length(directory), **changes}
+    arguments = {
+        "sequence_length": _sequence_length(directory),
+        "num_separators": _num_separators(directory),
+        **changes,
+    }
     return Preprocessor(load_tokenizer(directory), **arguments)
 
 
-def _from_tokenizer_json(path: Path) -> dict[str, Any]:
-    content = read_json(path)
-    for (part, key), expected in REQUIRED.items():
-        section = content.get(part)
-        if not isinstance(section, dict) or not section:
+def _kind_and_arguments(directory: Path) -> tuple[type[Tokenizer], dict[str, Any]]:
+    path = directory / "tokenizer.json"
+    if path.is_file():
+        model = read_json(path).get("model")
+        name = model.get("type", "WordPiece") if isinstance(model, dict) else model
+        if name not in KINDS:
             raise ValueError(
-                f"{path}: `{part}` must be an object. Received: {section!r}"
+                f"{path}: `model.type` must be one of {sorted(KINDS)}. "
+                f"Received: {name!r}"
             )
-        if section.get(key, expected) != expected:
-            raise ValueError(
-                f"{path}: `{part}.{key}` must be {expected!r}. "
-                f"Received: {section[key]!r}"
-            )
-    model, normalizer = content["model"], content["normalizer"]
-    return {
-        "vocabulary": _in_order(model.get("vocab"), path),
-        "unknown_token": model.get("unk_token", "[UNK]"),
-        "max_characters_per_word": model.get("max_input_chars_per_word", 100),
-        "lowercase": normalizer.get("lowercase", True),
-        "strip_accents": normalizer.get("strip_accents"),
-        "split_cjk": normalizer.get("handle_chinese_chars", True),
-    }
+        kind, files = KINDS[name]
+        return kind, files.arguments_from(directory)
+    for kind, files in KINDS.values():
+        arguments = files.arguments_from(directory)
+        if arguments is not None:
+            return kind, arguments
+    raise ValueError(
+        f"{directory} has neither tokenizer.json nor vocab.txt, nor vocab.json with "
+        "merges.txt, nor a SentencePiece .model."
+    )
 
 
-def _in_order(ids: Any, path: Path) -> list[str]:
-    if not isinstance(ids, dict) or not ids:
-        raise ValueError(f"{path}: `model.vocab` must map pieces to ids.")
-    if set(ids.values()) != set(range(len(ids))):
-        raise ValueError(f"{path}: the ids of `model.vocab` must be 0 to n - 1.")
-    return sorted(ids, key=ids.__getitem__)
+def _check_class(directory: Path, config: dict[str, Any]) -> None:
+    name = config.get("tokenizer_class")
+    if name is None:
+        return
+    known = isinstance(name, str) and any(
+        name in (f"{x}Tokenizer", f"{x}TokenizerFast", f"{x}Backend") for x in CLASSES
+    )
+    if not known:
+        raise ValueError(
+            f"{directory / 'tokenizer_config.json'}: `tokenizer_class` must be that of "
+            f"one of {CLASSES}. Received: {name!r}"
+        )
 
 
-def _from_config(directory: Path) -> dict[str, Any]:
-    path = directory / "tokenizer_config.json"
-    if not path.is_file():
-        return {}
-    config = read_json(path)
-    switches = {
-        ours: config[theirs] for theirs, ours in SWITCHES.items() if theirs in config
-    }
+def _special_tokens(config: dict[str, Any]) -> dict[str, str]:
     tokens = {
         ours: config[theirs]
         for theirs, ours in SPECIAL_TOKENS.items()
         if config.get(theirs) is not None
     }
-    return switches | {
+    return {
         name: token["content"] if isinstance(token, dict) else token
         for name, token in tokens.items()
     }
 
 
-def _sequence_length(directory: Path) -> int:
-    def limit(name: str, key: str) -> float | None:
-        path = directory / name
-        return read_json(path).get(key) if path.is_file() else None
+def _optional_json(path: Path) -> dict[str, Any]:
+    return read_json(path) if path.is_file() else {}
 
-    rows = limit("config.json", "max_position_embeddings") or 512
-    own = limit("sentence_bert_config.json", "max_seq_length")
-    tokenizers = limit("tokenizer_config.json", "model_max_length")
+
+def _num_separators(directory: Path) -> int:
+    """How many separators the checkpoint has between two texts."""
+    processor = _optional_json(directory / "tokenizer.json").get("post_processor")
+    if isinstance(processor, dict):
+        if processor.get("type") == "RobertaProcessing":
+            return 2
+        if processor.get("type") == "BertProcessing":
+            return 1
+        if processor.get("type") == "TemplateProcessing":
+            return _separators_in_template(processor.get("pair", []))
+    config = _optional_json(directory / "config.json")
+    return 2 if config.get("model_type") in TWO_SEPARATORS else 1
+
+
+def _separators_in_template(pair: list[dict[str, Any]]) -> int:
+    kinds = [kind for part in pair for kind in part]
+    places = [i for i, kind in enumerate(kinds) if kind == "Sequence"]
+    return max(places[1] - places[0] - 1, 1) if len(places) == 2 else 1
+
+
+def _sequence_length(directory: Path) -> int | None:
+    config = _optional_json(directory / "config.json")
+    rows = config.get("max_position_embeddings") or 512
+    if config.get("model_type") in TWO_SEPARATORS:
+        rows -= config.get("pad_token_id", 1) + 1
+    own = _optional_json(directory / "sentence_bert_config.json").get("max_seq_length")
+    tokenizers = _optional_json(directory / "tokenizer_config.json").get(
+        "model_max_length"
+    )
     return int(min(rows, own or tokenizers or rows))

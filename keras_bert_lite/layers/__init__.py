@@ -1,17 +1,32 @@
 """Keras layers of the BERT family, on `keras.ops`, for any backend."""
 
 from keras_bert_lite.layers.attention import SelfAttention
+from keras_bert_lite.layers.choices import JoinChoices, SplitChoices
+from keras_bert_lite.layers.disentangled_attention import DisentangledAttention
 from keras_bert_lite.layers.embeddings import Embeddings
 from keras_bert_lite.layers.encoder import Encoder
 from keras_bert_lite.layers.encoder_block import EncoderBlock
-from keras_bert_lite.layers.heads import ClassificationHead
-from keras_bert_lite.layers.pooler import Pooler
+from keras_bert_lite.layers.heads import ClassificationHead, DenseHead
+from keras_bert_lite.layers.masked_lm_head import MaskedLMTransform, VocabularyBias
+from keras_bert_lite.layers.pooler import FirstToken, Pooler
+from keras_bert_lite.layers.token_convolution import TokenConvolution
+from keras_bert_lite.layers.token_heads import ReplacedTokenHead, SpanHead
 
 __all__ = [
     "ClassificationHead",
+    "DenseHead",
+    "DisentangledAttention",
     "Embeddings",
     "Encoder",
     "EncoderBlock",
+    "FirstToken",
+    "JoinChoices",
+    "MaskedLMTransform",
     "Pooler",
+    "ReplacedTokenHead",
     "SelfAttention",
+    "SpanHead",
+    "SplitChoices",
+    "TokenConvolution",
+    "VocabularyBias",
 ]

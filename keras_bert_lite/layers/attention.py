@@ -1,5 +1,6 @@
 """Bidirectional multi-head self-attention."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import keras
@@ -97,29 +98,29 @@ class SelfAttention(CompositeLayer):
         rows=None,
         training=None,
     ):
-        if rows is None:
-            rows = PaddedRows(self.num_heads, padding_mask, sequence_ids)
-        heads = [rows.split_heads(dense(x)) for dense in self._projections]
+        rows = rows or PaddedRows(self.num_heads, padding_mask, sequence_ids)
+        return self._attend(x, rows, self._scores, return_weights, training)
+
+    def _attend(self, x, rows, scores_of, return_weights, training):
+        """Attends by the scores that `scores_of` gives queries and keys."""
+        queries, keys, values = (
+            rows.split_heads(dense(x)) for dense in (self.query, self.key, self.value)
+        )
         attended, weights = [], None
-        for query, key, value, bias in zip(*heads, rows.biases, strict=True):
-            weights = self._weights(query, key, bias)
+        scores = scores_of(queries, keys)
+        for group, value, bias in zip(scores, values, rows.biases, strict=True):
+            weights = ops.cast(_masked_softmax(group, bias), value.dtype)
             dropped = self.dropout(weights, training=training)
             attended.append(ops.matmul(dropped, value))
         output = self.output_dense(rows.join_heads(attended, like=x))
         return (output, weights) if return_weights else output
 
-    @property
-    def _projections(self) -> tuple[keras.layers.Dense, ...]:
-        return self.query, self.key, self.value
-
-    def _weights(self, query, key, bias):
-        """Softmax, in float32, of the scaled scores: (B, N, S, S)."""
-        scores = ops.matmul(query, ops.transpose(key, (0, 1, 3, 2)))
+    def _scores(self, queries, keys) -> Iterator[Any]:
+        """The scaled scores of each group of rows: (B, N, S, S), float32."""
         scale = (self.hidden_dim // self.num_heads) ** -0.5
-        scores = ops.cast(scores, "float32") * scale
-        if bias is not None:
-            scores = scores + bias
-        return ops.cast(ops.softmax(scores, axis=-1), query.dtype)
+        for query, key in zip(queries, keys, strict=True):
+            scores = ops.matmul(query, ops.transpose(key, (0, 1, 3, 2)))
+            yield ops.cast(scores, "float32") * scale
 
     def compute_output_spec(
         self,
@@ -172,6 +173,10 @@ class PaddedRows:
         """(B, N, S, D) -> (B, S, H), the shape of `like`."""
         (heads,) = x
         return ops.reshape(ops.transpose(heads, (0, 2, 1, 3)), ops.shape(like))
+
+
+def _masked_softmax(scores, bias):
+    return ops.softmax(scores if bias is None else scores + bias, axis=-1)
 
 
 def _attention_bias(padding_mask, sequence_ids):

@@ -5,9 +5,20 @@ from typing import Any
 import keras
 from keras import ops, tree
 
-from keras_bert_lite.config import check_choice, check_positive
+from keras_bert_lite.config import (
+    FAMILIES,
+    RelativePositions,
+    check_choice,
+    check_groups,
+    check_not_negative,
+    check_positive,
+    relative_positions_dict,
+    relative_positions_of,
+)
 from keras_bert_lite.layers.base import CompositeLayer
 from keras_bert_lite.layers.encoder_block import EncoderBlock
+from keras_bert_lite.layers.relative_table import RelativeTable
+from keras_bert_lite.layers.token_convolution import TokenConvolution
 from keras_bert_lite.layers.unpadding import RealTokens, compiles_with_xla
 
 
@@ -18,16 +29,21 @@ class Encoder(CompositeLayer):
     Args:
         num_layers: Number of blocks (L).
         num_heads, hidden_dim, intermediate_dim, dropout, attention_dropout,
-        activation, layer_norm_epsilon, initializer_range: See `EncoderBlock`.
-        share_layers: Whether one block is run L times (as ALBERT), rather
-            than L blocks once each.
+        activation, layer_norm_epsilon, initializer_range, relative_positions:
+            See `EncoderBlock`.
+        num_groups: How many blocks there are; layers in a row share one (as
+            ALBERT: 1). `None`: L blocks, run once each.
+        convolution_size, convolution_groups, convolution_activation: See
+            `TokenConvolution`, which runs beside the first block if the size
+            is not 0.
+        family: See `EncoderConfig`.
         hidden_states: Whether to return the input and every block's output.
         attentions: Whether to return every block's attention weights.
         remove_padding: Whether to compute on the real tokens only. The values
             are the same; it needs TensorFlow without XLA. `"auto"`: wherever
             that is so, SavedModels included. Rows stay padded with
             `attentions` or `sequence_ids`.
-        blocks: Blocks of another `Encoder` to share; see `with_outputs`.
+        layers: Another `Encoder` whose layers to share; see `with_outputs`.
 
     Call arguments:
         x, padding_mask, sequence_ids: See `SelfAttention`.
@@ -49,20 +65,30 @@ class Encoder(CompositeLayer):
         activation: str = "gelu",
         layer_norm_epsilon: float = 1e-12,
         initializer_range: float = 0.02,
-        share_layers: bool = False,
+        num_groups: int | None = None,
+        relative_positions: RelativePositions | dict[str, Any] | None = None,
+        convolution_size: int = 0,
+        convolution_groups: int = 1,
+        convolution_activation: str = "tanh",
+        family: str = "bert",
         hidden_states: bool = False,
         attentions: bool = False,
         remove_padding: bool | str = "auto",
-        blocks: list[EncoderBlock] | None = None,
+        layers: "Encoder | None" = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         check_positive("num_layers", num_layers)
+        check_groups(num_layers, num_groups)
+        check_not_negative("convolution_size", convolution_size)
+        check_choice("family", family, FAMILIES)
         self.num_layers = num_layers
-        self.share_layers = share_layers
+        self.num_groups = num_groups
+        self.family = family
         self.hidden_states = hidden_states
         self.attentions = attentions
         self.remove_padding = remove_padding
+        relative = relative_positions_of(relative_positions)
         self._block_config: dict[str, Any] = {
             "num_heads": num_heads,
             "hidden_dim": hidden_dim,
@@ -72,18 +98,65 @@ class Encoder(CompositeLayer):
             "activation": activation,
             "layer_norm_epsilon": layer_norm_epsilon,
             "initializer_range": initializer_range,
+            "relative_positions": relative_positions_dict(relative),
         }
-        self.blocks = blocks or [
+        self._convolution_config: dict[str, Any] = {
+            "convolution_size": convolution_size,
+            "convolution_groups": convolution_groups,
+            "convolution_activation": convolution_activation,
+        }
+        self.blocks = layers.blocks if layers else self._make_blocks()
+        self.relative_table: RelativeTable | None = None
+        if relative is not None:
+            self.relative_table = (
+                layers.relative_table if layers else self._make_table(relative)
+            )
+        self.convolution: TokenConvolution | None = None
+        if convolution_size:
+            self.convolution = (
+                layers.convolution if layers else self._make_convolution()
+            )
+
+    def _make_blocks(self) -> list[EncoderBlock]:
+        count = self.num_groups or self.num_layers
+        return [
             EncoderBlock(
                 **self._block_config, dtype=self.dtype_policy, name=f"block_{i}"
             )
-            for i in range(1 if share_layers else num_layers)
+            for i in range(count)
         ]
 
+    def _make_table(self, relative: RelativePositions) -> RelativeTable:
+        config = self._block_config
+        return RelativeTable(
+            2 * relative.span,
+            config["hidden_dim"],
+            normalize=relative.normalize,
+            layer_norm_epsilon=config["layer_norm_epsilon"],
+            initializer_range=config["initializer_range"],
+            dtype=self.dtype_policy,
+            name="relative_table",
+        )
+
+    def _make_convolution(self) -> TokenConvolution:
+        config, convolution = self._block_config, self._convolution_config
+        return TokenConvolution(
+            config["hidden_dim"],
+            kernel_size=convolution["convolution_size"],
+            groups=convolution["convolution_groups"],
+            activation=convolution["convolution_activation"],
+            dropout=config["dropout"],
+            layer_norm_epsilon=config["layer_norm_epsilon"],
+            initializer_range=config["initializer_range"],
+            dtype=self.dtype_policy,
+            name="convolution",
+        )
+
     def build(self, x_shape, padding_mask_shape=None, sequence_ids_shape=None):
-        for block in self.blocks:
-            if not block.built:  # blocks may be shared; see `with_outputs`
-                block.build(x_shape)
+        for layer in (*self.blocks, self.relative_table, self.convolution):
+            # Layers may be shared; see `with_outputs`.
+            if layer is not None and not layer.built:
+                layer.build(x_shape)
 
     @property
     def remove_padding(self) -> bool | str:
@@ -129,13 +202,27 @@ class Encoder(CompositeLayer):
 
     def _run(self, x, **arguments) -> dict[str, Any]:
         states, maps = [x], []
+        layers_per_block = self.num_layers // len(self.blocks)
+        if self.relative_table is not None:
+            arguments["relative_embeddings"] = self.relative_table.rows()
         for i in range(self.num_layers):
-            block = self.blocks[i % len(self.blocks)]
+            block = self.blocks[i // layers_per_block]
             output = block(x, return_weights=self.attentions, **arguments)
             x, weights = output if self.attentions else (output, None)
+            if i == 0 and self.convolution is not None:
+                x = self._convolved(states[0], x, **arguments)
             states.append(x)
             maps.append(weights)
         return self._named(x, states, maps)
+
+    def _convolved(
+        self, x, output, rows=None, padding_mask=None, training=None, **arguments
+    ):
+        """Adds the convolution, which needs the neighbours of a token in a row."""
+        if rows is not None:
+            x, output, padding_mask = rows.unpack(x), rows.unpack(output), rows.mask
+        x = self.convolution(x, output, padding_mask=padding_mask, training=training)
+        return x if rows is None else rows.pack(x)
 
     def compute_output_spec(
         self, x, padding_mask=None, sequence_ids=None, training=None
@@ -162,18 +249,27 @@ class Encoder(CompositeLayer):
         return self._named(tuple(x_shape), states, [weights] * self.num_layers)
 
     def with_outputs(self, hidden_states: bool, attentions: bool) -> "Encoder":
-        """Returns a layer of the same blocks, hence weights, with other outputs."""
+        """Returns a layer of the same sublayers, hence weights, with other outputs."""
         outputs = {"hidden_states": hidden_states, "attentions": attentions}
         config = {**self.get_config(), **outputs, "dtype": self.dtype_policy}
-        return Encoder(**config, blocks=self.blocks)
+        return Encoder(**config, layers=self)
 
     def get_config(self) -> dict[str, Any]:
         return {
             **super().get_config(),
             "num_layers": self.num_layers,
             **self._block_config,
-            "share_layers": self.share_layers,
+            **self._convolution_config,
+            "num_groups": self.num_groups,
+            "family": self.family,
             "hidden_states": self.hidden_states,
             "attentions": self.attentions,
             "remove_padding": self.remove_padding,
         }
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> "Encoder":
+        config = dict(config)
+        if config.pop("share_layers", False):  # written before `num_groups`
+            config["num_groups"] = 1
+        return cls(**config)

@@ -4,13 +4,22 @@ from typing import Any
 
 import keras
 
-from keras_bert_lite.config import ACTIVATIONS, check_choice, check_positive, check_rate
+from keras_bert_lite.config import (
+    ACTIVATIONS,
+    RelativePositions,
+    check_choice,
+    check_positive,
+    check_rate,
+    relative_positions_dict,
+    relative_positions_of,
+)
 from keras_bert_lite.layers.attention import SelfAttention
 from keras_bert_lite.layers.base import (
     CompositeLayer,
     activation_function,
     initializer,
 )
+from keras_bert_lite.layers.disentangled_attention import DisentangledAttention
 from keras_bert_lite.layers.normalization import LayerNorm
 
 
@@ -30,9 +39,12 @@ class EncoderBlock(CompositeLayer):
         activation: See `EncoderConfig`.
         layer_norm_epsilon: Added to the variance in the normalizations.
         initializer_range: Standard deviation of the initial weights.
+        relative_positions: For `DisentangledAttention` in place of
+            `SelfAttention`; a `RelativePositions` or its dictionary.
 
     Call arguments:
         x, padding_mask, sequence_ids, return_weights, rows: See `SelfAttention`.
+        relative_embeddings: See `DisentangledAttention`.
 
     Output shape:
         `(B, S, H)`; with `return_weights`, also `(B, N, S, S)`.
@@ -50,6 +62,7 @@ class EncoderBlock(CompositeLayer):
         activation: str = "gelu",
         layer_norm_epsilon: float = 1e-12,
         initializer_range: float = 0.02,
+        relative_positions: RelativePositions | dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -64,14 +77,8 @@ class EncoderBlock(CompositeLayer):
         self.activation = activation
         self.layer_norm_epsilon = layer_norm_epsilon
         self.initializer_range = initializer_range
-        self.attention = SelfAttention(
-            num_heads,
-            hidden_dim,
-            dropout=attention_dropout,
-            initializer_range=initializer_range,
-            dtype=self.dtype_policy,
-            name="attention",
-        )
+        self.relative_positions = relative_positions_of(relative_positions)
+        self.attention = self._attention()
         self.attention_norm = self._layer_norm("attention_norm")
         self.intermediate_dense = self._dense(
             intermediate_dim, "intermediate_dense", activation_function(activation)
@@ -80,6 +87,27 @@ class EncoderBlock(CompositeLayer):
         self.output_norm = self._layer_norm("output_norm")
         self.dropout = keras.layers.Dropout(
             dropout, dtype=self.dtype_policy, name="dropout"
+        )
+
+    def _attention(self) -> SelfAttention:
+        relative = self.relative_positions
+        arguments: dict[str, Any] = {
+            "num_heads": self.num_heads,
+            "hidden_dim": self.hidden_dim,
+            "dropout": self.attention_dropout_rate,
+            "initializer_range": self.initializer_range,
+            "dtype": self.dtype_policy,
+            "name": "attention",
+        }
+        if relative is None:
+            return SelfAttention(**arguments)
+        return DisentangledAttention(
+            **arguments,
+            max_relative_positions=relative.max_distance,
+            position_buckets=relative.buckets,
+            relative_terms=relative.terms,
+            share_position_projections=relative.share_projections,
+            position_dropout=self.dropout_rate,
         )
 
     def _dense(self, units: int, name: str, activation=None) -> keras.layers.Dense:
@@ -111,8 +139,12 @@ class EncoderBlock(CompositeLayer):
         sequence_ids=None,
         return_weights=False,
         rows=None,
+        relative_embeddings=None,
         training=None,
     ):
+        relative = {}
+        if self.relative_positions is not None:
+            relative["relative_embeddings"] = relative_embeddings
         attended = self.attention(
             x,
             padding_mask=padding_mask,
@@ -120,6 +152,7 @@ class EncoderBlock(CompositeLayer):
             return_weights=return_weights,
             rows=rows,
             training=training,
+            **relative,
         )
         attended, weights = attended if return_weights else (attended, None)
         x = self.attention_norm(x + self.dropout(attended, training=training))
@@ -146,4 +179,5 @@ class EncoderBlock(CompositeLayer):
             "activation": self.activation,
             "layer_norm_epsilon": self.layer_norm_epsilon,
             "initializer_range": self.initializer_range,
+            "relative_positions": relative_positions_dict(self.relative_positions),
         }

@@ -94,6 +94,17 @@ class Pooler(CompositeLayer):
         }
 
 
+@keras.saving.register_keras_serializable(package="keras_bert_lite")
+class FirstToken(keras.layers.Layer):
+    """Takes the vector of the first token: `(B, S, H)` -> `(B, H)`."""
+
+    def call(self, x):
+        return x[:, 0]
+
+    def compute_output_shape(self, x_shape):
+        return (x_shape[0], x_shape[-1])
+
+
 def _lowest(dtype) -> float:
     """A number below any activation, and finite in `dtype`."""
     return -6e4 if keras.backend.standardize_dtype(dtype) == "float16" else -1e30

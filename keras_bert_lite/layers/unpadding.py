@@ -34,18 +34,31 @@ class RealTokens:
 
     def __init__(self, padding_mask: tf.Tensor, num_heads: int) -> None:
         self.num_heads = num_heads
+        self.mask = padding_mask
         self._shape = tf.shape(padding_mask)
-        lengths = tf.math.count_nonzero(padding_mask, axis=1, dtype=tf.int32)
+        # A row is as long as from its first to its last token, holes included:
+        # in groups too tokens are as far apart as they were.
+        columns = tf.range(self._shape[1])
+        firsts = tf.reduce_min(tf.where(padding_mask, columns, self._shape[1]), 1)
+        lasts = tf.reduce_max(tf.where(padding_mask, columns, -1), 1)
+        lengths = tf.maximum(lasts - firsts + 1, 0)
         order = tf.argsort(lengths)
-        places = tf.where(tf.gather(padding_mask, order))  # (T, 2): row, column
-        rows, columns = tf.unstack(tf.cast(places, tf.int32), axis=1)
+        mask = tf.gather(padding_mask, order)
+        rows, columns = tf.unstack(tf.cast(tf.where(mask), tf.int32), axis=1)  # (T,)
         self._positions = tf.gather(order, rows) * self._shape[1] + columns
+        columns -= tf.gather(tf.gather(firsts, order), rows)
         lengths = tf.gather(lengths, order)
-        starts = tf.concat([[0], tf.cumsum(lengths)], 0)
-        bounds = _bounds(lengths)
+        counts = tf.math.count_nonzero(mask, axis=1, dtype=tf.int32)
+        starts = tf.concat([[0], tf.cumsum(counts)], 0)
         self._groups = [
-            _group(starts[first : end + 1], num_heads)
-            for first, end in itertools.pairwise(bounds)
+            _group(
+                rows[starts[first] : starts[end]] - first,
+                columns[starts[first] : starts[end]],
+                starts[first],
+                lengths[first:end],
+                num_heads,
+            )
+            for first, end in itertools.pairwise(_bounds(lengths))
         ]
 
     @property
@@ -92,21 +105,27 @@ def compiles_with_xla() -> bool:
     return False
 
 
-def _group(starts: tf.Tensor, num_heads: int) -> Group:
-    """Makes the group of b rows whose tokens begin at `starts`, (b + 1,)."""
-    lengths = starts[1:] - starts[:-1]
-    longest = tf.reduce_max(tf.concat([[0], lengths], 0))
-    heads, columns = tf.range(num_heads), tf.range(longest)
-    # A place of padding holds the last token: any finite vector will do.
-    last = tf.maximum(starts[-1] - 1, 0)
-    tokens = tf.minimum(starts[:-1, None] + columns, last)
-    rows = tf.repeat(tf.range(tf.size(lengths)), lengths)
-    column_of_token = tf.range(starts[0], starts[-1]) - tf.gather(starts, rows)
+def _group(
+    rows: tf.Tensor,
+    columns: tf.Tensor,
+    first_token: tf.Tensor,
+    lengths: tf.Tensor,
+    num_heads: int,
+) -> Group:
+    """Makes the group of rows of `lengths`, (b,), with tokens where they say."""
+    batch, longest = tf.size(lengths), tf.reduce_max(tf.concat([[0], lengths], 0))
+    heads = tf.range(num_heads)
     row_and_head = rows[:, None] * num_heads + heads
+    numbers = tf.range(tf.size(rows)) + 1
+    places = (rows * longest + columns)[:, None]
+    numbers = tf.scatter_nd(places, numbers, [batch * longest])
+    numbers = tf.reshape(numbers, [batch, longest])  # from 1; 0 at padding
+    # A place of padding holds the first token: any finite vector will do.
+    tokens = first_token + tf.maximum(numbers - 1, 0)
     return Group(
         tokens[:, None, :] * num_heads + heads[:, None],
-        row_and_head * longest + column_of_token[:, None],
-        tf.where(columns < lengths[:, None], 0.0, -1e30)[:, None, None, :],
+        row_and_head * longest + columns[:, None],
+        tf.where(numbers > 0, 0.0, -1e30)[:, None, None, :],
     )
 
 

@@ -1,25 +1,34 @@
 """Classification of texts and of pairs of texts."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import keras
 
 from keras_bert_lite import layers
-from keras_bert_lite.models.encoder import config_of, id_inputs
+from keras_bert_lite.models.encoder import id_inputs
+from keras_bert_lite.models.sequence_head import head_arguments, sequence_vector
 
 
 def text_classifier(
     encoder: keras.Model,
     labels: Sequence[str],
     dropout: float | None = None,
+    head_form: dict[str, Any] | None = None,
     name: str = "text_classifier",
 ) -> keras.Model:
     """Builds a classifier: the encoder, dropout, one logit for each label.
 
+    BERT and ALBERT classify the `pooled_output`; the other families have a
+    hidden layer on the first token's vector.
+
     Args:
-        encoder: An encoder with `pooled_output`.
+        encoder: An encoder.
         labels: The names of the labels; a target is an index into them.
         dropout: Rate before the last layer; `None` means the encoder's.
+        head_form: `hidden_activation` and `hidden_dropout` of the
+            `layers.DenseHead`; by default those of the encoder's family. `{}`
+            classifies the `pooled_output`.
         name: Name of the model.
 
     Returns:
@@ -28,23 +37,59 @@ def text_classifier(
         `keras.losses.SparseCategoricalCrossentropy(from_logits=True)`.
 
     Raises:
-        ValueError: If the encoder has no `pooled_output`, or the labels are
-            not different names.
+        ValueError: If the encoder has no `pooled_output` and the head needs
+            one, or the labels are not different names.
 
     Reference: [Devlin et al., 2019](https://arxiv.org/abs/1810.04805), section 4.1.
     """
-    config = config_of(encoder)
-    if config.pooling is None:
-        raise ValueError(
-            "`encoder` must have a `pooled_output`; this one has only "
-            f"{sorted(encoder.output)}. Load it with `pooling=...` to add one."
-        )
-    head = layers.ClassificationHead(
-        labels,
-        dropout=config.dropout if dropout is None else dropout,
-        initializer_range=config.initializer_range,
-        name="head",
-    )
+    arguments = head_arguments(encoder, dropout, head_form)
+    return _with_head(encoder, layers.ClassificationHead(labels, **arguments), name)
+
+
+def multi_label_classifier(
+    encoder: keras.Model,
+    labels: Sequence[str],
+    dropout: float | None = None,
+    head_form: dict[str, Any] | None = None,
+    name: str = "multi_label_classifier",
+) -> keras.Model:
+    """Builds a classifier of which any number of labels may be true.
+
+    Args:
+        encoder, labels, dropout, head_form, name: See `text_classifier`; a
+            target is a row of 0 and 1, one for each label.
+
+    Returns:
+        As `text_classifier`. Train it with
+        `keras.losses.BinaryCrossentropy(from_logits=True)`.
+    """
+    arguments = head_arguments(encoder, dropout, head_form)
+    head = layers.ClassificationHead(labels, multi_label=True, **arguments)
+    return _with_head(encoder, head, name)
+
+
+def regressor(
+    encoder: keras.Model,
+    num_outputs: int = 1,
+    dropout: float | None = None,
+    head_form: dict[str, Any] | None = None,
+    name: str = "regressor",
+) -> keras.Model:
+    """Builds a model that gives a text, or a pair, a number.
+
+    Args:
+        encoder, dropout, head_form, name: See `text_classifier`.
+        num_outputs: How many numbers.
+
+    Returns:
+        A functional model with the encoder's inputs and the output `logits`,
+        `(B, num_outputs)`. Train it with `keras.losses.MeanSquaredError()`.
+    """
+    arguments = head_arguments(encoder, dropout, head_form)
+    return _with_head(encoder, layers.DenseHead(num_outputs, **arguments), name)
+
+
+def _with_head(encoder: keras.Model, head: layers.DenseHead, name: str) -> keras.Model:
     inputs = id_inputs()
-    pooled = encoder(inputs)["pooled_output"]
-    return keras.Model(inputs, {"logits": head(pooled)}, name=name)
+    logits = head(sequence_vector(encoder(inputs), head))
+    return keras.Model(inputs, {"logits": logits}, name=name)

@@ -45,6 +45,8 @@ def encoder(
         max_sequence_length=config.max_sequence_length,
         num_segments=config.num_segments,
         embedding_dim=config.embedding_dim,
+        project_before_norm=config.project_before_norm,
+        position_offset=config.position_offset,
         dropout=config.dropout,
         layer_norm_epsilon=config.layer_norm_epsilon,
         initializer_range=config.initializer_range,
@@ -60,7 +62,12 @@ def encoder(
         activation=config.activation,
         layer_norm_epsilon=config.layer_norm_epsilon,
         initializer_range=config.initializer_range,
-        share_layers=config.share_layers,
+        num_groups=config.num_groups,
+        relative_positions=config.relative_positions,
+        convolution_size=config.convolution_size,
+        convolution_groups=config.convolution_groups,
+        convolution_activation=config.convolution_activation,
+        family=config.family,
         hidden_states=hidden_states,
         attentions=attentions,
         remove_padding=remove_padding,
@@ -69,7 +76,7 @@ def encoder(
     pooler = None
     if config.pooling is not None:
         pooler = layers.Pooler(config.pooling, config.initializer_range, name="pooler")
-    return _connect(embeddings, blocks, pooler, name)
+    return _model(embeddings, blocks, pooler, name)
 
 
 def with_internals(
@@ -87,7 +94,7 @@ def with_internals(
     """
     embeddings, blocks, pooler = encoder_layers(model)
     blocks = blocks.with_outputs(hidden_states, attentions)
-    return _connect(embeddings, blocks, pooler, model.name)
+    return _model(embeddings, blocks, pooler, model.name)
 
 
 def set_remove_padding(model: keras.Model, choice: bool | str) -> None:
@@ -109,6 +116,9 @@ def set_remove_padding(model: keras.Model, choice: bool | str) -> None:
 def encoder_of(model: keras.Model) -> keras.Model:
     """Returns the encoder of a model: itself, or a model inside.
 
+    Of a model that holds an encoder's layers beside others, such as
+    `masked_lm` makes, it is a new model of those layers.
+
     Raises:
         ValueError: If there is none.
     """
@@ -116,7 +126,7 @@ def encoder_of(model: keras.Model) -> keras.Model:
         if not isinstance(candidate, keras.Model):
             continue
         if any(isinstance(layer, layers.Embeddings) for layer in candidate.layers):
-            return candidate
+            return _alone(candidate)
         if candidate is not model:
             with contextlib.suppress(ValueError):
                 return encoder_of(candidate)
@@ -160,17 +170,34 @@ def id_inputs() -> dict[str, keras.KerasTensor]:
     }
 
 
-def _connect(
+def connect_layers(
+    inputs: dict[str, keras.KerasTensor],
+    embeddings: layers.Embeddings,
+    blocks: layers.Encoder,
+    pooler: layers.Pooler | None,
+) -> dict[str, Any]:
+    """Returns an encoder's outputs by name."""
+    mask = inputs["padding_mask"]
+    x = embeddings(inputs["token_ids"], segment_ids=inputs["segment_ids"])
+    outputs = blocks(x, padding_mask=mask)
+    if pooler is None:
+        return outputs
+    pooled = pooler(outputs["sequence_output"], padding_mask=mask)
+    return {**outputs, "pooled_output": pooled}
+
+
+def _model(
     embeddings: layers.Embeddings,
     blocks: layers.Encoder,
     pooler: layers.Pooler | None,
     name: str,
 ) -> keras.Model:
     inputs = id_inputs()
-    mask = inputs["padding_mask"]
-    x = embeddings(inputs["token_ids"], segment_ids=inputs["segment_ids"])
-    outputs = blocks(x, padding_mask=mask)
-    if pooler is not None:
-        pooled = pooler(outputs["sequence_output"], padding_mask=mask)
-        outputs = {**outputs, "pooled_output": pooled}
+    outputs = connect_layers(inputs, embeddings, blocks, pooler)
     return keras.Model(inputs, outputs, name=name)
+
+
+def _alone(model: keras.Model) -> keras.Model:
+    if isinstance(model.output, dict) and "sequence_output" in model.output:
+        return model
+    return _model(*encoder_layers(model), "encoder")

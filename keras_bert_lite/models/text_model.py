@@ -120,7 +120,9 @@ def with_text(
 def answers(model: keras.Model, outputs: dict[str, Any]) -> dict[str, Any]:
     """Turns a model's values on ids into what a client reads."""
     for layer in model.layers:
-        if isinstance(layer, layers.ClassificationHead) and "logits" in outputs:
+        if not isinstance(layer, layers.ClassificationHead) or layer.multi_label:
+            continue
+        if "logits" in outputs and len(outputs["logits"].shape) == 2:
             return LabelAnswer(layer.labels, name="answer")(outputs["logits"])
     return outputs
 
@@ -128,7 +130,7 @@ def answers(model: keras.Model, outputs: dict[str, Any]) -> dict[str, Any]:
 def _check_fit(model: keras.Model, preprocessor: Preprocessor) -> None:
     embeddings = encoder_layers(encoder_of(model))[0]
     longest, rows = preprocessor.sequence_length, embeddings.max_sequence_length
-    if longest is None or longest > rows:
+    if rows is not None and (longest is None or longest > rows):
         raise ValueError(
             "`preprocessor` must have a `sequence_length` of at most the model's "
             f"max_sequence_length={rows}. Received: sequence_length={longest}"

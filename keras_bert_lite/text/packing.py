@@ -6,6 +6,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from keras_bert_lite.config import check_choice
 from keras_bert_lite.text.layer import TextLayer
 from keras_bert_lite.text.strings import as_strings
 from keras_bert_lite.text.tokenizer import Tokenizer
@@ -19,7 +20,8 @@ class Preprocessor(TextLayer):
     `padding_mask`.
 
     A text becomes `[CLS] text [SEP]`, a pair `[CLS] text [SEP] text_pair [SEP]`
-    with segment 1 from the second text on. Rows over `sequence_length` lose
+    with segment 1 from the second text on; RoBERTa puts two separators between
+    the texts, and all in segment 0. Rows over `sequence_length` lose
     tokens from the end of the longer text first, never a special token.
 
     Args:
@@ -31,6 +33,8 @@ class Preprocessor(TextLayer):
             lengths in rising order, the last equal to `sequence_length`, to
             the first of them that the batch fits in, as suits GPUs and JAX,
             where each new length compiles again.
+        num_separators: How many separators stand between two texts: 1, or 2 as
+            RoBERTa and XLM-R have it.
 
     Call arguments:
         inputs: A string or a batch of strings; for pairs a tuple
@@ -53,7 +57,7 @@ class Preprocessor(TextLayer):
     >>> preprocessor(["a day", "fine"])["token_ids"].shape
     TensorShape([2, 4])
 
-    Reference: `BertTokenizerFast` with `truncation="longest_first"`.
+    Reference: `BertTokenizerFast` and `RobertaTokenizerFast` with `truncation="longest_first"`.
     """
 
     def __init__(
@@ -61,6 +65,7 @@ class Preprocessor(TextLayer):
         tokenizer: Tokenizer,
         sequence_length: int | None = None,
         padding: str | Sequence[int] = "longest",
+        num_separators: int = 1,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -69,11 +74,13 @@ class Preprocessor(TextLayer):
                 "`tokenizer` must be a tokenizer layer, such as "
                 f"`WordPieceTokenizer`. Received: {tokenizer!r}"
             )
-        _check_length(sequence_length)
+        check_choice("num_separators", num_separators, (1, 2))
+        _check_length(sequence_length, MIN_SEQUENCE_LENGTH - 1 + num_separators)
         _check_padding(padding, sequence_length)
         self.tokenizer = tokenizer
         self.sequence_length = sequence_length
         self.padding = padding if isinstance(padding, str) else list(padding)
+        self.num_separators = num_separators
 
     def call(self, inputs: Any) -> dict[str, tf.Tensor]:
         named = {k: as_strings(x, k) for k, x in named_texts(inputs).items()}
@@ -118,10 +125,11 @@ class Preprocessor(TextLayer):
         longest: int | tf.Tensor | None,
         width: int | tf.Tensor | None = None,
     ) -> dict[str, tf.Tensor]:
+        between = (self.num_separators - 1) * (len(segments) - 1)
         if longest is not None:
-            room = tf.cast(longest - 1 - len(segments), tf.int64)
+            room = tf.cast(longest - 1 - len(segments) - between, tf.int64)
             segments = _truncate_longest_first(segments, room)
-        lengths = sum(x.row_lengths() + 1 for x in segments) + 1
+        lengths = sum(x.row_lengths() + 1 for x in segments) + 1 + between
         width = self._width(lengths) if width is None else width
         columns = tf.range(width, dtype=tf.int64)
         mask = columns < lengths[:, None]
@@ -130,10 +138,10 @@ class Preprocessor(TextLayer):
         segment_ids = tf.zeros_like(ids)
         for i, segment in enumerate(segments):
             ids = _placed(segment, start, ids)
-            if i:
+            if i and self.num_separators == 1:
                 behind = tf.logical_and(columns >= start[:, None], mask)
                 segment_ids = tf.where(behind, i, segment_ids)
-            start += segment.row_lengths() + 1
+            start += segment.row_lengths() + self.num_separators
         cls = tf.fill([segments[0].nrows(), 1], self.tokenizer.cls_id)
         return {
             "token_ids": tf.concat([cls, ids[:, 1:]], 1),
@@ -157,6 +165,7 @@ class Preprocessor(TextLayer):
             "tokenizer": keras.saving.serialize_keras_object(self.tokenizer),
             "sequence_length": self.sequence_length,
             "padding": self.padding,
+            "num_separators": self.num_separators,
         }
 
     @classmethod
@@ -173,11 +182,11 @@ def _placed(segment: tf.RaggedTensor, start: tf.Tensor, ids: tf.Tensor) -> tf.Te
     return tf.tensor_scatter_nd_update(ids, place, segment.values)
 
 
-def _check_length(length: int | None) -> None:
-    if length is None or (isinstance(length, int) and length >= MIN_SEQUENCE_LENGTH):
+def _check_length(length: int | None, least: int) -> None:
+    if length is None or (isinstance(length, int) and length >= least):
         return
     raise ValueError(
-        f"`sequence_length` must be at least {MIN_SEQUENCE_LENGTH}, a whole number, "
+        f"`sequence_length` must be at least {least}, a whole number, "
         f"or None. Received: {length!r}"
     )
 

@@ -65,6 +65,11 @@ class Tokenizer(TextLayer):
         return self._ids[token]
 
     @property
+    def roles(self) -> dict[str, str]:
+        """The special tokens by role: `unknown`, `cls`, `sep`, `pad`, `mask`."""
+        return dict(self._roles)
+
+    @property
     def special_tokens(self) -> list[str]:
         """The special tokens that the vocabulary has."""
         named = dict.fromkeys(self._roles.values())

@@ -132,7 +132,7 @@ def test_without_pooler(tmp_path):
     weights = {k: v for k, v in tensors().items() if "pooler" not in k}
     model = kbl.load_encoder(write(tmp_path, weights))
     assert sorted(model.output) == ["sequence_output"]
-    with pytest.warns(UserWarning, match="no weights for the 'first_token' pooler"):
+    with pytest.warns(UserWarning, match=r"no weights for \\['pooler/dense/kernel'"):
         model = kbl.load_encoder(tmp_path, pooling="first_token")
     assert "pooled_output" in model.output
 
@@ -181,7 +181,7 @@ def test_buffers_are_no_weights(tmp_path):
 
 
 REFUSED = {
-    "model_type": ("roberta", "`model_type` must be 'bert'. Received: 'roberta'"),
+    "model_type": ("gpt2", "`model_type` must be one of .*'bert'.* Received: 'gpt2'"),
     "hidden_act": ("mish", "`hidden_act` must be one of .* Received: 'mish'"),
     "position_embedding_type": ("relative_key", "`position_embedding_type` must be"),
     "is_decoder": (True, "`is_decoder` must be False. Received: True"),
@@ -247,8 +247,8 @@ def test_head_without_labels_to_match(tmp_path):
 
 
 def test_other_heads_are_refused(tmp_path):
-    directory = write(tmp_path, architectures=["BertForQuestionAnswering"])
-    with pytest.raises(ValueError, match="BertForQuestionAnswering is not supported"):
+    directory = write(tmp_path, architectures=["BertLMHeadModel"])
+    with pytest.raises(ValueError, match="BertLMHeadModel is not supported"):
         kbl.load_model(directory)
 
 
@@ -300,7 +300,7 @@ def test_half_a_pooler(tmp_path):
 
 def test_a_classifier_needs_its_pooler(tmp_path):
     weights = {k: v for k, v in with_head().items() if "pooler" not in k}
-    with pytest.raises(ValueError, match=r"lacks the tensors 'pooler\.dense"):
+    with pytest.raises(ValueError, match=r"lacks the tensors 'pooler"):
         kbl.load_model(write(tmp_path, weights, **CLASSIFIER))
 
 

@@ -78,11 +78,51 @@ def test_factorized_embeddings_are_projected():
     assert_all_close(layer(TOKEN_IDS, SEGMENT_IDS), expected)
 
 
-@pytest.mark.parametrize("embedding_dim", [None, HIDDEN])
-def test_full_width_has_no_projection(embedding_dim):
-    layer = random_layer(embedding_dim=embedding_dim)
+def test_tables_of_full_width_need_no_projection():
+    layer = random_layer()
     assert layer.projection is None
     assert layer.count_params() == (12 + 6 + 2) * HIDDEN + 2 * HIDDEN
+
+
+def test_an_embedding_dim_asks_for_a_projection():
+    projected = random_layer(embedding_dim=HIDDEN)  # as ALBERT, whatever the width
+    plain = random_layer()
+    extra = projected.count_params() - plain.count_params()
+    assert extra == (HIDDEN + 1) * HIDDEN
+
+
+def test_positions_after_the_padding_id():
+    layer = random_layer(position_offset=2, max_sequence_length=6)
+    assert layer.position_embedding.input_dim == 8
+    ids = np.array([[5, 1, 7, 1]], "int32")  # 1 is padding: it has no position
+    rows = to_numpy(layer._position_rows(keras.ops.convert_to_tensor(ids), None))
+    np.testing.assert_array_equal(rows, [[2, 1, 3, 1]])
+    restarted = keras.ops.convert_to_tensor(np.array([[0, 1, 0, 1]], "int32"))
+    rows = to_numpy(layer._position_rows(ids, restarted))
+    np.testing.assert_array_equal(rows, [[2, 3, 2, 3]])
+
+
+def test_without_segments_and_positions():
+    layer = random_layer(num_segments=0, max_sequence_length=None)
+    assert layer.count_params() == 12 * HIDDEN + 2 * HIDDEN
+    assert_all_close(layer(TOKEN_IDS, SEGMENT_IDS), layer(TOKEN_IDS))
+    long = np.zeros((1, 50), "int32")
+    assert layer(long).shape == (1, 50, HIDDEN)
+
+
+def test_reverse_scores_against_the_token_table():
+    layer = random_layer(embedding_dim=4)
+    layer(TOKEN_IDS)
+    x = np.random.default_rng(0).normal(size=(2, 3, 4)).astype("float32")
+    table = to_numpy(layer.token_embedding.embeddings)
+    assert_all_close(layer(x, reverse=True), x @ table.T)
+
+
+def test_projection_before_the_normalization_has_no_bias():
+    layer = random_layer(embedding_dim=4, project_before_norm=True)
+    layer(TOKEN_IDS)
+    assert not layer.projection.use_bias
+    assert tuple(layer.layer_norm.gamma.shape) == (HIDDEN,)
 
 
 def test_drops_out_in_training_only():

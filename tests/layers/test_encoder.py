@@ -29,7 +29,7 @@ def test_stack_conforms():
 
 def test_shared_stack_with_internals_conforms():
     make = functools.partial(
-        make_stack, share_layers=True, hidden_states=True, attentions=True
+        make_stack, num_groups=1, hidden_states=True, attentions=True
     )
     check_layer(make, INPUTS)
 
@@ -89,7 +89,7 @@ def test_packed_sequences_do_not_see_each_other():
 
 
 def test_shared_layers_are_one_block_repeated():
-    stack = random_layer(make_stack, num_layers=3, share_layers=True)
+    stack = random_layer(make_stack, num_layers=3, num_groups=1)
     block = random_layer(make_block)
     assert stack.count_params() == block.count_params()
     block.set_weights(stack.get_weights())
@@ -99,12 +99,12 @@ def test_shared_layers_are_one_block_repeated():
     assert_all_close(stack(**INPUTS)["sequence_output"], real(x))
 
 
-@pytest.mark.parametrize("share_layers", [False, True])
-def test_returns_its_internals(share_layers):
+@pytest.mark.parametrize("num_groups", [None, 1])
+def test_returns_its_internals(num_groups):
     stack = random_layer(
         make_stack,
         num_layers=3,
-        share_layers=share_layers,
+        num_groups=num_groups,
         hidden_states=True,
         attentions=True,
     )

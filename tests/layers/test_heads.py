@@ -37,7 +37,7 @@ def test_drops_out_in_training_only():
 
 @pytest.mark.parametrize("labels", [["no"], [], ["no", "no"], ("a", "b", "a")])
 def test_refuses_fewer_than_two_different_labels(labels):
-    with pytest.raises(ValueError, match="`labels` must be at least two different"):
+    with pytest.raises(ValueError, match="`labels` must be at least two names"):
         layers.ClassificationHead(labels)
 
 

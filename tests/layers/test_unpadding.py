@@ -64,9 +64,9 @@ def test_one_long_row_is_a_group_of_its_own():
 
 @tensorflow_only
 @pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS)
-@pytest.mark.parametrize("share_layers", [False, True])
-def test_outputs_equal_those_of_padded_rows(lengths, share_layers):
-    config = tiny.config(max_sequence_length=64, share_layers=share_layers)
+@pytest.mark.parametrize("num_groups", [None, 1])
+def test_outputs_equal_those_of_padded_rows(lengths, num_groups):
+    config = tiny.config(max_sequence_length=64, num_groups=num_groups)
     model = kbl.encoder(config, hidden_states=True)
     randomize(model)
     inputs = inputs_of(mask_of(lengths))

@@ -156,7 +156,7 @@ def test_refuses_an_encoder_without_pooled_output():
 
 @pytest.mark.parametrize("labels", [["one"], ["same", "same"]])
 def test_refuses_labels_that_are_not_different_names(labels):
-    with pytest.raises(ValueError, match="`labels` must be at least two different"):
+    with pytest.raises(ValueError, match="`labels` must be at least two names"):
         tiny.classifier(labels)
 
 

@@ -69,7 +69,7 @@ def test_no_pooling_means_no_pooled_output():
 
 CONFIGURATIONS = [
     *({"pooling": pooling} for pooling in POOLINGS),
-    {"embedding_dim": 4, "share_layers": True, "activation": "gelu_tanh"},
+    {"embedding_dim": 4, "num_groups": 1, "activation": "gelu_tanh"},
 ]
 
 
@@ -134,7 +134,7 @@ def test_internals_can_be_left_out_again():
         {"pooling": "attention", "initializer_range": 0.1, "num_segments": 3},
         {
             "embedding_dim": 4,
-            "share_layers": True,
+            "num_groups": 1,
             "activation": "relu",
             "dropout": 0.2,
             "attention_dropout": 0.3,
@@ -185,7 +185,7 @@ def test_loaded_models_still_know_their_configuration(tmp_path):
     assert_all_close(outputs["sequence_output"], model(ids())["sequence_output"])
 
 
-@pytest.mark.parametrize("changes", [{}, {"embedding_dim": 4, "share_layers": True}])
+@pytest.mark.parametrize("changes", [{}, {"embedding_dim": 4, "num_groups": 1}])
 def test_quantized_models_load_in_another_process(tmp_path, changes):
     model = kbl.encoder(tiny.config(**changes))
     exact = model(ids())

@@ -1,0 +1,80 @@
+"""DeBERTa's fields of config.json that need more than another name."""
+
+from typing import Any
+
+from keras_bert_lite.config import RELATIVE_TERMS, RelativePositions
+
+
+def read(values: dict[str, Any], raw: dict[str, Any]) -> dict[str, Any]:
+    """Returns our values with those of DeBERTa's own fields."""
+    rows = values["max_sequence_length"]
+    width = raw.get("embedding_size", values["hidden_dim"])
+    heads = values["hidden_dim"] // values["num_heads"]
+    _check(raw, "attention_head_size", heads)
+    _check(raw, "pooler_hidden_size", values["hidden_dim"])
+    absolute = raw.get("position_biased_input", True)
+    return {
+        **values,
+        "embedding_dim": None if width == values["hidden_dim"] else width,
+        "max_sequence_length": rows if absolute else None,
+        "relative_positions": _relative_positions(raw, rows),
+    }
+
+
+def write(raw: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
+    """Returns config.json with the fields that `read` reads."""
+    relative = values["relative_positions"]
+    absolute = values["max_sequence_length"]
+    fields: dict[str, Any] = {
+        "position_biased_input": absolute is not None,
+        "max_position_embeddings": absolute or relative["max_distance"],
+        "relative_attention": relative is not None,
+        "embedding_size": values["embedding_dim"] or values["hidden_dim"],
+        "pooler_hidden_size": values["hidden_dim"],
+    }
+    if relative is not None:
+        fields |= {
+            "max_relative_positions": relative["max_distance"],
+            "position_buckets": relative["buckets"] or -1,
+            "pos_att_type": list(relative["terms"]),
+            "share_att_key": relative["share_projections"],
+            "norm_rel_ebd": "layer_norm" if relative["normalize"] else "none",
+        }
+    return {**raw, **fields}
+
+
+def _relative_positions(raw: dict[str, Any], rows: int) -> RelativePositions | None:
+    if not raw.get("relative_attention", False):
+        if raw.get("pos_att_type"):
+            raise ValueError(
+                "`pos_att_type` must be empty without `relative_attention`. "
+                f"Received: {raw['pos_att_type']!r}"
+            )
+        return None
+    distance = raw.get("max_relative_positions", -1)
+    buckets = raw.get("position_buckets", -1)
+    norm = raw.get("norm_rel_ebd", "none").lower().split("|")
+    return RelativePositions(
+        max_distance=distance if distance >= 1 else rows,
+        buckets=buckets if buckets > 0 else None,
+        terms=_terms(raw.get("pos_att_type") or ()),
+        share_projections=raw.get("share_att_key", False),
+        normalize="layer_norm" in [part.strip() for part in norm],
+    )
+
+
+def _terms(value: Any) -> tuple[str, ...]:
+    """Returns the terms: a list, or a string such as `p2c|c2p`."""
+    parts = value.lower().split("|") if isinstance(value, str) else value
+    stripped = [part.strip() for part in parts]
+    for part in stripped:
+        if part not in RELATIVE_TERMS:
+            raise ValueError(
+                f"`pos_att_type` must be of {RELATIVE_TERMS}. Received: {value!r}"
+            )
+    return tuple(term for term in RELATIVE_TERMS if term in stripped)
+
+
+def _check(raw: dict[str, Any], name: str, expected: int) -> None:
+    if raw.get(name, expected) != expected:
+        raise ValueError(f"`{name}` must be {expected}. Received: {raw[name]!r}")

@@ -1,0 +1,178 @@
+"""The family as rows: how each architecture's checkpoints are laid out.
+
+A row says which fields of config.json mean what, what is fixed, which options
+are refused, and how the tensors are named. Names and defaults are those of the
+configuration and modeling files in Hugging Face transformers.
+"""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from keras_bert_lite.checkpoints import deberta_fields, family_names
+from keras_bert_lite.checkpoints.family_heads import HEADS, Head
+
+# No default: the field must be there.
+REQUIRED = object()
+# Our field -> the name in config.json, and the default.
+FIELDS: dict[str, tuple[str, Any]] = {
+    "vocabulary_size": ("vocab_size", REQUIRED),
+    "num_layers": ("num_hidden_layers", REQUIRED),
+    "num_heads": ("num_attention_heads", REQUIRED),
+    "hidden_dim": ("hidden_size", REQUIRED),
+    "intermediate_dim": ("intermediate_size", REQUIRED),
+    "max_sequence_length": ("max_position_embeddings", 512),
+    "num_segments": ("type_vocab_size", 2),
+    "dropout": ("hidden_dropout_prob", 0.1),
+    "attention_dropout": ("attention_probs_dropout_prob", 0.1),
+    "layer_norm_epsilon": ("layer_norm_eps", 1e-12),
+    "initializer_range": ("initializer_range", 0.02),
+    "activation": ("hidden_act", "gelu"),
+}
+# Options that change the result and that this package does not have.
+REFUSED: dict[str, Any] = {
+    "position_embedding_type": "absolute",
+    "is_decoder": False,
+    "add_cross_attention": False,
+    "quantization_config": None,
+    "pruned_heads": {},
+}
+
+
+def _same(values: dict[str, Any], raw: dict[str, Any]) -> dict[str, Any]:
+    return values
+
+
+@dataclasses.dataclass(frozen=True)
+class Family:
+    """A row.
+
+    Args:
+        class_prefix: Of the class names in transformers, such as `Bert`.
+        prefix: Of the encoder's tensors where there is a head, such as `bert.`.
+        names: The encoder's modules, by our layers; see `names.targets`.
+        fields: What config.json has; see `FIELDS`.
+        constants: Our fields that are the same in every checkpoint.
+        refused: Fields of config.json that must have one value.
+        read: Changes our values, given config.json.
+        write: Changes config.json, given our values.
+    """
+
+    class_prefix: str
+    prefix: str
+    names: Mapping[str, str]
+    heads: Mapping[str, Head]
+    fields: Mapping[str, tuple[str, Any]] = dataclasses.field(
+        default_factory=lambda: FIELDS
+    )
+    constants: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    refused: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    read: Callable[[dict, dict], dict] = _same
+    write: Callable[[dict, dict], dict] = lambda raw, values: raw
+
+
+def _fields(without: tuple[str, ...] = (), **changes: tuple[str, Any]) -> dict:
+    fields = {**FIELDS, **changes}
+    return {name: field for name, field in fields.items() if name not in without}
+
+
+def _positions_after_padding(
+    values: dict[str, Any], raw: dict[str, Any]
+) -> dict[str, Any]:
+    """RoBERTa's first position stands in the row after the padding token's."""
+    padding_id = raw.get("pad_token_id", 1)
+    if isinstance(padding_id, bool) or not isinstance(padding_id, int):
+        raise ValueError(f"`pad_token_id` must be an integer. Received: {padding_id!r}")
+    offset = padding_id + 1
+    rows = values["max_sequence_length"] - offset
+    return {**values, "position_offset": offset, "max_sequence_length": rows}
+
+
+def _rows_with_padding(raw: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
+    offset = values["position_offset"]
+    rows = raw["max_position_embeddings"] + offset
+    return {**raw, "max_position_embeddings": rows, "pad_token_id": offset - 1}
+
+
+def _roberta(class_prefix: str) -> Family:
+    return Family(
+        class_prefix,
+        "roberta.",
+        family_names.BERT,
+        HEADS["roberta"],
+        read=_positions_after_padding,
+        write=_rows_with_padding,
+    )
+
+
+def _embedding_dim(values: dict[str, Any], raw: dict[str, Any]) -> dict[str, Any]:
+    width = raw.get("embedding_size", 128)
+    # A projection of equal width is there in ALBERT, and not in ELECTRA.
+    same = width == values["hidden_dim"]
+    return {**values, "embedding_dim": None if same else width}
+
+
+def _embedding_size(raw: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
+    return {**raw, "embedding_size": values["embedding_dim"] or values["hidden_dim"]}
+
+
+ROWS: dict[str, Family] = {
+    "bert": Family("Bert", "bert.", family_names.BERT, HEADS["bert"]),
+    "roberta": _roberta("Roberta"),
+    "xlm-roberta": _roberta("XLMRoberta"),
+    "distilbert": Family(
+        "DistilBert",
+        "distilbert.",
+        family_names.DISTILBERT,
+        HEADS["distilbert"],
+        fields=_fields(
+            without=("num_segments", "layer_norm_epsilon"),
+            num_layers=("n_layers", REQUIRED),
+            num_heads=("n_heads", REQUIRED),
+            hidden_dim=("dim", REQUIRED),
+            intermediate_dim=("hidden_dim", REQUIRED),
+            dropout=("dropout", 0.1),
+            attention_dropout=("attention_dropout", 0.1),
+            activation=("activation", "gelu"),
+        ),
+        constants={"num_segments": 0, "layer_norm_epsilon": 1e-12},
+    ),
+    "albert": Family(
+        "Albert",
+        "albert.",
+        family_names.ALBERT,
+        HEADS["albert"],
+        fields=_fields(
+            dropout=("hidden_dropout_prob", 0.0),
+            attention_dropout=("attention_probs_dropout_prob", 0.0),
+            activation=("hidden_act", "gelu_new"),
+            embedding_dim=("embedding_size", 128),
+            num_groups=("num_hidden_groups", 1),
+        ),
+        refused={"inner_group_num": 1},
+    ),
+    "electra": Family(
+        "Electra",
+        "electra.",
+        family_names.BERT,
+        HEADS["electra"],
+        read=_embedding_dim,
+        write=_embedding_size,
+    ),
+    "deberta-v2": Family(
+        "DebertaV2",
+        "deberta.",
+        family_names.DEBERTA,
+        HEADS["deberta-v2"],
+        fields=_fields(
+            num_segments=("type_vocab_size", 0),
+            layer_norm_epsilon=("layer_norm_eps", 1e-7),
+            convolution_size=("conv_kernel_size", 0),
+            convolution_groups=("conv_groups", 1),
+            convolution_activation=("conv_act", "tanh"),
+        ),
+        constants={"project_before_norm": True},
+        read=deberta_fields.read,
+        write=deberta_fields.write,
+    ),
+}

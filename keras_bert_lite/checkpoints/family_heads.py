@@ -1,0 +1,191 @@
+"""The heads of each family: what they are made of, and how they are named.
+
+The suffix of a class in transformers (`ForSequenceClassification`) and the
+family give a `Head`: the function that builds the model, the names of its
+modules, whether the architecture has the encoder's pooler, and the field of
+config.json that holds the head's rate of dropout.
+"""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import keras
+
+from keras_bert_lite.checkpoints import head_builders as build
+
+Names = Mapping[str, str]
+
+
+@dataclasses.dataclass(frozen=True)
+class Head:
+    """How an architecture's head is built and named.
+
+    Args:
+        build: From the encoder, config.json and this head to the model.
+        names: The head's modules, by our layers; see `names.targets`.
+        pooled: Whether the architecture has the encoder's pooler.
+        dropout: Field of config.json with the rate of dropout, and the
+            default; `None` or a missing default: the encoder's rate.
+        form: Of `DenseHead`: `hidden_activation`, `hidden_dropout`.
+    """
+
+    build: Callable[[keras.Model, dict[str, Any], "Head"], keras.Model]
+    names: Names
+    pooled: bool = False
+    dropout: tuple[str, float | None] | None = None
+    form: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+
+PLAIN = {"classifier": "head.dense"}
+HIDDEN = {"classifier.dense": "head.hidden_dense", "classifier.out_proj": "head.dense"}
+SPAN = {"qa_outputs": "head.dense"}
+TANH = {"hidden_activation": "tanh"}
+GELU = {"hidden_activation": "gelu"}
+RELU = {"hidden_activation": "relu", "hidden_dropout": 0.0}
+CLASSIFIER_DROPOUT = ("classifier_dropout", None)
+
+
+def _prediction(transform: str, norm: str, bias: str) -> Names:
+    return {
+        f"{transform}": "prediction_transform.dense",
+        f"{norm}": "prediction_transform.layer_norm",
+        f"{bias}": "prediction_bias",
+        f"{bias}.decoder": "prediction_dense",
+    }
+
+
+BERT_PREDICTION = _prediction(
+    "cls.predictions.transform.dense",
+    "cls.predictions.transform.LayerNorm",
+    "cls.predictions",
+)
+PAIR = {"cls.seq_relationship": "pair_head.dense"}
+BERT = {
+    "ForSequenceClassification": Head(
+        build.sequence_classifier, PLAIN, True, CLASSIFIER_DROPOUT
+    ),
+    "ForMultipleChoice": Head(build.multiple_choice, PLAIN, True, CLASSIFIER_DROPOUT),
+    "ForTokenClassification": Head(
+        build.token_classifier, PLAIN, dropout=CLASSIFIER_DROPOUT
+    ),
+    "ForQuestionAnswering": Head(build.question_answerer, SPAN),
+    "ForMaskedLM": Head(build.masked_lm, BERT_PREDICTION),
+    "ForNextSentencePrediction": Head(build.next_sentence_predictor, PAIR, True),
+    "ForPreTraining": Head(build.pretrainer, {**BERT_PREDICTION, **PAIR}, True),
+}
+ROBERTA = {
+    "ForSequenceClassification": Head(
+        build.sequence_classifier, HIDDEN, dropout=CLASSIFIER_DROPOUT, form=TANH
+    ),
+    "ForMultipleChoice": Head(build.multiple_choice, PLAIN, True),
+    "ForTokenClassification": BERT["ForTokenClassification"],
+    "ForQuestionAnswering": BERT["ForQuestionAnswering"],
+    "ForMaskedLM": Head(
+        build.masked_lm_with_gelu,
+        _prediction("lm_head.dense", "lm_head.layer_norm", "lm_head"),
+    ),
+}
+DISTIL_NAMES = {"pre_classifier": "head.hidden_dense", **PLAIN}
+DISTIL_DROPOUT = ("seq_classif_dropout", 0.2)
+DISTILBERT = {
+    "ForSequenceClassification": Head(
+        build.sequence_classifier, DISTIL_NAMES, dropout=DISTIL_DROPOUT, form=RELU
+    ),
+    "ForMultipleChoice": Head(
+        build.multiple_choice, DISTIL_NAMES, dropout=DISTIL_DROPOUT, form=RELU
+    ),
+    "ForTokenClassification": Head(build.token_classifier, PLAIN),
+    "ForQuestionAnswering": Head(
+        build.question_answerer, SPAN, dropout=("qa_dropout", 0.1)
+    ),
+    "ForMaskedLM": Head(
+        build.masked_lm,
+        {
+            "vocab_transform": "prediction_transform.dense",
+            "vocab_layer_norm": "prediction_transform.layer_norm",
+            "vocab_projector": "prediction_bias|prediction_dense",
+        },
+    ),
+}
+ALBERT_DROPOUT = ("classifier_dropout_prob", 0.1)
+ALBERT_PREDICTION = _prediction(
+    "predictions.dense", "predictions.LayerNorm", "predictions"
+)
+ALBERT = {
+    "ForSequenceClassification": Head(
+        build.sequence_classifier, PLAIN, True, ALBERT_DROPOUT
+    ),
+    "ForMultipleChoice": Head(build.multiple_choice, PLAIN, True, ALBERT_DROPOUT),
+    "ForTokenClassification": Head(
+        build.token_classifier, PLAIN, dropout=ALBERT_DROPOUT
+    ),
+    "ForQuestionAnswering": Head(build.question_answerer, SPAN),
+    "ForMaskedLM": Head(build.masked_lm, ALBERT_PREDICTION),
+    "ForPreTraining": Head(
+        build.pretrainer,
+        {**ALBERT_PREDICTION, "sop_classifier.classifier": "pair_head.dense"},
+        True,
+        ALBERT_DROPOUT,
+    ),
+}
+ELECTRA = {
+    "ForSequenceClassification": Head(
+        build.sequence_classifier, HIDDEN, dropout=CLASSIFIER_DROPOUT, form=GELU
+    ),
+    "ForMultipleChoice": Head(
+        build.electra_multiple_choice,
+        {"sequence_summary.summary": "head.hidden_dense", **PLAIN},
+        dropout=("summary_last_dropout", 0.1),
+        form={**GELU, "hidden_dropout": 0.0},
+    ),
+    "ForTokenClassification": BERT["ForTokenClassification"],
+    "ForQuestionAnswering": BERT["ForQuestionAnswering"],
+    "ForMaskedLM": Head(
+        build.masked_lm_with_gelu,
+        {
+            "generator_predictions.dense": "prediction_transform.dense",
+            "generator_predictions.LayerNorm": "prediction_transform.layer_norm",
+            "generator_lm_head": "prediction_bias|prediction_dense",
+        },
+    ),
+    "ForPreTraining": Head(
+        build.replaced_token_detector,
+        {
+            "discriminator_predictions.dense": "head.hidden_dense",
+            "discriminator_predictions.dense_prediction": "head.dense",
+        },
+    ),
+}
+DEBERTA_NAMES = {"pooler.dense": "head.hidden_dense", **PLAIN}
+DEBERTA_DROPOUT = ("cls_dropout", None)
+# `ForMaskedLM` of a configuration with `"legacy": false`.
+ENHANCED = "ForMaskedLM, enhanced"
+DEBERTA = {
+    "ForSequenceClassification": Head(
+        build.deberta_sequence_classifier, DEBERTA_NAMES, dropout=DEBERTA_DROPOUT
+    ),
+    "ForMultipleChoice": Head(
+        build.deberta_multiple_choice, DEBERTA_NAMES, dropout=DEBERTA_DROPOUT
+    ),
+    "ForTokenClassification": Head(build.token_classifier, PLAIN),
+    "ForQuestionAnswering": Head(build.question_answerer, SPAN),
+    "ForMaskedLM": Head(build.masked_lm, BERT_PREDICTION),
+    ENHANCED: Head(
+        build.enhanced_masked_lm,
+        {
+            "lm_predictions.lm_head.dense": "enhanced_transform.dense",
+            "lm_predictions.lm_head.LayerNorm": "enhanced_transform.layer_norm",
+            "lm_predictions.lm_head": "prediction_bias",
+        },
+    ),
+}
+HEADS: dict[str, dict[str, Head]] = {
+    "bert": BERT,
+    "roberta": ROBERTA,
+    "xlm-roberta": ROBERTA,
+    "distilbert": DISTILBERT,
+    "albert": ALBERT,
+    "electra": ELECTRA,
+    "deberta-v2": DEBERTA,
+}

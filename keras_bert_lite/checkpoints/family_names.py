@@ -1,0 +1,68 @@
+"""The names of the encoder's modules in Hugging Face checkpoints.
+
+Without the prefix (`bert.`) that models with a head put in front. See `names`.
+"""
+
+EMBEDDINGS = {
+    "embeddings.word_embeddings": "embeddings.token_embedding",
+    "embeddings.position_embeddings": "embeddings.position_embedding",
+    "embeddings.token_type_embeddings": "embeddings.segment_embedding",
+    "embeddings.LayerNorm": "embeddings.layer_norm",
+}
+_BLOCK = "encoder.layer.{i}."
+BERT = {
+    **EMBEDDINGS,
+    "embeddings_project": "embeddings.projection",  # ELECTRA
+    f"{_BLOCK}attention.self.query": "blocks.{i}.attention.query",
+    f"{_BLOCK}attention.self.key": "blocks.{i}.attention.key",
+    f"{_BLOCK}attention.self.value": "blocks.{i}.attention.value",
+    f"{_BLOCK}attention.output.dense": "blocks.{i}.attention.output_dense",
+    f"{_BLOCK}attention.output.LayerNorm": "blocks.{i}.attention_norm",
+    f"{_BLOCK}intermediate.dense": "blocks.{i}.intermediate_dense",
+    f"{_BLOCK}output.dense": "blocks.{i}.output_dense",
+    f"{_BLOCK}output.LayerNorm": "blocks.{i}.output_norm",
+    "pooler.dense": "pooler.dense",
+}
+_BLOCK = "transformer.layer.{i}."
+DISTILBERT = {
+    **EMBEDDINGS,
+    f"{_BLOCK}attention.q_lin": "blocks.{i}.attention.query",
+    f"{_BLOCK}attention.k_lin": "blocks.{i}.attention.key",
+    f"{_BLOCK}attention.v_lin": "blocks.{i}.attention.value",
+    f"{_BLOCK}attention.out_lin": "blocks.{i}.attention.output_dense",
+    f"{_BLOCK}sa_layer_norm": "blocks.{i}.attention_norm",
+    f"{_BLOCK}ffn.lin1": "blocks.{i}.intermediate_dense",
+    f"{_BLOCK}ffn.lin2": "blocks.{i}.output_dense",
+    f"{_BLOCK}output_layer_norm": "blocks.{i}.output_norm",
+}
+_BLOCK = "encoder.albert_layer_groups.{i}.albert_layers.0."
+ALBERT = {
+    **EMBEDDINGS,
+    "encoder.embedding_hidden_mapping_in": "embeddings.projection",
+    f"{_BLOCK}attention.query": "blocks.{i}.attention.query",
+    f"{_BLOCK}attention.key": "blocks.{i}.attention.key",
+    f"{_BLOCK}attention.value": "blocks.{i}.attention.value",
+    f"{_BLOCK}attention.dense": "blocks.{i}.attention.output_dense",
+    f"{_BLOCK}attention.LayerNorm": "blocks.{i}.attention_norm",
+    f"{_BLOCK}ffn": "blocks.{i}.intermediate_dense",
+    f"{_BLOCK}ffn_output": "blocks.{i}.output_dense",
+    f"{_BLOCK}full_layer_layer_norm": "blocks.{i}.output_norm",
+    "pooler": "pooler.dense",
+}
+_BLOCK = "encoder.layer.{i}."
+DEBERTA = {
+    **{name: path for name, path in BERT.items() if "attention.self" not in name},
+    "embeddings.embed_proj": "embeddings.projection",
+    f"{_BLOCK}attention.self.query_proj": "blocks.{i}.attention.query",
+    f"{_BLOCK}attention.self.key_proj": "blocks.{i}.attention.key",
+    f"{_BLOCK}attention.self.value_proj": "blocks.{i}.attention.value",
+    f"{_BLOCK}attention.self.pos_key_proj": "blocks.{i}.attention.position_key",
+    f"{_BLOCK}attention.self.pos_query_proj": "blocks.{i}.attention.position_query",
+    "encoder.rel_embeddings": "encoder.relative_table.embedding",
+    "encoder.LayerNorm": "encoder.relative_table.layer_norm",
+    "encoder.conv.conv": "encoder.convolution.convolution",
+    "encoder.conv.LayerNorm": "encoder.convolution.norm",
+}
+del DEBERTA["embeddings_project"], DEBERTA["pooler.dense"]
+# What belongs to an encoder: a tensor so named must have a place in the model.
+ENCODER_PARTS = ("embeddings.", "embeddings_project.", "encoder.", "transformer.")

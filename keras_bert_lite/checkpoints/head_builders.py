@@ -1,0 +1,140 @@
+"""From an encoder and config.json to the model that an architecture names."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import keras
+
+from keras_bert_lite.checkpoints.activations import activation_name
+from keras_bert_lite.models import (
+    classifier,
+    masked_lm as words,
+    multiple_choice as choices,
+    pretraining,
+    question_answerer as spans,
+    token_classifier as tokens,
+)
+
+MULTI_LABEL = "multi_label_classification"
+REGRESSION = "regression"
+PROBLEMS = ("single_label_classification", MULTI_LABEL, REGRESSION)
+
+
+def sequence_classifier(encoder: keras.Model, raw: dict, head: Any) -> keras.Model:
+    """By `problem_type`: a classifier, a multi-label one, or a regressor."""
+    options = {"dropout": _dropout(raw, head), "head_form": dict(head.form)}
+    names = label_names(raw)
+    problem = raw.get("problem_type")
+    if problem not in (*PROBLEMS, None):
+        raise ValueError(
+            f"`problem_type` must be one of {PROBLEMS}. Received: {problem!r}"
+        )
+    if problem == REGRESSION or (problem is None and len(names) == 1):
+        return classifier.regressor(encoder, len(names), **options)
+    if problem == MULTI_LABEL:
+        return classifier.multi_label_classifier(encoder, names, **options)
+    return classifier.text_classifier(encoder, names, **options)
+
+
+def deberta_sequence_classifier(
+    encoder: keras.Model, raw: dict, head: Any
+) -> keras.Model:
+    return sequence_classifier(encoder, raw, _with_deberta_form(raw, head))
+
+
+def token_classifier(encoder: keras.Model, raw: dict, head: Any) -> keras.Model:
+    labels = label_names(raw)
+    return tokens.token_classifier(encoder, labels, dropout=_dropout(raw, head))
+
+
+def question_answerer(encoder: keras.Model, raw: dict, head: Any) -> keras.Model:
+    dropout = _dropout(raw, head) if head.dropout else None
+    return spans.question_answerer(encoder, dropout=dropout)
+
+
+def multiple_choice(encoder: keras.Model, raw: dict, head: Any) -> keras.Model:
+    return choices.multiple_choice(
+        encoder, dropout=_dropout(raw, head), head_form=dict(head.form)
+    )
+
+
+def deberta_multiple_choice(encoder: keras.Model, raw: dict, head: Any) -> keras.Model:
+    return multiple_choice(encoder, raw, _with_deberta_form(raw, head))
+
+
+def electra_multiple_choice(encoder: keras.Model, raw: dict, head: Any) -> keras.Model:
+    for name, value in {
+        "summary_type": "first",
+        "summary_use_proj": True,
+        "summary_activation": "gelu",
+    }.items():
+        if raw.get(name, value) != value:
+            raise ValueError(f"`{name}` must be {value!r}. Received: {raw[name]!r}")
+    return multiple_choice(encoder, raw, head)
+
+
+def masked_lm(encoder: keras.Model, raw: dict, head: Any) -> keras.Model:
+    return words.masked_lm(encoder, tied=is_tied(raw))
+
+
+def masked_lm_with_gelu(encoder: keras.Model, raw: dict, head: Any) -> keras.Model:
+    """The head's activation is `gelu` whatever the blocks' is."""
+    return words.masked_lm(encoder, tied=is_tied(raw), activation="gelu")
+
+
+def enhanced_masked_lm(encoder: keras.Model, raw: dict, head: Any) -> keras.Model:
+    """DeBERTa's own head, which is tied whatever the configuration says."""
+    return words.masked_lm(encoder, transform_name="enhanced_transform")
+
+
+def next_sentence_predictor(encoder: keras.Model, raw: dict, head: Any) -> keras.Model:
+    return pretraining.next_sentence_predictor(encoder)
+
+
+def pretrainer(encoder: keras.Model, raw: dict, head: Any) -> keras.Model:
+    dropout = _dropout(raw, head) if head.dropout else 0.0
+    return pretraining.pretrainer(encoder, dropout=dropout or 0.0, tied=is_tied(raw))
+
+
+def replaced_token_detector(encoder: keras.Model, raw: dict, head: Any) -> keras.Model:
+    return pretraining.replaced_token_detector(encoder)
+
+
+def is_tied(raw: Mapping[str, Any]) -> bool:
+    return bool(raw.get("tie_word_embeddings", True))
+
+
+def label_names(raw: Mapping[str, Any]) -> list[str]:
+    """Returns the names of the labels in the order of their ids.
+
+    Raises:
+        ValueError: If `id2label` does not map 0 to n - 1 to names.
+    """
+    count = raw.get("num_labels", 2)
+    names = raw.get("id2label") or {str(i): f"LABEL_{i}" for i in range(count)}
+    try:
+        by_id = {int(key): name for key, name in names.items()}
+    except (AttributeError, ValueError, TypeError):
+        by_id = {}
+    if set(by_id) != set(range(len(names))) or not all(
+        isinstance(name, str) for name in by_id.values()
+    ):
+        raise ValueError(f"`id2label` must map 0 to n - 1 to names. Received: {names}")
+    return [by_id[i] for i in range(len(by_id))]
+
+
+def _dropout(raw: Mapping[str, Any], head: Any) -> float | None:
+    if head.dropout is None:
+        return None
+    name, default = head.dropout
+    return raw.get(name, default)
+
+
+def _with_deberta_form(raw: Mapping[str, Any], head: Any) -> Any:
+    """DeBERTa's configuration has fields for the layer before the last."""
+    form = {
+        "hidden_activation": activation_name(raw, "pooler_hidden_act", "gelu"),
+        "hidden_dropout": raw.get("pooler_dropout", 0.0),
+    }
+    return dataclasses.replace(head, form=form)

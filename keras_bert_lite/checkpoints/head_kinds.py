@@ -1,0 +1,83 @@
+"""Which architecture a model is, and what config.json says of its head."""
+
+from typing import Any
+
+import keras
+
+from keras_bert_lite import layers
+from keras_bert_lite.checkpoints.activations import THEIRS
+from keras_bert_lite.checkpoints.family_heads import ENHANCED, Head
+from keras_bert_lite.checkpoints.head_builders import MULTI_LABEL, REGRESSION
+
+
+def suffix_of(model: keras.Model) -> str:
+    """Returns the suffix of the class in transformers, such as `ForMaskedLM`.
+
+    Raises:
+        ValueError: If the model is none that the builders make.
+    """
+    outputs = model.output
+    names = set(outputs) if isinstance(outputs, dict) else set()
+    layer_types = {type(layer) for layer in model.layers}
+    if "sequence_output" in names:
+        return "Model"
+    if names == {"prediction_logits", "seq_relationship_logits"}:
+        return "ForPreTraining"
+    if names == {"prediction_logits"}:
+        enhanced = any(layer.name == "enhanced_transform" for layer in model.layers)
+        return ENHANCED if enhanced else "ForMaskedLM"
+    if names == {"seq_relationship_logits"}:
+        return "ForNextSentencePrediction"
+    if names == {"start_logits", "end_logits"}:
+        return "ForQuestionAnswering"
+    if names != {"logits"}:
+        raise ValueError(
+            "`model` must be an encoder or made by a task's builder. "
+            f"Received: a model with the outputs {sorted(names)}"
+        )
+    if layers.ReplacedTokenHead in layer_types:
+        return "ForPreTraining"
+    if layers.JoinChoices in layer_types:
+        return "ForMultipleChoice"
+    if len(outputs["logits"].shape) == 3:
+        return "ForTokenClassification"
+    return "ForSequenceClassification"
+
+
+def head_fields(model: keras.Model, head: Head) -> dict[str, Any]:
+    """Returns what config.json says of a model's head."""
+    found = {layer.name: layer for layer in model.layers}
+    fields: dict[str, Any] = {}
+    last = found.get("head", found.get("pair_head"))
+    if head.dropout is not None and last is not None:
+        fields[head.dropout[0]] = last.dropout_rate
+    if isinstance(last, layers.ClassificationHead):
+        fields |= _labels(last)
+    elif type(last) is layers.DenseHead and last.name == "head":
+        if not any(isinstance(x, layers.JoinChoices) for x in model.layers):
+            fields |= {
+                "problem_type": REGRESSION,
+                **_names([f"LABEL_{i}" for i in range(last.units)]),
+            }
+    if "hidden_dense" in "".join(head.names.values()) and "cls_dropout" in fields:
+        fields |= {  # DeBERTa's own fields for its hidden layer
+            "pooler_hidden_act": THEIRS[last.hidden_activation],
+            "pooler_dropout": last.hidden_dropout_rate or 0.0,
+        }
+    if "prediction_dense" in found:
+        fields["tie_word_embeddings"] = False
+    if "enhanced_transform" in found:
+        fields["legacy"] = False
+    return fields
+
+
+def _labels(head: layers.ClassificationHead) -> dict[str, Any]:
+    kind = MULTI_LABEL if head.multi_label else "single_label_classification"
+    return {"problem_type": kind, **_names(head.labels)}
+
+
+def _names(labels: list[str]) -> dict[str, Any]:
+    return {
+        "id2label": {str(i): label for i, label in enumerate(labels)},
+        "label2id": {label: i for i, label in enumerate(labels)},
+    }

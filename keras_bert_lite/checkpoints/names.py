@@ -1,0 +1,143 @@
+"""Names of tensors in a checkpoint, by our layers: one table for both directions.
+
+A path may name alternatives, `"prediction_bias|prediction_dense"`, of which a
+model has one.
+
+A table maps the name that a module has in the checkpoint to the path of a layer
+of ours, such as `"encoder.layer.{i}.output.dense": "blocks.{i}.output_dense"`,
+for every `{i}` there is. Which tensors a layer has, and how they are laid out,
+follows from its type and from the format. What a model does not have (a pooler,
+a segment table) is passed over, so one table serves every configuration.
+"""
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import keras
+import numpy as np
+
+from keras_bert_lite.layers import VocabularyBias
+from keras_bert_lite.layers.normalization import LayerNorm
+from keras_bert_lite.models.encoder import encoder_layers, encoder_of
+
+HEAD_LAYERS = (
+    "head",
+    "pair_head",
+    "prediction_transform",
+    "enhanced_transform",
+    "prediction_bias",
+    "prediction_dense",
+)
+
+# For each type of layer: the checkpoint's name of a tensor -> our variable, and
+# how the axes are permuted (each permutation is its own inverse).
+Variables = Mapping[type, Mapping[str, tuple[str, tuple[int, ...] | None]]]
+TORCH: Variables = {
+    keras.layers.Dense: {"weight": ("kernel", (1, 0)), "bias": ("bias", None)},
+    keras.layers.Conv1D: {"weight": ("kernel", (2, 1, 0)), "bias": ("bias", None)},
+    keras.layers.Embedding: {"weight": ("embeddings", None)},
+    LayerNorm: {"weight": ("gamma", None), "bias": ("beta", None)},
+    VocabularyBias: {"bias": ("bias", None)},
+}
+TENSORFLOW: Variables = {
+    keras.layers.Dense: {"kernel": ("kernel", None), "bias": ("bias", None)},
+    keras.layers.Embedding: {"": ("embeddings", None)},
+    LayerNorm: {"gamma": ("gamma", None), "beta": ("beta", None)},
+    VocabularyBias: {"": ("bias", None)},
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """Where a tensor goes: a variable, and how its stored form differs.
+
+    Args:
+        variable: The variable.
+        permutation: How the axes are permuted where the tensor is stored.
+        shape: The stored shape, of the same numbers in the same order, if
+            axes are also joined or split there; `None`: they are not.
+    """
+
+    variable: keras.Variable
+    permutation: tuple[int, ...] | None = None
+    shape: tuple[int, ...] | None = None
+
+    @property
+    def stored_shape(self) -> tuple[int, ...]:
+        return self._permuted_shape if self.shape is None else self.shape
+
+    @property
+    def _permuted_shape(self) -> tuple[int, ...]:
+        shape = tuple(self.variable.shape)
+        if self.permutation is None:
+            return shape
+        return tuple(shape[axis] for axis in self.permutation)
+
+    def assign(self, value: np.ndarray) -> None:
+        """Takes over a tensor as it is stored."""
+        value = value.reshape(self._permuted_shape)
+        if self.permutation is not None:
+            value = value.transpose(self.permutation)
+        self.variable.assign(value)
+
+    def read(self) -> np.ndarray:
+        """Returns the variable as it is stored."""
+        value = keras.ops.convert_to_numpy(self.variable)
+        if self.permutation is not None:
+            value = value.transpose(self.permutation)
+        return np.ascontiguousarray(value).reshape(self.stored_shape)
+
+
+def model_parts(model: keras.Model) -> dict[str, Any]:
+    """Returns the layers that hold a model's weights, by the names in tables."""
+    embeddings, blocks, pooler = encoder_layers(encoder_of(model))
+    parts: dict[str, Any] = {
+        "embeddings": embeddings,
+        "encoder": blocks,
+        "blocks": blocks.blocks,
+        "pooler": pooler,
+    }
+    heads = {layer.name: layer for layer in model.layers if layer.name in HEAD_LAYERS}
+    return parts | heads
+
+
+def targets(
+    table: Mapping[str, str],
+    parts: Mapping[str, Any],
+    variables: Variables = TORCH,
+    separator: str = ".",
+) -> dict[str, Target]:
+    """Returns the target of each tensor that a table names, by its name."""
+    found = {}
+    alternatives = [(m, path) for m, paths in table.items() for path in paths.split("|")]
+    for module, path in alternatives:
+        for name, layer in _layers(module, path, parts):
+            for suffix, (attribute, permutation) in _tensors(layer, variables):
+                variable = getattr(layer, attribute)
+                if variable is not None:
+                    full = name + separator + suffix if suffix else name
+                    found[full] = Target(variable, permutation)
+    return found
+
+
+def _layers(
+    module: str, path: str, parts: Mapping[str, Any]
+) -> Iterator[tuple[str, keras.layers.Layer]]:
+    count = len(parts["blocks"]) if "{i}" in path else 1
+    for i in range(count):
+        first, *others = path.replace("{i}", str(i)).split(".")
+        layer = parts.get(first)
+        for name in others:
+            if layer is None:
+                break
+            layer = layer[int(name)] if name.isdigit() else getattr(layer, name, None)
+        if layer is not None:
+            yield module.replace("{i}", str(i)), layer
+
+
+def _tensors(layer: keras.layers.Layer, variables: Variables) -> Any:
+    for kind, tensors in variables.items():
+        if isinstance(layer, kind):
+            return tensors.items()
+    raise TypeError(f"No tensors are known for {layer!r}.")

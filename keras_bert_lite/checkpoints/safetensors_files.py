@@ -1,0 +1,180 @@
+"""The tensors of model.safetensors, in one file or in shards."""
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import safetensors
+
+from keras_bert_lite.checkpoints.sources import read_json
+from keras_bert_lite.checkpoints.tensors import TensorSource
+
+WEIGHTS = "model.safetensors"
+INDEX = "model.safetensors.index.json"
+# Tensors that carry no weights of their own.
+BUFFERS = re.compile(r"embeddings\.(position_ids|token_type_ids)$")
+
+
+class Stored(NamedTuple):
+    """Where a tensor lies, and what it is."""
+
+    path: Path
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+
+
+class SafetensorsSource(TensorSource):
+    """The weights of a directory in Hugging Face layout.
+
+    Args:
+        directory: With model.safetensors, or model.safetensors.index.json and
+            the shards that it names.
+        prefix: What is stripped from names, such as `bert.`.
+        aliases: Names that stand for another tensor if that is not stored.
+        tied: Whether an alias and the tensor that it stands for must be equal
+            if both are stored.
+
+    Raises:
+        ValueError: If a file is missing or is not a safetensors file, the index
+            does not fit the shards, or two tensors have one name.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        prefix: str = "",
+        aliases: Mapping[str, str] = {},
+        tied: bool = True,
+    ) -> None:
+        files = _files(directory)
+        super().__init__(directory / (WEIGHTS if len(files) == 1 else INDEX))
+        self._stored: dict[str, Stored] = {}
+        for path, expected in files.items():
+            for tensor in _tensors(path, expected):
+                self._add(tensor, prefix)
+        for alias, name in aliases.items():
+            self._resolve(alias, name, tied)
+
+    def names(self) -> list[str]:
+        return sorted(self._stored)
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        return self._stored[name].shape
+
+    def dtype(self, name: str) -> str:
+        return self._stored[name].dtype
+
+    def read(self, name: str) -> np.ndarray:
+        # Each time anew: the pages of a file that stays mapped count as memory.
+        stored = self._stored[name]
+        with safetensors.safe_open(stored.path, framework="numpy") as file:
+            return file.get_tensor(stored.name).astype(np.float32)
+
+    def _add(self, tensor: Stored, prefix: str) -> None:
+        name = _canonical(tensor.name.removeprefix(prefix))
+        if BUFFERS.search(name):
+            return
+        if name in self._stored:
+            raise ValueError(
+                f"{tensor.path}: the tensor {tensor.name!r} is there twice, with "
+                f"and without the prefix {prefix!r} or in two shards."
+            )
+        self._stored[name] = tensor
+
+    def _resolve(self, alias: str, name: str, tied: bool) -> None:
+        if alias not in self._stored:
+            return
+        if name not in self._stored:
+            self._stored[name] = self._stored.pop(alias)
+            return
+        if not tied:
+            return
+        tensor, other = self._stored.pop(alias), self._stored[name]
+        same = tensor.shape == other.shape and np.array_equal(
+            _value(tensor), _value(other)
+        )
+        if not same:
+            raise ValueError(
+                f"{tensor.path}: the tensors {tensor.name!r} and {other.name!r} must "
+                "be equal, since the configuration ties them "
+                "(`tie_word_embeddings`). Received: two different tensors"
+            )
+
+
+def _value(tensor: Stored) -> np.ndarray:
+    with safetensors.safe_open(tensor.path, framework="numpy") as file:
+        return file.get_tensor(tensor.name)
+
+
+def _canonical(name: str) -> str:
+    """Undoes the names that LayerNorm had in TensorFlow."""
+    name = name.replace("LayerNorm.gamma", "LayerNorm.weight")
+    return name.replace("LayerNorm.beta", "LayerNorm.bias")
+
+
+def _files(directory: Path) -> dict[Path, set[str] | None]:
+    """Returns the files of weights, each with the names it must hold."""
+    single = directory / WEIGHTS
+    if single.is_file():
+        return {single: None}
+    if (directory / INDEX).is_file():
+        return _shards(directory)
+    raise ValueError(f"{single} is missing or no file. {_other_weights(directory)}")
+
+
+def _shards(directory: Path) -> dict[Path, set[str] | None]:
+    path = directory / INDEX
+    weight_map = read_json(path).get("weight_map")
+    if not isinstance(weight_map, dict) or not weight_map:
+        raise ValueError(
+            f"{path}: `weight_map` must map tensors to files. "
+            f"Received: {type(weight_map).__name__}"
+        )
+    shards: dict[Path, set[str] | None] = {}
+    for tensor, file in weight_map.items():
+        # A name, not a path: an index must not reach out of its directory.
+        if not isinstance(file, str) or Path(file).name != file or "\\" in file:
+            raise ValueError(
+                f"{path}: the file of {tensor!r} must be a name in the same "
+                f"directory. Received: {file!r}"
+            )
+        shard = directory / file
+        if not shard.is_file():
+            raise ValueError(f"{path}: the shard {file!r} of {tensor!r} is missing.")
+        names = shards.setdefault(shard, set())
+        assert names is not None
+        names.add(tensor)
+    return shards
+
+
+def _tensors(path: Path, expected: Iterable[str] | None) -> list[Stored]:
+    try:
+        with safetensors.safe_open(path, framework="numpy") as file:
+            tensors = [_stored(file, path, name) for name in file.keys()]  # noqa: SIM118
+    except Exception as error:  # SafetensorError, OSError
+        raise ValueError(f"{path} cannot be read: {error}") from error
+    if expected is not None:
+        missing = sorted(set(expected) - {tensor.name for tensor in tensors})
+        if missing:
+            raise ValueError(
+                f"{path} lacks {len(missing)} tensors that {INDEX} names: {missing[:5]}"
+            )
+    return tensors
+
+
+def _stored(file: Any, path: Path, name: str) -> Stored:
+    tensor = file.get_slice(name)
+    return Stored(path, name, tuple(tensor.get_shape()), tensor.get_dtype())
+
+
+def _other_weights(directory: Path) -> str:
+    pickles = sorted(p.name for p in directory.glob("*.bin"))
+    if not pickles:
+        return "A checkpoint is a directory with config.json and model.safetensors."
+    return (
+        f"{pickles[0]} is a pickle, which is never loaded. Convert it where you trust "
+        "it: AutoModel.from_pretrained(directory).save_pretrained(directory)"
+    )

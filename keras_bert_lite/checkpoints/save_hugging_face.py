@@ -1,0 +1,138 @@
+"""Writing a model as Hugging Face transformers reads it."""
+
+import json
+import os
+import warnings
+from pathlib import Path
+from typing import Any
+
+import keras
+import ml_dtypes
+import numpy as np
+import safetensors.numpy
+
+from keras_bert_lite.checkpoints.atomic import replaced_directory
+from keras_bert_lite.checkpoints.families import ROWS, Family
+from keras_bert_lite.checkpoints.family_config import CONFIG, write_config
+from keras_bert_lite.checkpoints.family_heads import Head
+from keras_bert_lite.checkpoints.family_names import ENCODER_PARTS
+from keras_bert_lite.checkpoints.hugging_face import unused_bias
+from keras_bert_lite.checkpoints.head_kinds import head_fields, suffix_of
+from keras_bert_lite.checkpoints.names import Target, model_parts, targets
+from keras_bert_lite.checkpoints.safetensors_files import WEIGHTS
+from keras_bert_lite.checkpoints.save_tokenizer import tokenizer_fields, write_tokenizer
+from keras_bert_lite.config import EncoderConfig, check_choice
+from keras_bert_lite.models.encoder import config_of, encoder_of
+from keras_bert_lite.text.packing import Preprocessor
+
+DTYPES: dict[str, Any] = {
+    "float32": np.float32,
+    "float16": np.float16,
+    "bfloat16": ml_dtypes.bfloat16,
+}
+
+
+def save_hugging_face(
+    model: keras.Model,
+    preprocessor: Preprocessor | None,
+    directory: str | os.PathLike,
+    dtype: str = "float32",
+) -> None:
+    """Writes a model and its tokenizer as a directory that transformers loads.
+
+    The directory has config.json, model.safetensors and, with a preprocessor,
+    tokenizer.json, tokenizer_config.json and special_tokens_map.json, and the
+    files of the vocabulary. It is written beside and renamed.
+
+    Args:
+        model: An encoder, or a model made by a task's builder.
+        preprocessor: What turns strings into the model's inputs; `None` writes
+            no tokenizer.
+        directory: Where to write. An existing checkpoint there is replaced; a
+            directory with anything else in it is refused.
+        dtype: Of the weights: `"float32"`, `"float16"` or `"bfloat16"`.
+
+    Raises:
+        ValueError: If the family's architecture has no place for a part of the
+            model, such as a pooling other than `"first_token"`.
+    """
+    check_choice("dtype", dtype, tuple(DTYPES))
+    config = config_of(encoder_of(model))
+    family = ROWS[config.family]
+    suffix = suffix_of(model)
+    head = _head(family, suffix)
+    tensors = _tensors(model, family, suffix, head)
+    raw = {
+        **write_config(config),
+        **head_fields(model, head),
+        "architectures": [family.class_prefix + suffix.split(",")[0]],
+        "dtype": dtype,
+    }
+    if preprocessor is not None:
+        raw |= tokenizer_fields(preprocessor.tokenizer, raw)
+    with replaced_directory(directory, CONFIG) as draft:
+        (draft / CONFIG).write_text(json.dumps(raw, indent=2, ensure_ascii=False))
+        _write(draft / WEIGHTS, tensors, dtype)
+        if preprocessor is not None:
+            write_tokenizer(preprocessor, config, draft)
+
+
+def _head(family: Family, suffix: str) -> Head:
+    if suffix == "Model":
+        return Head(build=lambda *_: None, names={}, pooled=True)  # type: ignore
+    if suffix not in family.heads:
+        raise ValueError(
+            f"transformers has no {family.class_prefix}{suffix}. `model` must be one "
+            f"of {sorted(family.heads)}, or an encoder."
+        )
+    return family.heads[suffix]
+
+
+def _tensors(
+    model: keras.Model, family: Family, suffix: str, head: Head
+) -> dict[str, Target]:
+    parts = model_parts(model)
+    pooler = parts["pooler"]
+    if pooler is not None and not head.pooled:
+        parts["pooler"] = None
+    found = targets({**family.names, **head.names}, parts)
+    placed = {id(target.variable) for target in found.values()}
+    left = [v.path for v in model.variables if id(v) not in placed]
+    if pooler is not None and not head.pooled:
+        own = {v.path for v in pooler.variables}
+        if own:
+            warnings.warn(
+                f"{family.class_prefix}{suffix} has no pooler: {sorted(own)} are not "
+                "saved.",
+                stacklevel=4,
+            )
+        left = [path for path in left if path not in own]
+    left = [path for path in left if "seed_generator" not in path]
+    if left:
+        raise ValueError(
+            f"{family.class_prefix}{suffix} has no place for these weights of "
+            f"`model`: {left[:5]}"
+        )
+    for module, path in head.names.items():
+        if path == "prediction_dense" and f"{module}.bias" in found:
+            found[unused_bias(module)] = found[f"{module}.bias"]
+    if suffix == "Model":
+        return found
+    return {_prefixed(name, family): target for name, target in found.items()}
+
+
+def _prefixed(name: str, family: Family) -> str:
+    inside = name.startswith(ENCODER_PARTS) or any(
+        name.startswith(module + ".")
+        for module, path in family.names.items()
+        if path == "pooler.dense"
+    )
+    return family.prefix + name if inside else name
+
+
+def _write(path: Path, tensors: dict[str, Target], dtype: str) -> None:
+    arrays = {
+        name: target.read().astype(DTYPES[dtype], copy=False)
+        for name, target in tensors.items()
+    }
+    safetensors.numpy.save_file(arrays, path, metadata={"format": "pt"})

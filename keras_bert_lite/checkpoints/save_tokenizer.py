@@ -1,0 +1,91 @@
+"""A tokenizer's files, as Hugging Face transformers reads them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from keras_bert_lite.checkpoints import (
+    byte_pair_files,
+    sentence_piece_files,
+    wordpiece_files,
+)
+from keras_bert_lite.config import EncoderConfig
+from keras_bert_lite.text.byte_pair import BytePairTokenizer
+from keras_bert_lite.text.packing import Preprocessor
+from keras_bert_lite.text.sentence_piece import SentencePieceTokenizer
+from keras_bert_lite.text.tokenizer import Tokenizer
+from keras_bert_lite.text.wordpiece import WordPieceTokenizer
+
+WRITERS: dict[type[Tokenizer], Any] = {
+    WordPieceTokenizer: wordpiece_files,
+    BytePairTokenizer: byte_pair_files,
+    SentencePieceTokenizer: sentence_piece_files,
+}
+CLASSES = {
+    "bert": "BertTokenizer",
+    "roberta": "RobertaTokenizer",
+    "xlm-roberta": "XLMRobertaTokenizer",
+    "distilbert": "DistilBertTokenizer",
+    "albert": "AlbertTokenizer",
+    "electra": "ElectraTokenizer",
+    "deberta-v2": "DebertaV2Tokenizer",
+}
+ROLES = {
+    "unknown": "unk_token",
+    "cls": "cls_token",
+    "sep": "sep_token",
+    "pad": "pad_token",
+    "mask": "mask_token",
+}
+
+
+def write_tokenizer(
+    preprocessor: Preprocessor, config: EncoderConfig, directory: Path
+) -> None:
+    """Writes the files of a preprocessor's tokenizer."""
+    tokenizer = preprocessor.tokenizer
+    files = WRITERS[type(tokenizer)]
+    files.write(tokenizer, directory)
+    tokens = special_tokens(tokenizer)
+    length = preprocessor.sequence_length or config.max_sequence_length
+    fields = {
+        "tokenizer_class": CLASSES[config.family],
+        **({"model_max_length": length} if length else {}),
+        **files.config_fields(tokenizer),
+        **tokens,
+    }
+    _write(directory / "tokenizer_config.json", fields)
+    _write(directory / "special_tokens_map.json", tokens)
+
+
+def special_tokens(tokenizer: Tokenizer) -> dict[str, str]:
+    """Returns the special tokens that the vocabulary has, by their names there."""
+    known = set(tokenizer.special_tokens)
+    roles = tokenizer.roles
+    tokens = {ROLES[role]: token for role, token in roles.items() if token in known}
+    if tokens["cls_token"].startswith("<"):  # RoBERTa also calls them so
+        tokens |= {"bos_token": tokens["cls_token"], "eos_token": tokens["sep_token"]}
+    return tokens
+
+
+def tokenizer_fields(tokenizer: Tokenizer, raw: dict[str, Any]) -> dict[str, Any]:
+    """Returns what config.json says of the tokenizer.
+
+    Raises:
+        ValueError: If the model's positions are those of another padding id.
+    """
+    padding_id = tokenizer.pad_id
+    if raw.get("pad_token_id", padding_id) != padding_id:
+        raise ValueError(
+            "`preprocessor` must pad with the id that the model's positions count "
+            f"from, {raw['pad_token_id']}. Received: pad_id={padding_id}"
+        )
+    return {
+        "pad_token_id": padding_id,
+        "bos_token_id": tokenizer.cls_id,
+        "eos_token_id": tokenizer.sep_id,
+    }
+
+
+def _write(path: Path, content: dict[str, Any]) -> None:
+    path.write_text(json.dumps(content, indent=2, ensure_ascii=False))

@@ -1,0 +1,97 @@
+"""From the tensors of a checkpoint to variables, all checked before any is set."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from keras_bert_lite.checkpoints.names import Target
+
+FLOATS = ("F64", "F32", "F16", "BF16")
+
+
+class TensorSource:
+    """Tensors by name, of which one at a time is read.
+
+    Args:
+        location: The file or object, for messages.
+    """
+
+    def __init__(self, location: Any) -> None:
+        self.location = location
+
+    def names(self) -> list[str]:
+        """Returns the names of all tensors."""
+        raise NotImplementedError
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Returns the shape of a tensor as it is stored."""
+        raise NotImplementedError
+
+    def dtype(self, name: str) -> str:
+        """Returns the type of a tensor: one of `FLOATS`, or another name."""
+        raise NotImplementedError
+
+    def read(self, name: str) -> np.ndarray:
+        """Returns a tensor as float32."""
+        raise NotImplementedError
+
+
+def fill(
+    source: TensorSource,
+    targets: Mapping[str, Target],
+    is_optional: Callable[[str], bool] = lambda name: True,
+) -> list[str]:
+    """Checks every tensor, then sets every variable.
+
+    Args:
+        source: The tensors.
+        targets: Where each goes, by name.
+        is_optional: Whether a tensor without a target may stay unused.
+
+    Returns:
+        The names of the tensors that stay unused.
+
+    Raises:
+        ValueError: If a tensor is missing, misshapen or not of floats, or has
+            no target though it is not optional. No variable has changed then.
+    """
+    _check_names(source, targets, is_optional)
+    for name, target in targets.items():
+        _check_tensor(source, name, target)
+    for name, target in targets.items():
+        target.assign(source.read(name))
+    return [name for name in source.names() if name not in targets]
+
+
+def _check_names(
+    source: TensorSource,
+    targets: Mapping[str, Target],
+    is_optional: Callable[[str], bool],
+) -> None:
+    stored = set(source.names())
+    missing = sorted(set(targets) - stored)
+    if missing:
+        raise ValueError(
+            f"{source.location} lacks {len(missing)} tensors: {missing[:5]}"
+        )
+    extra = sorted(x for x in stored - set(targets) if not is_optional(x))
+    if extra:
+        raise ValueError(
+            f"{source.location} has {len(extra)} tensors that the configuration does "
+            f"not account for: {extra[:5]}"
+        )
+
+
+def _check_tensor(source: TensorSource, name: str, target: Target) -> None:
+    dtype, shape = source.dtype(name), source.shape(name)
+    if dtype not in FLOATS:
+        raise ValueError(
+            f"{source.location}: the tensor {name!r} must be one of {FLOATS}. "
+            f"Received: {dtype}"
+        )
+    if shape != target.stored_shape:
+        raise ValueError(
+            f"{source.location}: the tensor {name!r} must have the shape "
+            f"{target.stored_shape}. Received: {shape}"
+        )

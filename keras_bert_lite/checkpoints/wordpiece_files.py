@@ -1,0 +1,138 @@
+"""WordPiece tokenizers: tokenizer.json or vocab.txt."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from keras_bert_lite.checkpoints.sources import read_json
+from keras_bert_lite.text.wordpiece import WordPieceTokenizer, read_vocabulary
+
+JSON = "tokenizer.json"
+VOCABULARY = "vocab.txt"
+# What tokenizer_config.json says overrides tokenizer.json, as in transformers.
+SWITCHES = {
+    "do_lower_case": "lowercase",
+    "strip_accents": "strip_accents",
+    "tokenize_chinese_chars": "split_cjk",
+}
+# The parts of tokenizer.json that must be as BERT has them.
+REQUIRED = {
+    ("model", "type"): "WordPiece",
+    ("model", "continuing_subword_prefix"): "##",
+    ("normalizer", "type"): "BertNormalizer",
+    ("normalizer", "clean_text"): True,
+    ("pre_tokenizer", "type"): "BertPreTokenizer",
+}
+
+
+def arguments_from(directory: Path) -> dict[str, Any] | None:
+    """Returns the arguments of the tokenizer in a directory, or None.
+
+    Raises:
+        ValueError: If tokenizer.json has parts that this package does not.
+    """
+    if (directory / JSON).is_file():
+        arguments = _from_json(directory / JSON)
+    elif (directory / VOCABULARY).is_file():
+        arguments = {"vocabulary": read_vocabulary(directory / VOCABULARY)}
+    else:
+        return None
+    return arguments | _switches(directory / "tokenizer_config.json")
+
+
+def write(tokenizer: WordPieceTokenizer, directory: Path) -> None:
+    """Writes tokenizer.json and vocab.txt."""
+    pieces = tokenizer.get_vocabulary()
+    (directory / VOCABULARY).write_text("\n".join(pieces) + "\n", encoding="utf-8")
+    content = _json(tokenizer, pieces)
+    text = json.dumps(content, indent=2, ensure_ascii=False)
+    (directory / JSON).write_text(text, encoding="utf-8")
+
+
+def config_fields(tokenizer: WordPieceTokenizer) -> dict[str, Any]:
+    """Returns what tokenizer_config.json says of the tokenizer."""
+    return {theirs: getattr(tokenizer, ours) for theirs, ours in SWITCHES.items()}
+
+
+def _from_json(path: Path) -> dict[str, Any]:
+    content = read_json(path)
+    for (part, key), expected in REQUIRED.items():
+        section = content.get(part)
+        if not isinstance(section, dict) or not section:
+            raise ValueError(
+                f"{path}: `{part}` must be an object. Received: {section!r}"
+            )
+        if section.get(key, expected) != expected:
+            raise ValueError(
+                f"{path}: `{part}.{key}` must be {expected!r}. "
+                f"Received: {section[key]!r}"
+            )
+    model, normalizer = content["model"], content["normalizer"]
+    return {
+        "vocabulary": _in_order(model.get("vocab"), path),
+        "unknown_token": model.get("unk_token", "[UNK]"),
+        "max_characters_per_word": model.get("max_input_chars_per_word", 100),
+        "lowercase": normalizer.get("lowercase", True),
+        "strip_accents": normalizer.get("strip_accents"),
+        "split_cjk": normalizer.get("handle_chinese_chars", True),
+    }
+
+
+def _in_order(ids: Any, path: Path) -> list[str]:
+    if not isinstance(ids, dict) or not ids:
+        raise ValueError(f"{path}: `model.vocab` must map pieces to ids.")
+    if set(ids.values()) != set(range(len(ids))):
+        raise ValueError(f"{path}: the ids of `model.vocab` must be 0 to n - 1.")
+    return sorted(ids, key=ids.__getitem__)
+
+
+def _switches(path: Path) -> dict[str, Any]:
+    config = read_json(path) if path.is_file() else {}
+    if config.get("do_basic_tokenize") is False:
+        raise ValueError(f"{path}: `do_basic_tokenize` must be true. Received: False")
+    return {
+        ours: config[theirs] for theirs, ours in SWITCHES.items() if theirs in config
+    }
+
+
+def _json(tokenizer: WordPieceTokenizer, pieces: list[str]) -> dict[str, Any]:
+    cls, sep = (tokenizer.id_to_token(x) for x in (tokenizer.cls_id, tokenizer.sep_id))
+    added = [
+        {
+            "id": tokenizer.token_to_id(token),
+            "content": token,
+            "single_word": False,
+            "lstrip": False,
+            "rstrip": False,
+            "normalized": False,
+            "special": True,
+        }
+        for token in tokenizer.special_tokens
+    ]
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": sorted(added, key=lambda token: token["id"]),
+        "normalizer": {
+            "type": "BertNormalizer",
+            "clean_text": True,
+            "handle_chinese_chars": tokenizer.split_cjk,
+            "strip_accents": tokenizer.strip_accents,
+            "lowercase": tokenizer.lowercase,
+        },
+        "pre_tokenizer": {"type": "BertPreTokenizer"},
+        "post_processor": {
+            "type": "BertProcessing",
+            "sep": [sep, tokenizer.sep_id],
+            "cls": [cls, tokenizer.cls_id],
+        },
+        "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": True},
+        "model": {
+            "type": "WordPiece",
+            "unk_token": tokenizer.id_to_token(tokenizer.unknown_id),
+            "continuing_subword_prefix": "##",
+            "max_input_chars_per_word": tokenizer.max_characters_per_word,
+            "vocab": {piece: i for i, piece in enumerate(pieces)},
+        },
+    }

@@ -1,0 +1,118 @@
+"""The published sizes, as arguments of `EncoderConfig`.
+
+Each row is what its authors released: the README of google-research/bert (the
+24 miniatures are of [Turc et al., 2019](https://arxiv.org/abs/1908.08962)) and
+the configuration files of the other families' releases.
+"""
+
+from typing import Any
+
+# Sizes of the released vocabularies.
+UNCASED = 30522
+CASED = 28996
+MULTILINGUAL_CASED = 119547
+MULTILINGUAL_UNCASED = 105879
+CHINESE = 21128
+ROBERTA = 50265
+XLM_ROBERTA = 250002
+ALBERT = 30000
+DEBERTA = 128100
+MULTILINGUAL_DEBERTA = 251000
+
+ROBERTA_FAMILY: dict[str, Any] = {
+    "position_offset": 2,
+    "num_segments": 1,
+    "layer_norm_epsilon": 1e-5,
+}
+DISTILBERT_FAMILY: dict[str, Any] = {
+    "family": "distilbert",
+    "num_segments": 0,
+    "pooling": None,
+}
+ALBERT_FAMILY: dict[str, Any] = {
+    "family": "albert",
+    "embedding_dim": 128,
+    "num_groups": 1,
+    "activation": "gelu_tanh",
+    "dropout": 0.0,
+    "attention_dropout": 0.0,
+}
+ELECTRA_FAMILY: dict[str, Any] = {"family": "electra", "pooling": None}
+DEBERTA_FAMILY: dict[str, Any] = {
+    "family": "deberta-v2",
+    "max_sequence_length": None,
+    "num_segments": 0,
+    "layer_norm_epsilon": 1e-7,
+    "relative_positions": {"max_distance": 512, "buckets": 256},
+    "pooling": None,
+}
+
+
+def _size(
+    vocabulary_size: int, num_layers: int, hidden_dim: int, **fields: Any
+) -> dict[str, Any]:
+    return {
+        "vocabulary_size": vocabulary_size,
+        "num_layers": num_layers,
+        "num_heads": hidden_dim // 64,
+        "hidden_dim": hidden_dim,
+        "intermediate_dim": 4 * hidden_dim,
+        **fields,
+    }
+
+
+def _bert() -> dict[str, dict[str, Any]]:
+    table = {
+        "bert_base_uncased": _size(UNCASED, 12, 768),
+        "bert_large_uncased": _size(UNCASED, 24, 1024),
+        "bert_base_cased": _size(CASED, 12, 768),
+        "bert_large_cased": _size(CASED, 24, 1024),
+        "bert_base_multilingual_cased": _size(MULTILINGUAL_CASED, 12, 768),
+        "bert_base_multilingual_uncased": _size(MULTILINGUAL_UNCASED, 12, 768),
+        "bert_base_chinese": _size(CHINESE, 12, 768),
+        "bert_tiny_uncased": _size(UNCASED, 2, 128),
+        "bert_mini_uncased": _size(UNCASED, 4, 256),
+        "bert_small_uncased": _size(UNCASED, 4, 512),
+        "bert_medium_uncased": _size(UNCASED, 8, 512),
+    }
+    for num_layers in (2, 4, 6, 8, 10, 12):
+        for hidden_dim in (128, 256, 512, 768):
+            name = f"bert_l{num_layers}_h{hidden_dim}_uncased"
+            table[name] = _size(UNCASED, num_layers, hidden_dim)
+    return table
+
+
+def _relatives() -> dict[str, dict[str, Any]]:
+    roberta = {"family": "roberta", **ROBERTA_FAMILY}
+    xlm = {"family": "xlm-roberta", **ROBERTA_FAMILY}
+    distil, albert, deberta = DISTILBERT_FAMILY, ALBERT_FAMILY, DEBERTA_FAMILY
+    electra = {**ELECTRA_FAMILY, "embedding_dim": 128}
+    convolution = {"convolution_size": 3, "convolution_activation": "gelu"}
+    return {
+        "roberta_base": _size(ROBERTA, 12, 768, **roberta),
+        "roberta_large": _size(ROBERTA, 24, 1024, **roberta),
+        "xlm_roberta_base": _size(XLM_ROBERTA, 12, 768, **xlm),
+        "xlm_roberta_large": _size(XLM_ROBERTA, 24, 1024, **xlm),
+        "distilbert_base_uncased": _size(UNCASED, 6, 768, **distil),
+        "distilbert_base_cased": _size(CASED, 6, 768, **distil),
+        "distilbert_base_multilingual_cased": _size(
+            MULTILINGUAL_CASED, 6, 768, **distil
+        ),
+        "albert_base_v2": _size(ALBERT, 12, 768, **albert),
+        "albert_large_v2": _size(ALBERT, 24, 1024, **albert),
+        "albert_xlarge_v2": _size(ALBERT, 24, 2048, **{**albert, "num_heads": 16}),
+        "albert_xxlarge_v2": _size(ALBERT, 12, 4096, **albert),
+        "electra_small": _size(UNCASED, 12, 256, **electra),
+        "electra_base": _size(UNCASED, 12, 768, **ELECTRA_FAMILY),
+        "electra_large": _size(UNCASED, 24, 1024, **ELECTRA_FAMILY),
+        "deberta_v3_xsmall": _size(DEBERTA, 12, 384, **deberta),
+        "deberta_v3_small": _size(DEBERTA, 6, 768, **deberta),
+        "deberta_v3_base": _size(DEBERTA, 12, 768, **deberta),
+        "deberta_v3_large": _size(DEBERTA, 24, 1024, **deberta),
+        "mdeberta_v3_base": _size(MULTILINGUAL_DEBERTA, 12, 768, **deberta),
+        "deberta_v2_xlarge": _size(DEBERTA, 24, 1536, **deberta, **convolution),
+        "deberta_v2_xxlarge": _size(DEBERTA, 48, 1536, **deberta, **convolution),
+    }
+
+
+PUBLISHED = _bert() | _relatives()
