@@ -1,10 +1,11 @@
-"""Speed of WordPieceTokenizer beside Hugging Face's `encode_batch_fast`.
+"""Speed of the tokenizers beside Hugging Face's `encode_batch_fast`.
 
-Both turn the same strings into the ids of bert-base-uncased, one thread each,
-no offsets and no special tokens; this package once from a string tensor, as in
-tf.data and in serving, and once from a Python list. The sides take turns, since
-the speed of a shared machine swings: what counts is the median of the ratios
-within a round, above 1 where this package is faster.
+Both turn the same strings into the ids of bert-base-uncased, or of roberta-base
+(`--kind byte_pair`), one thread each, no offsets and no special tokens; this
+package once from a string tensor, as in tf.data and in serving, and once from a
+Python list. The sides take turns, since the speed of a shared machine swings:
+what counts is the median of the ratios within a round, above 1 where this
+package is faster.
 
     python benchmarks/tokenizer_speed.py --data ../shared/data
 
@@ -37,23 +38,37 @@ def corpora(data, rows):
     return {name: x[:rows] for name, x in texts.items()}
 
 
-def make_ours(vocabulary):
-    import tensorflow as tf
-
+def our_tokenizer(kind, vocabularies):
     from keras_bert_lite import WordPieceTokenizer
+    from keras_bert_lite.text.byte_pair import BytePairTokenizer
+
+    if kind == "wordpiece":
+        return WordPieceTokenizer(vocabularies / "bert-base-uncased" / "vocab.txt")
+    folder = vocabularies / "roberta-base"
+    return BytePairTokenizer(folder / "vocab.json", folder / "merges.txt")
+
+
+def make_ours(kind, vocabularies):
+    import tensorflow as tf
 
     tf.config.threading.set_intra_op_parallelism_threads(1)
     tf.config.threading.set_inter_op_parallelism_threads(1)
-    tokenizer = WordPieceTokenizer(vocabulary)
+    tokenizer = our_tokenizer(kind, vocabularies)
     signature = [tf.TensorSpec([None], tf.string)]
     encode = tf.function(lambda x: tokenizer(x).flat_values, input_signature=signature)
     return lambda texts: encode(tf.constant(texts)).numpy(), tf.constant
 
 
-def make_theirs(vocabulary):
-    from tokenizers import BertWordPieceTokenizer
+def make_theirs(kind, vocabularies):
+    from tokenizers import BertWordPieceTokenizer, ByteLevelBPETokenizer
 
-    tokenizer = BertWordPieceTokenizer(str(vocabulary))._tokenizer
+    if kind == "wordpiece":
+        path = vocabularies / "bert-base-uncased" / "vocab.txt"
+        tokenizer = BertWordPieceTokenizer(str(path))._tokenizer
+    else:
+        folder = vocabularies / "roberta-base"
+        paths = (str(folder / "vocab.json"), str(folder / "merges.txt"))
+        tokenizer = ByteLevelBPETokenizer(*paths)._tokenizer
     tokenizer.encode_special_tokens = True
     encode = tokenizer.encode_batch_fast
     return lambda texts: encode(texts, add_special_tokens=False)
@@ -95,10 +110,12 @@ def main():
     parser.add_argument("--data", required=True, type=Path)
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--rows", type=int, default=20_000, help="most lines a corpus")
+    kinds = ("wordpiece", "byte_pair")
+    parser.add_argument("--kind", choices=kinds, default=kinds[0])
     arguments = parser.parse_args()
-    vocabulary = arguments.data / "vocabularies" / "bert-base-uncased" / "vocab.txt"
-    ours, as_tensor = make_ours(vocabulary)
-    theirs = make_theirs(vocabulary)
+    vocabularies = arguments.data / "vocabularies"
+    ours, as_tensor = make_ours(arguments.kind, vocabularies)
+    theirs = make_theirs(arguments.kind, vocabularies)
     print(f"{'':32}{'million tokens a second':^39}{'times tokenizers':^26}")
     print(f"{'corpus':14}{'lines':>8}{'tokens':>10}", end="")
     columns = ("tensor", "list", "tokenizers", "tensor", "list")

@@ -3,18 +3,35 @@
 from keras_bert_lite import layers, serving
 from keras_bert_lite._version import __version__
 from keras_bert_lite.checkpoints.load import load_encoder, load_model
+from keras_bert_lite.checkpoints.save_hugging_face import save_hugging_face
 from keras_bert_lite.checkpoints.tokenizer_files import (
     load_preprocessor,
     load_tokenizer,
 )
-from keras_bert_lite.config import EncoderConfig
-from keras_bert_lite.models.classifier import text_classifier
+from keras_bert_lite.config import EncoderConfig, RelativePositions
+from keras_bert_lite.models.classifier import (
+    multi_label_classifier,
+    regressor,
+    text_classifier,
+)
 from keras_bert_lite.models.encoder import (
     encoder,
+    encoder_of,
     set_remove_padding,
     with_internals,
 )
+from keras_bert_lite.models.masked_lm import masked_lm
+from keras_bert_lite.models.multiple_choice import multiple_choice
+from keras_bert_lite.models.pretraining import (
+    next_sentence_predictor,
+    pretrainer,
+    replaced_token_detector,
+)
+from keras_bert_lite.models.question_answerer import question_answerer
+from keras_bert_lite.models.sentence_encoder import sentence_encoder
+from keras_bert_lite.models.resize import add_tokens, resize
 from keras_bert_lite.models.text_model import TextModel, with_text
+from keras_bert_lite.models.token_classifier import token_classifier
 from keras_bert_lite.serving.client import Client
 from keras_bert_lite.serving.export import export_saved_model
 from keras_bert_lite.serving.litert import export_litert
@@ -23,21 +40,28 @@ from keras_bert_lite.serving.onnx import export_onnx
 from keras_bert_lite.serving.runtimes import LiteRTModel, OnnxModel
 from keras_bert_lite.serving.servable import check_servable
 from keras_bert_lite.serving.tf_hub import export_tf_hub
+from keras_bert_lite.text.byte_pair import BytePairTokenizer
 from keras_bert_lite.text.packing import Preprocessor
+from keras_bert_lite.text.sentence_piece import SentencePieceTokenizer
 from keras_bert_lite.text.vocabulary import learn_vocabulary
 from keras_bert_lite.text.wordpiece import WordPieceTokenizer
 
 __all__ = [
+    "BytePairTokenizer",
     "Client",
     "EncoderConfig",
     "LiteRTModel",
     "OnnxModel",
     "Preprocessor",
+    "RelativePositions",
+    "SentencePieceTokenizer",
     "TextModel",
     "WordPieceTokenizer",
     "__version__",
+    "add_tokens",
     "check_servable",
     "encoder",
+    "encoder_of",
     "export_litert",
     "export_onnx",
     "export_saved_model",
@@ -48,10 +72,22 @@ __all__ = [
     "load_model",
     "load_preprocessor",
     "load_tokenizer",
+    "masked_lm",
+    "multi_label_classifier",
+    "multiple_choice",
+    "next_sentence_predictor",
     "predict_texts",
+    "pretrainer",
+    "question_answerer",
+    "regressor",
+    "replaced_token_detector",
+    "resize",
+    "save_hugging_face",
+    "sentence_encoder",
     "serving",
     "set_remove_padding",
     "text_classifier",
+    "token_classifier",
     "with_internals",
     "with_text",
 ]

@@ -139,7 +139,7 @@ def test_names_of_miniatures(name, miniature):
 
 def test_every_name_is_a_valid_configuration():
     names = kbl.EncoderConfig.names()
-    assert len(names) == len(set(names)) == 11 + len(MINIATURES)
+    assert len(names) == len(set(names)) == 32 + len(MINIATURES)
     for name in names:
         assert kbl.EncoderConfig.named(name).num_heads >= 2
 
@@ -181,7 +181,7 @@ def test_refuses_unknown_names():
         ("intermediate_dim", None),
         ("embedding_dim", 0),
         ("max_sequence_length", "24"),
-        ("num_segments", 0),
+        ("num_segments", -1),
         ("dropout", 1),
         ("attention_dropout", -0.1),
         ("activation", "swish"),

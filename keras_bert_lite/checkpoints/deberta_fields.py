@@ -25,9 +25,10 @@ def write(raw: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
     """Returns config.json with the fields that `read` reads."""
     relative = values["relative_positions"]
     absolute = values["max_sequence_length"]
+    rows = absolute or (relative["max_distance"] if relative else 512)
     fields: dict[str, Any] = {
         "position_biased_input": absolute is not None,
-        "max_position_embeddings": absolute or relative["max_distance"],
+        "max_position_embeddings": rows,
         "relative_attention": relative is not None,
         "embedding_size": values["embedding_dim"] or values["hidden_dim"],
         "pooler_hidden_size": values["hidden_dim"],

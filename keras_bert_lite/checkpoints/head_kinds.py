@@ -19,7 +19,7 @@ def suffix_of(model: keras.Model) -> str:
     outputs = model.output
     names = set(outputs) if isinstance(outputs, dict) else set()
     layer_types = {type(layer) for layer in model.layers}
-    if "sequence_output" in names:
+    if "sequence_output" in names or names == {"sentence_embedding"}:
         return "Model"
     if names == {"prediction_logits", "seq_relationship_logits"}:
         return "ForPreTraining"

@@ -5,7 +5,7 @@ from typing import Any
 
 import keras
 
-from keras_bert_lite.checkpoints import hugging_face
+from keras_bert_lite.checkpoints import hugging_face, sentence_transformers
 from keras_bert_lite.checkpoints.sources import resolve
 
 
@@ -46,7 +46,9 @@ def load_model(source: str | os.PathLike, **changes: Any) -> keras.Model:
     Returns:
         What the builder of the task returns: for
         `BertForSequenceClassification` a `text_classifier` with the
-        checkpoint's label names, and so on; an encoder if there is no head.
+        checkpoint's label names, and so on; for a directory of
+        sentence-transformers a `sentence_encoder`; an encoder if there is no
+        head.
 
     Warns:
         UserWarning: If weights of the checkpoint stay unused.
@@ -54,4 +56,7 @@ def load_model(source: str | os.PathLike, **changes: Any) -> keras.Model:
     Raises:
         ValueError: As `load_encoder`; or if the head is of an unknown kind.
     """
-    return hugging_face.load_model(resolve(source), changes)
+    directory = resolve(source)
+    if sentence_transformers.is_sentence_transformers(directory):
+        return sentence_transformers.load_model(directory, changes)
+    return hugging_face.load_model(directory, changes)

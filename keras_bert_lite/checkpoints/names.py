@@ -110,7 +110,9 @@ def targets(
 ) -> dict[str, Target]:
     """Returns the target of each tensor that a table names, by its name."""
     found = {}
-    alternatives = [(m, path) for m, paths in table.items() for path in paths.split("|")]
+    alternatives = [
+        (m, path) for m, paths in table.items() for path in paths.split("|")
+    ]
     for module, path in alternatives:
         for name, layer in _layers(module, path, parts):
             for suffix, (attribute, permutation) in _tensors(layer, variables):

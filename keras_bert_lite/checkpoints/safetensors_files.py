@@ -90,9 +90,9 @@ class SafetensorsSource(TensorSource):
         if name not in self._stored:
             self._stored[name] = self._stored.pop(alias)
             return
-        if not tied:
-            return
         tensor, other = self._stored.pop(alias), self._stored[name]
+        if not tied:  # the reference stores it, and reads the other
+            return
         same = tensor.shape == other.shape and np.array_equal(
             _value(tensor), _value(other)
         )

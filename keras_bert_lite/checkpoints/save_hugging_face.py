@@ -11,6 +11,7 @@ import ml_dtypes
 import numpy as np
 import safetensors.numpy
 
+from keras_bert_lite.checkpoints import sentence_transformers
 from keras_bert_lite.checkpoints.atomic import replaced_directory
 from keras_bert_lite.checkpoints.families import ROWS, Family
 from keras_bert_lite.checkpoints.family_config import CONFIG, write_config
@@ -42,7 +43,8 @@ def save_hugging_face(
 
     The directory has config.json, model.safetensors and, with a preprocessor,
     tokenizer.json, tokenizer_config.json and special_tokens_map.json, and the
-    files of the vocabulary. It is written beside and renamed.
+    files of the vocabulary; of a `sentence_encoder` it is one that
+    sentence-transformers loads. It is written beside and renamed.
 
     Args:
         model: An encoder, or a model made by a task's builder.
@@ -70,11 +72,15 @@ def save_hugging_face(
     }
     if preprocessor is not None:
         raw |= tokenizer_fields(preprocessor.tokenizer, raw)
+    sentences = isinstance(model.output, dict) and "sentence_embedding" in model.output
     with replaced_directory(directory, CONFIG) as draft:
         (draft / CONFIG).write_text(json.dumps(raw, indent=2, ensure_ascii=False))
         _write(draft / WEIGHTS, tensors, dtype)
         if preprocessor is not None:
             write_tokenizer(preprocessor, config, draft)
+        if sentences:
+            length = preprocessor.sequence_length if preprocessor else None
+            sentence_transformers.write(model, length, draft)
 
 
 def _head(family: Family, suffix: str) -> Head:

@@ -21,6 +21,8 @@ WRITERS: dict[type[Tokenizer], Any] = {
     BytePairTokenizer: byte_pair_files,
     SentencePieceTokenizer: sentence_piece_files,
 }
+# What tokenizer_config.json says beyond the special tokens.
+CONFIG_FIELDS = {WordPieceTokenizer: wordpiece_files.config_fields}
 CLASSES = {
     "bert": "BertTokenizer",
     "roberta": "RobertaTokenizer",
@@ -51,11 +53,15 @@ def write_tokenizer(
     fields = {
         "tokenizer_class": CLASSES[config.family],
         **({"model_max_length": length} if length else {}),
-        **files.config_fields(tokenizer),
+        **CONFIG_FIELDS.get(type(tokenizer), _no_fields)(tokenizer),
         **tokens,
     }
     _write(directory / "tokenizer_config.json", fields)
     _write(directory / "special_tokens_map.json", tokens)
+
+
+def _no_fields(tokenizer: Tokenizer) -> dict[str, Any]:
+    return {}
 
 
 def special_tokens(tokenizer: Tokenizer) -> dict[str, str]:

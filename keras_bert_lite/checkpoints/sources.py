@@ -7,7 +7,7 @@ from typing import Any
 
 HUB_PREFIX = "hf://"
 # Nothing else is downloaded: no pickles, no other frameworks' weights.
-HUB_FILES = ["*.json", "*.safetensors", "vocab.txt"]
+HUB_FILES = ["*.json", "*.safetensors", "vocab.txt", "merges.txt", "*.model"]
 
 
 def resolve(source: str | os.PathLike) -> Path:

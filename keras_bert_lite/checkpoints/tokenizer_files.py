@@ -5,15 +5,23 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from keras_bert_lite.checkpoints import wordpiece_files
+from keras_bert_lite.checkpoints import (
+    byte_pair_files,
+    sentence_piece_files,
+    wordpiece_files,
+)
 from keras_bert_lite.checkpoints.sources import read_json, resolve
+from keras_bert_lite.text.byte_pair import BytePairTokenizer
 from keras_bert_lite.text.packing import Preprocessor
+from keras_bert_lite.text.sentence_piece import SentencePieceTokenizer
 from keras_bert_lite.text.tokenizer import Tokenizer
 from keras_bert_lite.text.wordpiece import WordPieceTokenizer
 
 # The type of `model` in tokenizer.json -> the tokenizer and its files.
 KINDS: dict[str, tuple[type[Tokenizer], ModuleType]] = {
     "WordPiece": (WordPieceTokenizer, wordpiece_files),
+    "BPE": (BytePairTokenizer, byte_pair_files),
+    "Unigram": (SentencePieceTokenizer, sentence_piece_files),
 }
 SPECIAL_TOKENS = {
     "unk_token": "unknown_token",
@@ -86,7 +94,9 @@ def _kind_and_arguments(directory: Path) -> tuple[type[Tokenizer], dict[str, Any
     path = directory / "tokenizer.json"
     if path.is_file():
         model = read_json(path).get("model")
-        name = model.get("type", "WordPiece") if isinstance(model, dict) else model
+        if not isinstance(model, dict) or not model:
+            raise ValueError(f"{path}: `model` must be an object. Received: {model!r}")
+        name = model.get("type", "WordPiece")
         if name not in KINDS:
             raise ValueError(
                 f"{path}: `model.type` must be one of {sorted(KINDS)}. "

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from keras_bert_lite.checkpoints import added_tokens
 from keras_bert_lite.checkpoints.sources import read_json
 from keras_bert_lite.text.wordpiece import WordPieceTokenizer, read_vocabulary
 
@@ -68,8 +69,10 @@ def _from_json(path: Path) -> dict[str, Any]:
                 f"Received: {section[key]!r}"
             )
     model, normalizer = content["model"], content["normalizer"]
+    added = added_tokens.read(content, path)
     return {
-        "vocabulary": _in_order(model.get("vocab"), path),
+        "vocabulary": _in_order(model.get("vocab"), added.ids, path),
+        "added_tokens": added.plain,
         "unknown_token": model.get("unk_token", "[UNK]"),
         "max_characters_per_word": model.get("max_input_chars_per_word", 100),
         "lowercase": normalizer.get("lowercase", True),
@@ -78,9 +81,10 @@ def _from_json(path: Path) -> dict[str, Any]:
     }
 
 
-def _in_order(ids: Any, path: Path) -> list[str]:
+def _in_order(ids: Any, added: dict[str, int], path: Path) -> list[str]:
     if not isinstance(ids, dict) or not ids:
         raise ValueError(f"{path}: `model.vocab` must map pieces to ids.")
+    ids = {**ids, **added}
     if set(ids.values()) != set(range(len(ids))):
         raise ValueError(f"{path}: the ids of `model.vocab` must be 0 to n - 1.")
     return sorted(ids, key=ids.__getitem__)
@@ -97,17 +101,10 @@ def _switches(path: Path) -> dict[str, Any]:
 
 def _json(tokenizer: WordPieceTokenizer, pieces: list[str]) -> dict[str, Any]:
     cls, sep = (tokenizer.id_to_token(x) for x in (tokenizer.cls_id, tokenizer.sep_id))
+    special = tokenizer.special_tokens
     added = [
-        {
-            "id": tokenizer.token_to_id(token),
-            "content": token,
-            "single_word": False,
-            "lstrip": False,
-            "rstrip": False,
-            "normalized": False,
-            "special": True,
-        }
-        for token in tokenizer.special_tokens
+        added_tokens.entry(tokenizer.token_to_id(token), token, token in special)
+        for token in dict.fromkeys([*special, *tokenizer.added_tokens])
     ]
     return {
         "version": "1.0",

@@ -17,13 +17,16 @@ class Tokenizer(TextLayer):
     """The base of tokenizers: a vocabulary, and strings of any shape in.
 
     A tokenizer implements `_tokenize` and `_tokenize_with_offsets` on flat
-    batches of valid UTF-8, and `detokenize`.
+    batches of valid UTF-8, and `detokenize`; its argument `ADDED_TOKENS` holds
+    pieces that are found in text before anything else.
 
     Args:
         vocabulary: The pieces in the order of their ids.
         special_tokens: The special tokens by role: `unknown`, `cls`, `sep`,
             `pad`, `mask`. All but `mask` must be in the vocabulary.
     """
+
+    ADDED_TOKENS = "added_tokens"
 
     def __init__(
         self,
@@ -45,6 +48,32 @@ class Tokenizer(TextLayer):
     def get_vocabulary(self) -> list[str]:
         """Returns the pieces in the order of their ids."""
         return list(self._pieces)
+
+    def with_tokens(self, tokens: Sequence[str]) -> "Tokenizer":
+        """Returns a tokenizer that also knows `tokens`, each found in any text.
+
+        Args:
+            tokens: What to add behind the vocabulary; those that it has are
+                passed over.
+
+        Raises:
+            ValueError: If a token is empty, or has white space at an end.
+        """
+        if isinstance(tokens, str):
+            raise TypeError(f"`tokens` must be a list of strings. Received: {tokens!r}")
+        for token in tokens:
+            if not isinstance(token, str) or not token or token != token.strip():
+                raise ValueError(
+                    "`tokens` must be strings without white space at the ends. "
+                    f"Received: {token!r}"
+                )
+        new = [x for x in dict.fromkeys(tokens) if x not in self._ids]
+        config = self.get_config()
+        added = [*config[self.ADDED_TOKENS], *new]
+        pieces = [*config["vocabulary"], *new]
+        return type(self).from_config(
+            {**config, "vocabulary": pieces, self.ADDED_TOKENS: added}
+        )
 
     def vocabulary_size(self) -> int:
         """Returns the number of pieces."""
@@ -151,6 +180,16 @@ class Tokenizer(TextLayer):
         except tf.errors.InvalidArgumentError as error:  # when run eagerly
             raise ValueError(error.message) from error
         return ragged
+
+
+def check_added_tokens(tokens: Sequence[str], ids: dict[str, int]) -> list[str]:
+    """Returns the added tokens as a list, all of which must be in the vocabulary."""
+    missing = [token for token in tokens if token not in ids]
+    if missing:
+        raise ValueError(
+            f"`added_tokens` must be in the vocabulary. Received: {missing[:5]}"
+        )
+    return list(tokens)
 
 
 def _check_pieces(vocabulary: Sequence[str]) -> list[str]:

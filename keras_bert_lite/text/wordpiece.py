@@ -19,10 +19,11 @@ from keras_bert_lite.text.normalization import (
     Normalization,
 )
 from keras_bert_lite.text.offsets import Tokens, Words
-from keras_bert_lite.text.tokenizer import Tokenizer
+from keras_bert_lite.text.tokenizer import Tokenizer, check_added_tokens
 
 _SPECIAL_STAND_INS = "[\ue000-\uf8ff]"
 _MAX_BYTES_PER_CHARACTER = 4
+MOST_STAND_INS = 0xF900 - FIRST_SPECIAL_STAND_IN
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
@@ -47,6 +48,8 @@ class WordPieceTokenizer(Tokenizer):
         special_tokens_in_text: Whether `[MASK]`, `[SEP]` and the other special
             tokens are recognized when they stand in the text. By default they
             are plain text: brackets and a word.
+        added_tokens: Pieces of the vocabulary that are found in the text, as
+            they are written, before anything else.
         unknown_token, cls_token, sep_token, pad_token, mask_token: The special
             tokens. All but `mask_token` must be in the vocabulary.
         max_characters_per_word: Longer words become `unknown_token`.
@@ -83,6 +86,7 @@ class WordPieceTokenizer(Tokenizer):
         strip_accents: bool | None = None,
         split_cjk: bool = True,
         special_tokens_in_text: bool = False,
+        added_tokens: Sequence[str] = (),
         unknown_token: str = "[UNK]",
         cls_token: str = "[CLS]",
         sep_token: str = "[SEP]",
@@ -107,8 +111,8 @@ class WordPieceTokenizer(Tokenizer):
         self.split_cjk = split_cjk
         self.special_tokens_in_text = special_tokens_in_text
         self.max_characters_per_word = max_characters_per_word
-        if special_tokens_in_text:
-            _check_room_for_stand_ins(self.special_tokens)
+        self.added_tokens = check_added_tokens(added_tokens, self._ids)
+        _check_room_for_stand_ins(self._found_in_text)
         with tf.init_scope():
             self._build_ops()
 
@@ -143,18 +147,25 @@ class WordPieceTokenizer(Tokenizer):
             "strip_accents": self.strip_accents,
             "split_cjk": self.split_cjk,
             "special_tokens_in_text": self.special_tokens_in_text,
+            "added_tokens": list(self.added_tokens),
             "max_characters_per_word": self.max_characters_per_word,
         }
+
+    @property
+    def _found_in_text(self) -> list[str]:
+        """Tokens to look for in the text, the longest first."""
+        special = self.special_tokens if self.special_tokens_in_text else []
+        found = dict.fromkeys([*self.added_tokens, *special])
+        return sorted(found, key=len, reverse=True)
 
     def _build_ops(self) -> None:
         strip = self.lowercase if self.strip_accents is None else self.strip_accents
         normalization = Normalization(self.lowercase, strip, self.split_cjk)
         pieces = [normalization.map_piece(piece) for piece in self._pieces]
         stand_ins = {}
-        if self.special_tokens_in_text:
-            for i, token in enumerate(self.special_tokens):
-                stand_ins[token] = chr(FIRST_SPECIAL_STAND_IN + i)
-                pieces[self._ids[token]] = stand_ins[token]
+        for i, token in enumerate(self._found_in_text):
+            stand_ins[token] = chr(FIRST_SPECIAL_STAND_IN + i)
+            pieces[self._ids[token]] = stand_ins[token]
         self._stand_ins = stand_ins
         self._normalizer = tf_text.FastBertNormalizer(
             model_buffer=_character_map(normalization, len(stand_ins))
@@ -232,10 +243,11 @@ class WordPieceTokenizer(Tokenizer):
 
 def _check_room_for_stand_ins(special_tokens: list[str]) -> None:
     short = [token for token in special_tokens if len(token.encode()) < 3]
-    if short:
+    if short or len(special_tokens) > MOST_STAND_INS:
         raise ValueError(
-            "`special_tokens_in_text` needs special tokens of at least 3 bytes. "
-            f"Received: {short}"
+            "`added_tokens`, and special tokens with `special_tokens_in_text`, must "
+            f"have at least 3 bytes and be at most {MOST_STAND_INS}. Received: "
+            f"{short or len(special_tokens)}"
         )
 
 

@@ -132,7 +132,7 @@ def test_without_pooler(tmp_path):
     weights = {k: v for k, v in tensors().items() if "pooler" not in k}
     model = kbl.load_encoder(write(tmp_path, weights))
     assert sorted(model.output) == ["sequence_output"]
-    with pytest.warns(UserWarning, match=r"no weights for \\['pooler/dense/kernel'"):
+    with pytest.warns(UserWarning, match=r"no weights for \['pooler/dense/kernel'"):
         model = kbl.load_encoder(tmp_path, pooling="first_token")
     assert "pooled_output" in model.output
 

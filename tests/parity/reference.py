@@ -1,10 +1,13 @@
 """Tiny checkpoints of every architecture, and what transformers makes of them."""
 
-import hashlib
+import tempfile
+from pathlib import Path
 
-import numpy as np
+import safetensors.numpy
 import torch
 import transformers
+
+from tests.families import checkpoints
 
 SIZES = {
     "vocab_size": 40,
@@ -97,6 +100,10 @@ HEADS = (
     "ForPreTraining",
     "ForNextSentencePrediction",
 )
+NAMES_OF_LOGITS = {
+    "ForMaskedLM": "prediction_logits",
+    "ForNextSentencePrediction": "seq_relationship_logits",
+}
 LABELS = {"id2label": {0: "no", 1: "maybe", 2: "yes"}}
 HEAD_VARIANTS = [
     ("bert", "ForSequenceClassification", {"problem_type": "regression", "id2label": {0: "x"}}),
@@ -134,15 +141,6 @@ def labels(suffix):
     return LABELS if "Classification" in suffix else {}
 
 
-def values(name, shape):
-    """The value of a weight: random, but the same for the same name."""
-    seed = int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "little")
-    scale = 0.3 if len(shape) > 1 else 0.2
-    offset = 1.0 if "orm.weight" in name else 0.0
-    noise = np.random.default_rng(seed).normal(0, scale, shape)
-    return (noise + offset).astype(np.float32)
-
-
 def reference(family, suffix, configuration):
     """Returns the model of transformers, with weights that `values` gives."""
     model_class = getattr(transformers, FAMILIES[family][0] + suffix)
@@ -150,32 +148,29 @@ def reference(family, suffix, configuration):
     config._attn_implementation = "eager"
     model = model_class(config).eval()
     with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            value = values(name, tuple(parameter.shape))
-            parameter.copy_(torch.from_numpy(value))
+        parameters = dict(model.named_parameters(remove_duplicate=False))
+        for name in stored(model):
+            value = checkpoints.weight(name, tuple(parameters[name].shape))
+            parameters[name].copy_(torch.from_numpy(value))
     return model
 
 
-def ids(configuration, choices=False):
-    """Ids with padding on the right; none of real tokens is the padding's."""
-    rng = np.random.default_rng(5)
-    padding_id = configuration.get("pad_token_id", 1)
-    shape = (2, 3, 9) if choices else (3, 9)
-    tokens = rng.integers(4, 40, shape)
-    mask = np.ones(shape, bool)
-    mask[..., 1, 6:] = False
-    mask[..., 2, 3:] = False
-    segments = rng.integers(0, 2, shape)
-    if configuration.get("type_vocab_size", 2) < 2 or "dim" in configuration:
-        segments[:] = 0
-    return {
-        "token_ids": np.where(mask, tokens, padding_id).astype(np.int32),
-        "segment_ids": np.where(mask, segments, 0).astype(np.int32),
-        "padding_mask": mask,
-    }
+def stored(model):
+    """Returns the tensors that transformers stores: tied ones under one name."""
+    with tempfile.TemporaryDirectory() as directory:
+        model.save_pretrained(directory)
+        return safetensors.numpy.load_file(Path(directory) / "model.safetensors")
 
 
-def outputs(model, inputs):
+def inputs_for(model, suffix):
+    """Returns ids that the model takes."""
+    config = model.config
+    segments = getattr(config, "type_vocab_size", 1)
+    choices = suffix == "ForMultipleChoice"
+    return checkpoints.ids(config.pad_token_id, segments, choices)
+
+
+def outputs(model, inputs, suffix):
     """Returns what transformers computes, by our names."""
     arguments = {
         "input_ids": torch.from_numpy(inputs["token_ids"]).long(),
@@ -196,9 +191,13 @@ def outputs(model, inputs):
         "end_logits": "end_logits",
     }
     found = {ours: result[x].numpy() for x, ours in names.items() if x in result}
-    if "hidden_states" in result:
+    name = NAMES_OF_LOGITS.get(suffix)
+    if name and "logits" in found:
+        found[name] = found.pop("logits")
+    if suffix != "ForMultipleChoice":
         for i, states in enumerate(result["hidden_states"]):
             found[f"hidden_states/{i}"] = states.numpy()
         for i, weights in enumerate(result["attentions"]):
             found[f"attentions/{i}"] = weights.numpy()
-    return found
+    mask = inputs["padding_mask"]
+    return {name: checkpoints.real(name, x, mask) for name, x in found.items()}

@@ -1,0 +1,190 @@
+"""Byte-level BPE tokenizers from files, and to files, as Hugging Face has them."""
+
+import json
+from pathlib import Path
+from typing import Any, NoReturn
+
+from keras_bert_lite.checkpoints import added_tokens
+from keras_bert_lite.checkpoints.sources import read_json
+from keras_bert_lite.text.byte_pair import BytePairTokenizer
+from keras_bert_lite.text.byte_pair_vocabulary import (
+    in_order,
+    read_merges,
+    read_pieces,
+)
+
+# The parts of tokenizer.json that change the result; absent is as listed first.
+_MODEL = {
+    "type": ("BPE",),
+    "dropout": (None, 0, 0.0),
+    "continuing_subword_prefix": (None, ""),
+    "end_of_word_suffix": (None, ""),
+    "byte_fallback": (False,),
+    "ignore_merges": (False,),
+}
+_PRE_TOKENIZER = {"type": ("ByteLevel",), "use_regex": (True,)}
+_TRIMMING = ("RobertaProcessing", "ByteLevel")
+
+
+def arguments_from(directory: Path) -> dict[str, Any] | None:
+    """Reads the arguments of a `BytePairTokenizer`.
+
+    Args:
+        directory: A folder with a tokenizer.json, or with a vocab.json and a
+            merges.txt; the first is preferred.
+
+    Returns:
+        Keyword arguments, or `None` if the folder has no such files, or its
+        tokenizer.json describes another kind of model.
+
+    Raises:
+        ValueError: If a file cannot be read, or describes a byte-level BPE
+            tokenizer that `BytePairTokenizer` is not equal to.
+    """
+    path = directory / "tokenizer.json"
+    if path.is_file():
+        content = read_json(path)
+        model = content.get("model")
+        if isinstance(model, dict) and model.get("type", "BPE") == "BPE":
+            return _from_tokenizer_json(content, path)
+        return None
+    paths = directory / "vocab.json", directory / "merges.txt"
+    if not all(path.is_file() for path in paths):
+        return None
+    return {"vocabulary": read_pieces(paths[0]), "merges": read_merges(paths[1])}
+
+
+def write(tokenizer: BytePairTokenizer, directory: Path) -> None:
+    """Writes tokenizer.json, vocab.json and merges.txt.
+
+    `tokenizers.Tokenizer.from_file` and transformers' `AutoTokenizer` give the
+    same ids from them.
+
+    Args:
+        tokenizer: The tokenizer.
+        directory: The folder to write to; it must exist.
+    """
+    ids = {piece: i for i, piece in enumerate(tokenizer.get_vocabulary())}
+    merges = tokenizer.get_merges()
+    _dump(directory / "tokenizer.json", _tokenizer_json(tokenizer, ids, merges))
+    _dump(directory / "vocab.json", ids)
+    lines = "\n".join(["#version: 0.2", *merges, ""])
+    (directory / "merges.txt").write_bytes(lines.encode())
+
+
+def _from_tokenizer_json(content: dict[str, Any], path: Path) -> dict[str, Any]:
+    model = content["model"]
+    _check(model, "model", _MODEL, path)
+    pre_tokenizer = _section(content, "pre_tokenizer", path)
+    _check(pre_tokenizer, "pre_tokenizer", _PRE_TOKENIZER, path)
+    if content.get("normalizer") is not None:
+        _refuse(path, "normalizer", "null", content["normalizer"])
+    if isinstance(model.get("vocab"), dict):
+        added = added_tokens.read(content, path)
+        ids = {**model["vocab"], **added.ids}
+        vocabulary = in_order(ids, f"{path}: `model.vocab`")
+    else:
+        _refuse(path, "model.vocab", "an object", model.get("vocab"))
+    prefix = pre_tokenizer.get("add_prefix_space", True)
+    return {
+        "vocabulary": vocabulary,
+        "merges": _merges(model.get("merges"), path),
+        "added_tokens": added.plain,
+        "add_prefix_space": prefix,
+        "trim_offsets": _trims(content.get("post_processor"), prefix, path),
+    }
+
+
+def _section(content: dict[str, Any], name: str, path: Path) -> dict[str, Any]:
+    section = content.get(name)
+    if not isinstance(section, dict):
+        _refuse(path, name, "an object", section)
+    if section.get("type") == "Sequence":
+        parts = section.get("pretokenizers")
+        if isinstance(parts, list) and len(parts) == 1:
+            return parts[0]
+    return section
+
+
+def _check(
+    section: dict[str, Any], name: str, expected: dict[str, tuple], path: Path
+) -> None:
+    for key, allowed in expected.items():
+        if section.get(key, allowed[0]) not in allowed:
+            _refuse(path, f"{name}.{key}", repr(allowed[0]), section[key])
+
+
+def _merges(merges: Any, path: Path) -> list[str]:
+    if not isinstance(merges, list):
+        _refuse(path, "model.merges", "a list", merges)
+    return [x if isinstance(x, str) else " ".join(map(str, x)) for x in merges]
+
+
+def _trims(processor: Any, prefix: bool, path: Path) -> bool:
+    """Whether offsets leave out white space, which a post-processor does."""
+    if not isinstance(processor, dict):
+        return False
+    for part in processor.get("processors", [processor]):
+        if part.get("type") in _TRIMMING and part.get("trim_offsets", True):
+            if part.get("add_prefix_space", True) != prefix:
+                _refuse(
+                    path,
+                    "post_processor.add_prefix_space",
+                    f"{prefix}, as in `pre_tokenizer`",
+                    not prefix,
+                )
+            return True
+    return False
+
+
+def _refuse(path: Path, field: str, expected: str, received: Any) -> NoReturn:
+    raise ValueError(
+        f"{path}: `{field}` must be {expected}. Received: {received!r:.200}"
+    )
+
+
+def _tokenizer_json(
+    tokenizer: BytePairTokenizer, ids: dict[str, int], merges: list[str]
+) -> dict[str, Any]:
+    byte_level = {"type": "ByteLevel", "trim_offsets": True, "use_regex": True}
+    prefix = {"add_prefix_space": tokenizer.add_prefix_space}
+    mask_token = tokenizer.roles["mask"]
+    special = tokenizer.special_tokens
+    found = dict.fromkeys([*special, *tokenizer.added_tokens])
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [
+            added_tokens.entry(
+                ids[token], token, token in special, lstrip=token == mask_token
+            )
+            for token in sorted(found, key=ids.__getitem__)
+        ],
+        "normalizer": None,
+        "pre_tokenizer": {**byte_level, **prefix},
+        "post_processor": {
+            "type": "RobertaProcessing",
+            "sep": [tokenizer.id_to_token(tokenizer.sep_id), tokenizer.sep_id],
+            "cls": [tokenizer.id_to_token(tokenizer.cls_id), tokenizer.cls_id],
+            "trim_offsets": tokenizer.trim_offsets,
+            **prefix,
+        },
+        "decoder": {**byte_level, "add_prefix_space": True},
+        "model": {
+            "type": "BPE",
+            "dropout": None,
+            "unk_token": None,
+            "continuing_subword_prefix": "",
+            "end_of_word_suffix": "",
+            "fuse_unk": False,
+            "byte_fallback": False,
+            "ignore_merges": False,
+            "vocab": ids,
+            "merges": merges,
+        },
+    }
+
+
+def _dump(path: Path, content: dict[str, Any]) -> None:
+    path.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")

@@ -1,0 +1,234 @@
+"""SentencePiece tokenizers from, and to, the files that checkpoints have."""
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+from sentencepiece import sentencepiece_model_pb2 as _model_pb2
+
+from keras_bert_lite.checkpoints.sentence_piece_json import (
+    added_tokens,
+    normalizer_json,
+    pre_tokenizer_json,
+    read_normalizer,
+    read_pre_tokenizer,
+    read_special_tokens,
+    template_json,
+)
+from keras_bert_lite.checkpoints.sources import read_json
+from keras_bert_lite.text.sentence_piece import SentencePieceTokenizer
+
+# protobuf makes its classes at run time.
+model_proto: Any = _model_pb2
+
+# By the file that each family of checkpoints has.
+MODEL_FILES = {
+    "spiece.model": "albert",
+    "sentencepiece.bpe.model": "xlm-roberta",
+    "spm.model": "deberta-v2",
+}
+CLASSES = {
+    "AlbertTokenizer": "albert",
+    "XLMRobertaTokenizer": "xlm-roberta",
+    "DebertaV2Tokenizer": "deberta-v2",
+}
+SPECIAL_TOKENS = {
+    "albert": ("<unk>", "[CLS]", "[SEP]", "<pad>", "[MASK]"),
+    "xlm-roberta": ("<unk>", "<s>", "</s>", "<pad>", "<mask>"),
+    "deberta-v2": ("[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]"),
+}
+ROLES = ("unknown_token", "cls_token", "sep_token", "pad_token", "mask_token")
+_CONFIG_NAMES = ("unk_token", "cls_token", "sep_token", "pad_token", "mask_token")
+_USER_DEFINED = model_proto.ModelProto.SentencePiece.USER_DEFINED
+_UNIGRAM = model_proto.TrainerSpec.UNIGRAM
+
+
+def arguments_from(directory: Path) -> dict[str, Any] | None:
+    """Reads the arguments of `SentencePieceTokenizer`.
+
+    A tokenizer.json is followed as it stands. A `.model` is read as Hugging
+    Face's `AlbertTokenizer`, `XLMRobertaTokenizer` or `DebertaV2Tokenizer` does.
+
+    Args:
+        directory: With tokenizer.json, or spiece.model, sentencepiece.bpe.model
+            or spm.model.
+
+    Returns:
+        Keyword arguments, or `None` if there is no unigram tokenizer here.
+
+    Raises:
+        ValueError: If the files have parts that the layer has not, or are none
+            of the kind.
+    """
+    path = directory / "tokenizer.json"
+    config = _config(directory / "tokenizer_config.json")
+    if path.is_file():
+        content = read_json(path)
+        if (content.get("model") or {}).get("type") != "Unigram":
+            return None
+        return _from_json(content, path) | _special_tokens(config)
+    for name, family in MODEL_FILES.items():
+        if (directory / name).is_file():
+            family = _family(directory, config, family)
+            return _from_model(directory / name, family, config)
+    return None
+
+
+def write(tokenizer: SentencePieceTokenizer, directory: Path) -> None:
+    """Writes tokenizer.json, as Hugging Face's `tokenizers` reads it.
+
+    Texts and pairs are packed as XLM-R's, with two separators between, if the
+    separator is `</s>`, else as BERT's.
+    """
+    config = tokenizer.get_config()
+    pieces = config["vocabulary"]
+    metaspace = {
+        "type": "Metaspace",
+        "replacement": "▁",
+        "prepend_scheme": "always",
+        "split": True,
+    }
+    content = {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": added_tokens(tokenizer),
+        "normalizer": normalizer_json(config["normalization"], config["charsmap"]),
+        "pre_tokenizer": pre_tokenizer_json(config, metaspace),
+        "post_processor": template_json(tokenizer),
+        "decoder": metaspace,
+        "model": {
+            "type": "Unigram",
+            "unk_id": tokenizer.unknown_id,
+            "vocab": [list(x) for x in zip(pieces, config["scores"], strict=False)],
+            "byte_fallback": False,
+        },
+    }
+    text = json.dumps(content, ensure_ascii=False, indent=2)
+    (directory / "tokenizer.json").write_text(text + "\n", encoding="utf-8")
+
+
+def _config(path: Path) -> dict[str, Any]:
+    return read_json(path) if path.is_file() else {}
+
+
+def _special_tokens(config: dict[str, Any]) -> dict[str, str]:
+    named = {
+        role: config[name]
+        for role, name in zip(ROLES, _CONFIG_NAMES, strict=True)
+        if config.get(name) is not None
+    }
+    return {
+        role: token["content"] if isinstance(token, dict) else token
+        for role, token in named.items()
+    }
+
+
+def _from_json(content: dict[str, Any], path: Path) -> dict[str, Any]:
+    model = content["model"]
+    if model.get("byte_fallback"):
+        raise ValueError(f"{path}: `model.byte_fallback` must be false. Received: true")
+    vocabulary, scores = _vocabulary(model.get("vocab"), path)
+    added = content.get("added_tokens") or []
+    for token in sorted(added, key=lambda token: token["id"]):
+        if token["id"] < len(vocabulary):
+            continue
+        if token["id"] > len(vocabulary):
+            raise ValueError(
+                f"{path}: `added_tokens` must have the ids from {len(scores)} on. "
+                f"Received: {token['id']} for {token['content']!r}"
+            )
+        vocabulary.append(token["content"])
+    unknown = model.get("unk_id")
+    if not isinstance(unknown, int) or not 0 <= unknown < len(vocabulary):
+        raise ValueError(
+            f"{path}: `model.unk_id` must be the id of a piece. Received: {unknown!r}"
+        )
+    return {
+        "vocabulary": vocabulary,
+        "scores": scores,
+        **read_normalizer(content.get("normalizer"), path),
+        **read_pre_tokenizer(content.get("pre_tokenizer"), path),
+        **read_special_tokens(content, vocabulary, path),
+        "unknown_token": vocabulary[unknown],
+    }
+
+
+def _vocabulary(vocab: Any, path: Path) -> tuple[list[str], list[float]]:
+    try:
+        pairs = [(str(piece), float(score)) for piece, score in vocab]
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{path}: `model.vocab` must be a list of pieces with scores ({error})"
+        ) from error
+    return [piece for piece, _ in pairs], [score for _, score in pairs]
+
+
+def _family(directory: Path, config: dict[str, Any], default: str) -> str:
+    kind = str(config.get("tokenizer_class") or "").removesuffix("Fast")
+    family = CLASSES.get(kind) or _config(directory / "config.json").get("model_type")
+    if family not in (None, *SPECIAL_TOKENS):
+        raise ValueError(
+            f"{directory}: `model_type` must be one of {list(SPECIAL_TOKENS)}. "
+            f"Received: {family!r}"
+        )
+    return family or default
+
+
+def _from_model(path: Path, family: str, config: dict[str, Any]) -> dict[str, Any]:
+    model = _read_model(path)
+    pairs = [(piece.piece, piece.score) for piece in model.pieces]
+    names = dict(zip(ROLES, SPECIAL_TOKENS[family], strict=True))
+    names |= _special_tokens(config)
+    if family == "xlm-roberta":
+        first = ("cls_token", "pad_token", "sep_token", "unknown_token")
+        pairs = [(names[role], 0.0) for role in first] + pairs[3:]
+        pairs.append((names["mask_token"], 0.0))
+    vocabulary = [piece for piece, _ in pairs]
+    # As transformers adds what the model lacks.
+    order = ("cls_token", "sep_token", "unknown_token", "pad_token", "mask_token")
+    missing = dict.fromkeys(names[x] for x in order if names[x] not in vocabulary)
+    user_defined = [x.piece for x in model.pieces if x.type == _USER_DEFINED]
+    return {
+        "vocabulary": [*vocabulary, *missing],
+        "scores": [score for _, score in pairs],
+        "user_defined_tokens": [x for x in user_defined if x not in names.values()],
+        **_normalization(family, model, config),
+        **names,
+    }
+
+
+def _normalization(family: str, model: Any, config: dict[str, Any]) -> dict[str, Any]:
+    lowercase = config.get("do_lower_case", family == "albert")
+    steps = ["lowercase"] if lowercase and family != "xlm-roberta" else []
+    if family == "deberta-v2":
+        return {
+            "normalization": [*steps, "collapse_white_space", "nfc", "strip_right"],
+            "split_white_space": False,
+            "split_punctuation": bool(config.get("split_by_punct", False)),
+        }
+    if family == "albert":
+        accents = [] if config.get("keep_accents", False) else ["strip_accents"]
+        steps = ["quotes", *accents, *steps]
+    charsmap = model.normalizer_spec.precompiled_charsmap
+    return {
+        "normalization": [*steps, "charsmap"] if charsmap else steps,
+        "charsmap": base64.b64encode(charsmap).decode(),
+    }
+
+
+def _read_model(path: Path) -> Any:
+    try:
+        model = model_proto.ModelProto.FromString(path.read_bytes())
+    except Exception as error:  # protobuf's own, of two packages
+        raise ValueError(f"{path} is no SentencePiece model: {error}") from error
+    kind = model.trainer_spec.model_type
+    if kind != _UNIGRAM:
+        name = model_proto.TrainerSpec.ModelType.Name(kind)
+        raise ValueError(
+            f"{path}: `trainer_spec.model_type` must be UNIGRAM. Received: {name}"
+        )
+    if not model.pieces:
+        raise ValueError(f"{path}: `pieces` must not be empty.")
+    return model

@@ -1,0 +1,168 @@
+"""The parts of a tokenizer.json that unigram tokenizers differ in."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from keras_bert_lite.text.sentence_piece import SentencePieceTokenizer
+
+_QUOTES = [
+    {"type": "Replace", "pattern": {"String": pair}, "content": '"'}
+    for pair in ("``", "''")
+]
+_SPACES = {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "}
+# Some writers put the metaspace at once: the same words.
+_METASPACES = {**_SPACES, "content": "▁"}
+_WHITE_SPACE = {
+    "type": "Replace",
+    "pattern": {"Regex": r"\s{2,}|[\n\r\t]"},
+    "content": " ",
+}
+_STRIP = {"type": "Strip", "strip_left": True, "strip_right": True}
+_STRIP_RIGHT = {"type": "Strip", "strip_left": False, "strip_right": True}
+# Steps, by the parts that they are written as.
+_PARTS: list[tuple[str, list[dict[str, Any]]]] = [
+    ("quotes", _QUOTES),
+    ("lowercase", [{"type": "Lowercase"}]),
+    ("strip_accents", [{"type": "NFKD"}, {"type": "StripAccents"}]),
+    ("nfc", [{"type": "NFC"}]),
+    ("collapse_spaces", [_SPACES]),
+    ("collapse_spaces", [_METASPACES]),
+    ("collapse_white_space", [_WHITE_SPACE]),
+    ("strip", [_STRIP]),
+    ("strip_right", [_STRIP_RIGHT]),
+]
+
+
+def read_normalizer(part: Any, path: Path) -> dict[str, Any]:
+    """Returns `normalization` and `charsmap`."""
+    parts = _flat(part, "normalizers")
+    steps: list[str] = []
+    charsmap = ""
+    while parts:
+        if parts[0].get("type") == "Precompiled":
+            charsmap = parts.pop(0).get("precompiled_charsmap") or ""
+            steps += ["charsmap"] if charsmap else []
+            continue
+        for step, written in _PARTS:
+            if parts[: len(written)] == written:
+                steps.append(step)
+                del parts[: len(written)]
+                break
+        else:
+            raise _unknown(path, "normalizer", parts[0])
+    return {"normalization": steps, "charsmap": charsmap}
+
+
+def read_pre_tokenizer(part: Any, path: Path) -> dict[str, Any]:
+    """Returns `split_white_space` and `split_punctuation`."""
+    parts = _flat(part, "pretokenizers")
+    split = {"type": "WhitespaceSplit"} in parts
+    isolated = {"type": "Punctuation", "behavior": "Isolated"}
+    punctuation = isolated in parts
+    rest = [x for x in parts if x not in ({"type": "WhitespaceSplit"}, isolated)]
+    if not rest or not _is_metaspace(rest[0]):
+        raise _unknown(path, "pre_tokenizer", rest[0] if rest else part)
+    if len(rest) > 1 or parts[-1] != rest[0] or (split and parts[0] == isolated):
+        raise _unknown(path, "pre_tokenizer", part)
+    return {"split_white_space": split, "split_punctuation": punctuation}
+
+
+def read_special_tokens(
+    content: dict[str, Any], vocabulary: list[str], path: Path
+) -> dict[str, Any]:
+    """Returns the special tokens and `user_defined_tokens`."""
+    added = content.get("added_tokens") or []
+    plain = [token for token in added if not token.get("special")]
+    for token in plain:
+        if any(token.get(x) for x in ("single_word", "lstrip", "rstrip", "normalized")):
+            raise _unknown(path, "added_tokens", token)
+    tokens: dict[str, Any] = {
+        "user_defined_tokens": [token["content"] for token in plain]
+    }
+    template = (content.get("post_processor") or {}).get("single") or []
+    ends = [x["SpecialToken"]["id"] for x in template if "SpecialToken" in x]
+    if len(ends) == 2:
+        tokens |= {"cls_token": ends[0], "sep_token": ends[1]}
+    for role, names in (("pad", ("<pad>", "[PAD]")), ("mask", ("<mask>", "[MASK]"))):
+        tokens |= {f"{role}_token": name for name in names if name in vocabulary}
+    return tokens
+
+
+def _flat(part: Any, key: str) -> list[dict[str, Any]]:
+    if not part:
+        return []
+    if part.get("type") == "Sequence":
+        return [x for inner in part[key] for x in _flat(inner, key)]
+    return [part]
+
+
+def _is_metaspace(part: dict[str, Any]) -> bool:
+    return (
+        part.get("type") == "Metaspace"
+        and part.get("replacement") == "▁"
+        and part.get("prepend_scheme", "always") == "always"
+        and part.get("add_prefix_space", True)
+        and part.get("split", True)
+    )
+
+
+def _unknown(path: Path, name: str, part: Any) -> ValueError:
+    return ValueError(
+        f"{path}: `{name}` has a part that SentencePieceTokenizer has not. "
+        f"Received: {json.dumps(part, ensure_ascii=False)[:200]}"
+    )
+
+
+def normalizer_json(steps: list[str], charsmap: str) -> dict[str, Any] | None:
+    written: dict[str, list[dict[str, Any]]] = dict(reversed(_PARTS))
+    written["charsmap"] = [{"type": "Precompiled", "precompiled_charsmap": charsmap}]
+    parts = [part for step in steps for part in written[step]]
+    return {"type": "Sequence", "normalizers": parts} if parts else None
+
+
+def pre_tokenizer_json(
+    config: dict[str, Any], metaspace: dict[str, Any]
+) -> dict[str, Any]:
+    parts: list[dict[str, Any]] = []
+    if config["split_white_space"]:
+        parts.append({"type": "WhitespaceSplit"})
+    if config["split_punctuation"]:
+        parts.append({"type": "Punctuation", "behavior": "Isolated"})
+    return {"type": "Sequence", "pretokenizers": [*parts, metaspace]}
+
+
+def added_tokens(tokenizer: SentencePieceTokenizer) -> list[dict[str, Any]]:
+    special = tokenizer.special_tokens
+    names = dict.fromkeys([*special, *tokenizer.user_defined_tokens])
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    ids = {token: tokenizer.token_to_id(token) for token in names}
+    return [
+        {"id": ids[x], "content": x, **flags, "special": x in special}
+        for x in sorted(names, key=lambda token: ids[token])
+    ]
+
+
+def template_json(tokenizer: SentencePieceTokenizer) -> dict[str, Any]:
+    cls = tokenizer.id_to_token(tokenizer.cls_id)
+    sep = tokenizer.id_to_token(tokenizer.sep_id)
+    double = sep == "</s>"  # as XLM-R's
+    second = 0 if double else 1
+
+    def special(token: str, type_id: int = 0) -> dict[str, Any]:
+        return {"SpecialToken": {"id": token, "type_id": type_id}}
+
+    def text(name: str, type_id: int = 0) -> dict[str, Any]:
+        return {"Sequence": {"id": name, "type_id": type_id}}
+
+    single = [special(cls), text("A"), special(sep)]
+    between = [special(sep)] if double else []
+    return {
+        "type": "TemplateProcessing",
+        "single": single,
+        "pair": [*single, *between, text("B", second), special(sep, second)],
+        "special_tokens": {
+            x: {"id": x, "ids": [tokenizer.token_to_id(x)], "tokens": [x]}
+            for x in dict.fromkeys((cls, sep))
+        },
+    }

@@ -1,0 +1,122 @@
+"""Directories of sentence-transformers: an encoder, pooling, normalization."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import keras
+
+from keras_bert_lite import layers
+from keras_bert_lite.checkpoints import hugging_face
+from keras_bert_lite.checkpoints.sources import read_json
+from keras_bert_lite.models.encoder import config_of, encoder_of
+from keras_bert_lite.models.sentence_encoder import sentence_encoder
+
+MODULES = "modules.json"
+POOLING_FOLDER = "1_Pooling"
+# Our pooling -> the switch in the pooling's config.json.
+SWITCHES = {
+    "cls": "pooling_mode_cls_token",
+    "mean": "pooling_mode_mean_tokens",
+    "max": "pooling_mode_max_tokens",
+}
+PREFIX = "sentence_transformers.models."
+MODE = "pooling_mode"  # in place of the switches, since version 6
+
+
+def is_sentence_transformers(directory: Path) -> bool:
+    """Whether a directory was written by sentence-transformers."""
+    return (directory / MODULES).is_file()
+
+
+def load_model(directory: Path, changes: dict[str, Any]) -> keras.Model:
+    """Loads the encoder with its pooling and normalization.
+
+    Raises:
+        ValueError: If there are other modules, or another way of pooling.
+    """
+    modules = _modules(directory)
+    kinds = [kind for kind, _ in modules]
+    if kinds[:2] != ["Transformer", "Pooling"] or kinds[2:] not in ([], ["Normalize"]):
+        raise ValueError(
+            f"{directory / MODULES}: the modules must be Transformer, Pooling and "
+            f"perhaps Normalize. Received: {kinds}"
+        )
+    (_, body), (_, pooling) = modules[:2]
+    encoder = hugging_face.load_encoder(directory / body, "checkpoint", changes)
+    return sentence_encoder(
+        encoder, _pooling(directory / pooling), normalize=len(kinds) == 3
+    )
+
+
+def write(model: keras.Model, sequence_length: int | None, directory: Path) -> None:
+    """Writes what makes a directory of a `sentence_encoder`'s encoder one of theirs.
+
+    Raises:
+        ValueError: If sentence-transformers has no such pooling.
+    """
+    pooler = model.get_layer("pooling")
+    pooling = "cls" if isinstance(pooler, layers.FirstToken) else pooler.pooling
+    if pooling not in SWITCHES:
+        raise ValueError(
+            f"sentence-transformers has only the poolings {sorted(SWITCHES)}. "
+            f"Received: a model with {pooling!r}"
+        )
+    config = config_of(encoder_of(model))
+    names = ["Transformer", "Pooling"]
+    if any(isinstance(x, keras.layers.UnitNormalization) for x in model.layers):
+        names.append("Normalize")
+    paths = ["", POOLING_FOLDER, "2_Normalize"]
+    modules = [
+        {"idx": i, "name": str(i), "path": paths[i], "type": f"{PREFIX}{name}"}
+        for i, name in enumerate(names)
+    ]
+    _write(directory / MODULES, modules)
+    (directory / POOLING_FOLDER).mkdir()
+    switches = {switch: ours == pooling for ours, switch in SWITCHES.items()}
+    width = {"word_embedding_dimension": config.hidden_dim}
+    _write(directory / POOLING_FOLDER / "config.json", {**width, **switches})
+    length = sequence_length or config.max_sequence_length
+    limit = {"max_seq_length": length, "do_lower_case": False}
+    _write(directory / "sentence_bert_config.json", limit)
+
+
+def _modules(directory: Path) -> list[tuple[str, str]]:
+    """Returns kind and folder of each module, in order."""
+    path = directory / MODULES
+    try:
+        modules = json.loads(path.read_text(encoding="utf-8"))
+        found = [(x["type"].rsplit(".", 1)[-1], x["path"]) for x in modules]
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise ValueError(f"{path} is no list of modules: {error!r}") from error
+    for kind, folder in found:
+        if not isinstance(folder, str) or Path(folder).name != folder:
+            raise ValueError(
+                f"{path}: the folder of {kind} must be a name in the same directory. "
+                f"Received: {folder!r}"
+            )
+    return found
+
+
+def _pooling(directory: Path) -> str:
+    path = directory / "config.json"
+    raw = read_json(path)
+    on = {
+        name
+        for name, value in raw.items()
+        if name.startswith("pooling_mode_") and value is True
+    }
+    chosen = [ours for ours, switch in SWITCHES.items() if switch in on]
+    if MODE in raw and not on:
+        chosen = [raw[MODE]] if raw[MODE] in SWITCHES else []
+    if len(chosen) != 1 or len(on) > 1:
+        received = sorted(on) or raw.get(MODE)
+        raise ValueError(
+            f"{path}: the pooling must be one of {sorted(SWITCHES)}. "
+            f"Received: {received!r}"
+        )
+    return chosen[0]
+
+
+def _write(path: Path, content: Any) -> None:
+    path.write_text(json.dumps(content, indent=2))

@@ -1,0 +1,58 @@
+"""Text as arrays of characters, each with its origin."""
+
+from typing import NamedTuple
+
+import tensorflow as tf
+
+
+class Characters(NamedTuple):
+    """The N characters of a flat batch of strings."""
+
+    code_points: tf.Tensor  # (N,) int32
+    starts: tf.Tensor  # (N,) int32, characters of the original string
+    ends: tf.Tensor  # (N,) int32, exclusive
+    # (N,) int32, the string and the part between recognized tokens: nothing
+    # is joined across its borders.
+    segments: tf.Tensor
+    rows: tf.Tensor  # (N,) int64
+
+    def take(self, index: tf.Tensor) -> "Characters":
+        return Characters(*(tf.gather(x, index) for x in self))
+
+    def keep(self, mask: tf.Tensor) -> "Characters":
+        return self.take(tf.where(mask)[:, 0])
+
+    def replace(self, mask: tf.Tensor, code_point: int) -> "Characters":
+        return self._replace(code_points=tf.where(mask, code_point, self.code_points))
+
+    @property
+    def continues(self) -> tf.Tensor:
+        """(N,) bool: whether the character before is of the same segment."""
+        same = tf.equal(self.segments[1:], self.segments[:-1])
+        return tf.concat([tf.zeros_like(self.segments[:1], tf.bool), same], 0)
+
+
+def before(flags: tf.Tensor) -> tf.Tensor:
+    """(N,): what stands one place to the left; zero at the very start."""
+    return tf.concat([tf.zeros_like(flags[:1]), flags[:-1]], 0)
+
+
+def behind(flags: tf.Tensor) -> tf.Tensor:
+    """(N,): what stands one place to the right; zero at the very end."""
+    return tf.concat([flags[1:], tf.zeros_like(flags[:1])], 0)
+
+
+def latest(flags: tf.Tensor) -> tf.Tensor:
+    """(N,) int64: the last place up to each one where `flags` (N,) is true."""
+    places = tf.where(flags)[:, 0]
+    return tf.gather(places, tf.maximum(tf.cumsum(tf.cast(flags, tf.int64)) - 1, 0))
+
+
+def number_of(flags: tf.Tensor) -> tf.Tensor:
+    return tf.cumsum(tf.cast(flags, tf.int32)) - 1
+
+
+def utf8_lengths(code_points: tf.Tensor) -> tf.Tensor:
+    """(N,) int32: bytes that characters take."""
+    longer = [code_points >= limit for limit in (0x80, 0x800, 0x10000)]
+    return 1 + tf.add_n([tf.cast(x, tf.int32) for x in longer])

@@ -1,0 +1,71 @@
+"""Every architecture and head: golden values, without the reference."""
+
+import json
+import warnings
+from pathlib import Path
+
+import keras
+import numpy as np
+import pytest
+import safetensors.numpy
+
+import keras_bert_lite as kbl
+from tests.families import checkpoints
+
+GOLDEN = json.loads(
+    (Path(__file__).parents[1] / "golden" / "families.json").read_text()
+)
+CASES = GOLDEN["cases"]
+# transformers stores this bias of an untied output layer, and never reads it.
+UNREAD = {"cls.predictions.bias", "lm_head.bias", "predictions.bias"}
+
+
+def load(directory, name):
+    case = CASES[name]
+    checkpoints.write(directory, case["configuration"], case["tensors"])
+    with warnings.catch_warnings(action="error"):
+        return kbl.load_model(directory)
+
+
+def inputs_for(name):
+    case = CASES[name]
+    padding_id = case["configuration"]["pad_token_id"]
+    choices = "MultipleChoice" in name
+    return checkpoints.ids(padding_id, case["num_segments"], choices)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_outputs_are_those_of_transformers_and_weights_come_back(tmp_path, name):
+    model = load(tmp_path, name)
+    found = checkpoints.outputs(model, inputs_for(name))
+    expected = CASES[name]["outputs"]
+    assert set(expected) <= set(found)
+    for key, values in expected.items():
+        ours = found[key].reshape(-1)[:: GOLDEN["step"]]
+        np.testing.assert_allclose(ours, values, atol=1.1e-5, err_msg=key)
+    kbl.save_hugging_face(model, None, tmp_path / "out")
+    before, after = (
+        safetensors.numpy.load_file(folder / "model.safetensors")
+        for folder in (tmp_path, tmp_path / "out")
+    )
+    assert sorted(before) == sorted(after)
+    untied = CASES[name]["configuration"].get("tie_word_embeddings") is False
+    for tensor in set(before) - (UNREAD if untied else set()):
+        np.testing.assert_array_equal(before[tensor], after[tensor], err_msg=tensor)
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if "-For" in name])
+def test_models_with_heads_survive_a_file(tmp_path, name):
+    """Tied weights stay tied, in a `.keras` file and in a clone."""
+    model = load(tmp_path, name)
+    inputs = inputs_for(name)
+    expected = model(inputs)
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    clone = keras.models.clone_model(model)
+    clone.set_weights(model.get_weights())
+    assert loaded.count_params() == clone.count_params() == model.count_params()
+    for other in (loaded, clone):
+        for key, value in other(inputs).items():
+            np.testing.assert_allclose(value, expected[key], atol=1e-6)
+
