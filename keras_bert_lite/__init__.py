@@ -2,6 +2,7 @@
 
 from keras_bert_lite import layers, serving
 from keras_bert_lite._version import __version__
+from keras_bert_lite.checkpoints.keras_hub import from_keras_hub, to_keras_hub
 from keras_bert_lite.checkpoints.load import load_encoder, load_model
 from keras_bert_lite.checkpoints.save_hugging_face import save_hugging_face
 from keras_bert_lite.checkpoints.tokenizer_files import (
@@ -30,6 +31,7 @@ from keras_bert_lite.models.pretraining import (
 from keras_bert_lite.models.question_answerer import question_answerer
 from keras_bert_lite.models.sentence_encoder import sentence_encoder
 from keras_bert_lite.models.resize import add_tokens, resize
+from keras_bert_lite.models.shrink import take_layers
 from keras_bert_lite.models.text_model import TextModel, with_text
 from keras_bert_lite.models.token_classifier import token_classifier
 from keras_bert_lite.serving.client import Client
@@ -66,6 +68,7 @@ __all__ = [
     "export_onnx",
     "export_saved_model",
     "export_tf_hub",
+    "from_keras_hub",
     "layers",
     "learn_vocabulary",
     "load_encoder",
@@ -86,7 +89,9 @@ __all__ = [
     "sentence_encoder",
     "serving",
     "set_remove_padding",
+    "take_layers",
     "text_classifier",
+    "to_keras_hub",
     "token_classifier",
     "with_internals",
     "with_text",

@@ -52,27 +52,36 @@ def _relative_positions(raw: dict[str, Any], rows: int) -> RelativePositions | N
                 f"Received: {raw['pos_att_type']!r}"
             )
         return None
-    distance = raw.get("max_relative_positions", -1)
-    buckets = raw.get("position_buckets", -1)
-    norm = raw.get("norm_rel_ebd", "none").lower().split("|")
+    distance = _integer(raw, "max_relative_positions")
+    buckets = _integer(raw, "position_buckets")
+    norm = raw.get("norm_rel_ebd", "none")
+    if not isinstance(norm, str):
+        raise ValueError(f"`norm_rel_ebd` must be a string. Received: {norm!r}")
     return RelativePositions(
         max_distance=distance if distance >= 1 else rows,
         buckets=buckets if buckets > 0 else None,
         terms=_terms(raw.get("pos_att_type") or ()),
         share_projections=raw.get("share_att_key", False),
-        normalize="layer_norm" in [part.strip() for part in norm],
+        normalize="layer_norm" in [part.strip() for part in norm.lower().split("|")],
     )
+
+
+def _integer(raw: dict[str, Any], name: str) -> int:
+    value = raw.get(name, -1)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError(f"`{name}` must be an integer. Received: {value!r}")
+    return value
 
 
 def _terms(value: Any) -> tuple[str, ...]:
     """Returns the terms: a list, or a string such as `p2c|c2p`."""
     parts = value.lower().split("|") if isinstance(value, str) else value
-    stripped = [part.strip() for part in parts]
-    for part in stripped:
-        if part not in RELATIVE_TERMS:
-            raise ValueError(
-                f"`pos_att_type` must be of {RELATIVE_TERMS}. Received: {value!r}"
-            )
+    known = isinstance(parts, (list, tuple)) and all(isinstance(x, str) for x in parts)
+    stripped = [part.strip() for part in parts] if known else []
+    if not known or not set(stripped) <= set(RELATIVE_TERMS):
+        raise ValueError(
+            f"`pos_att_type` must be of {RELATIVE_TERMS}. Received: {value!r}"
+        )
     return tuple(term for term in RELATIVE_TERMS if term in stripped)
 
 

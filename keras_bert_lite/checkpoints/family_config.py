@@ -1,5 +1,7 @@
 """Between config.json and `EncoderConfig`."""
 
+import math
+import os
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,19 @@ from keras_bert_lite.config import EncoderConfig
 
 CONFIG = "config.json"
 CHANGEABLE = ("dropout", "attention_dropout")
+SWITCHES = (
+    "tie_word_embeddings",
+    "relative_attention",
+    "position_biased_input",
+    "share_att_key",
+    "legacy",
+)
+# A model may have this many times the weights that could be stored, so that the
+# check of the tensors, which says more, is what refuses it.
+MOST_SURPLUS = 4
+SMALLEST = 2  # bytes of a weight
+# Of layers that share their weights, which no file therefore bounds.
+MOST_LAYERS = 256
 
 
 def read_family(directory: Path) -> tuple[Family, dict[str, Any]]:
@@ -34,6 +49,11 @@ def read_family(directory: Path) -> tuple[Family, dict[str, Any]]:
             raise ValueError(
                 f"{path}: `{name}` must be {value!r}. Received: {raw[name]!r}"
             )
+    for name in SWITCHES:
+        if not isinstance(raw.get(name), bool | None):
+            raise ValueError(
+                f"{path}: `{name}` must be true or false. Received: {raw[name]!r}"
+            )
     return family, raw
 
 
@@ -44,7 +64,8 @@ def read_config(
 
     Raises:
         ValueError: As `read_family`; or if a field is missing, has a value that
-            cannot be, or one of `changes` may not be changed.
+            cannot be, asks for far more weights than are stored, or one of
+            `changes` may not be changed.
     """
     family, raw = read_family(directory)
     path = directory / CONFIG
@@ -58,10 +79,14 @@ def read_config(
             ours: _value(raw, ours, theirs, default)
             for ours, (theirs, default) in fields.items()
         }
-        values = family.read({**values, **family.constants}, raw)
+        values |= family.constants
+        EncoderConfig(**values)  # what `read` computes with must be numbers
+        _check_floats(raw, family)
+        values = family.read(values, raw)
         config = EncoderConfig(**values, pooling=pooling, family=raw["model_type"])
+        _check_size(config, raw, directory)
     except (ValueError, TypeError, AttributeError) as error:
-        raise ValueError(f"{path}: {error}") from error
+        raise ValueError(f"{path}: {error}{_their_names(error, family)}") from error
     return changed(config, changes)
 
 
@@ -97,3 +122,62 @@ def _value(raw: dict[str, Any], ours: str, theirs: str, default: Any) -> Any:
         return activation_name(raw, theirs, default)
     return raw.get(theirs, default)
 
+
+def _their_names(error: Exception, family: Family) -> str:
+    """Says how the fields in a message are called in config.json."""
+    names = [
+        f"`{ours}` is `{theirs}`"
+        for ours, (theirs, _) in family.fields.items()
+        if ours != theirs and f"`{ours}`" in str(error)
+    ]
+    return f" ({', '.join(names)} in {CONFIG})" if names else ""
+
+
+def _check_floats(raw: dict[str, Any], family: Family) -> None:
+    for ours in ("layer_norm_epsilon", "initializer_range"):
+        name, default = family.fields.get(ours, (ours, 0.0))
+        value = raw.get(name, default)
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not number or not 0 <= value < math.inf:
+            raise ValueError(
+                f"`{name}` must be a number, 0 or more. Received: {value!r}"
+            )
+
+
+def _check_size(config: EncoderConfig, raw: dict[str, Any], directory: Path) -> None:
+    """Refuses sizes far beyond the stored weights, before any is allocated."""
+    if config.num_groups is not None and config.num_layers > MOST_LAYERS:
+        raise ValueError(
+            f"`num_layers` must be at most {MOST_LAYERS} where layers share weights. "
+            f"Received: {config.num_layers}"
+        )
+    files = directory.glob("*.safetensors")
+    stored = sum(os.path.getsize(x) for x in files if os.path.isfile(x))
+    for fields, count in _least_weights(config, raw).items():
+        if count * SMALLEST > MOST_SURPLUS * stored:
+            raise ValueError(
+                f"{fields} must fit the stored weights. Received: sizes that ask for "
+                f"{count} weights, and files of {stored} bytes"
+            )
+
+
+def _least_weights(config: EncoderConfig, raw: dict[str, Any]) -> dict[str, int]:
+    """Returns how many weights there are at least, by the fields that say so."""
+    hidden, layers = config.hidden_dim, config.num_groups or config.num_layers
+    width = config.embedding_dim or hidden
+    relative, labels = config.relative_positions, raw.get("num_labels")
+    dense = 4 * hidden**2 + 2 * hidden * config.intermediate_dim
+    rows = (config.max_sequence_length or 0) + config.position_offset
+    kernel = config.convolution_size * hidden**2 // config.convolution_groups
+    return {
+        "`vocabulary_size` and `embedding_dim` or `hidden_dim`": (
+            config.vocabulary_size * width
+        ),
+        "`max_sequence_length`": rows * width,
+        "`num_segments`": config.num_segments * width,
+        "`hidden_dim` and `intermediate_dim`": dense,
+        "`num_layers` or `num_groups`": layers * dense,
+        "`relative_positions`": 2 * relative.span * hidden if relative else 0,
+        "`convolution_size`": kernel,
+        "`num_labels`": labels * hidden if isinstance(labels, int) else 0,
+    }

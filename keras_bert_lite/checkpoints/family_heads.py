@@ -28,6 +28,7 @@ class Head:
         dropout: Field of config.json with the rate of dropout, and the
             default; `None` or a missing default: the encoder's rate.
         form: Of `DenseHead`: `hidden_activation`, `hidden_dropout`.
+        activation: Of a head that predicts words, if not the encoder's.
     """
 
     build: Callable[[keras.Model, dict[str, Any], "Head"], keras.Model]
@@ -35,6 +36,7 @@ class Head:
     pooled: bool = False
     dropout: tuple[str, float | None] | None = None
     form: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    activation: str | None = None
 
 
 PLAIN = {"classifier": "head.dense"}
@@ -82,8 +84,9 @@ ROBERTA = {
     "ForTokenClassification": BERT["ForTokenClassification"],
     "ForQuestionAnswering": BERT["ForQuestionAnswering"],
     "ForMaskedLM": Head(
-        build.masked_lm_with_gelu,
+        build.masked_lm,
         _prediction("lm_head.dense", "lm_head.layer_norm", "lm_head"),
+        activation="gelu",
     ),
 }
 DISTIL_NAMES = {"pre_classifier": "head.hidden_dense", **PLAIN}
@@ -142,12 +145,13 @@ ELECTRA = {
     "ForTokenClassification": BERT["ForTokenClassification"],
     "ForQuestionAnswering": BERT["ForQuestionAnswering"],
     "ForMaskedLM": Head(
-        build.masked_lm_with_gelu,
+        build.masked_lm,
         {
             "generator_predictions.dense": "prediction_transform.dense",
             "generator_predictions.LayerNorm": "prediction_transform.layer_norm",
             "generator_lm_head": "prediction_bias|prediction_dense",
         },
+        activation="gelu",
     ),
     "ForPreTraining": Head(
         build.replaced_token_detector,

@@ -7,6 +7,7 @@ from typing import Any
 import keras
 
 from keras_bert_lite.checkpoints.activations import activation_name
+from keras_bert_lite.config import check_positive
 from keras_bert_lite.models import (
     classifier,
     masked_lm as words,
@@ -75,12 +76,7 @@ def electra_multiple_choice(encoder: keras.Model, raw: dict, head: Any) -> keras
 
 
 def masked_lm(encoder: keras.Model, raw: dict, head: Any) -> keras.Model:
-    return words.masked_lm(encoder, tied=is_tied(raw))
-
-
-def masked_lm_with_gelu(encoder: keras.Model, raw: dict, head: Any) -> keras.Model:
-    """The head's activation is `gelu` whatever the blocks' is."""
-    return words.masked_lm(encoder, tied=is_tied(raw), activation="gelu")
+    return words.masked_lm(encoder, tied=is_tied(raw), activation=head.activation)
 
 
 def enhanced_masked_lm(encoder: keras.Model, raw: dict, head: Any) -> keras.Model:
@@ -111,16 +107,23 @@ def label_names(raw: Mapping[str, Any]) -> list[str]:
     Raises:
         ValueError: If `id2label` does not map 0 to n - 1 to names.
     """
-    count = raw.get("num_labels", 2)
-    names = raw.get("id2label") or {str(i): f"LABEL_{i}" for i in range(count)}
+    names = raw.get("id2label")
+    if names is None or names == {}:
+        count = raw.get("num_labels", 2)
+        check_positive("num_labels", count)
+        return [f"LABEL_{i}" for i in range(count)]
     try:
         by_id = {int(key): name for key, name in names.items()}
     except (AttributeError, ValueError, TypeError):
         by_id = {}
-    if set(by_id) != set(range(len(names))) or not all(
-        isinstance(name, str) for name in by_id.values()
+    if (
+        not by_id
+        or set(by_id) != set(range(len(names)))
+        or not all(isinstance(name, str) for name in by_id.values())
     ):
-        raise ValueError(f"`id2label` must map 0 to n - 1 to names. Received: {names}")
+        raise ValueError(
+            f"`id2label` must map 0 to n - 1 to names. Received: {names!r}"
+        )
     return [by_id[i] for i in range(len(by_id))]
 
 

@@ -71,6 +71,28 @@ def head_fields(model: keras.Model, head: Head) -> dict[str, Any]:
     return fields
 
 
+def check_prediction(model: keras.Model, activation: str, epsilon: float) -> None:
+    """Refuses a head that predicts words in a way the layout has no field for.
+
+    Args:
+        model: A model, with such a head or without.
+        activation, epsilon: What the architecture's head computes with.
+    """
+    for layer in model.layers:
+        if not isinstance(layer, layers.MaskedLMTransform):
+            continue
+        for name, expected in {
+            "activation": activation,
+            "layer_norm_epsilon": epsilon,
+        }.items():
+            if getattr(layer, name) != expected:
+                raise ValueError(
+                    f"The head of `model` must have the {name} {expected!r}, which "
+                    "the layout has no field for. "
+                    f"Received: {getattr(layer, name)!r}"
+                )
+
+
 def _labels(head: layers.ClassificationHead) -> dict[str, Any]:
     kind = MULTI_LABEL if head.multi_label else "single_label_classification"
     return {"problem_type": kind, **_names(head.labels)}

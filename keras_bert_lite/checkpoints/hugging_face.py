@@ -1,6 +1,5 @@
 """Checkpoints in Hugging Face layout: config.json and model.safetensors."""
 
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +9,10 @@ from keras_bert_lite.checkpoints.families import Family
 from keras_bert_lite.checkpoints.family_config import read_config, read_family
 from keras_bert_lite.checkpoints.family_heads import ENHANCED, Head
 from keras_bert_lite.checkpoints.family_names import ENCODER_PARTS
+from keras_bert_lite.checkpoints.filling import fill_model, is_new_pooler
 from keras_bert_lite.checkpoints.head_builders import is_tied
-from keras_bert_lite.checkpoints.names import Target, model_parts, targets
+from keras_bert_lite.checkpoints.names import model_parts, targets
 from keras_bert_lite.checkpoints.safetensors_files import SafetensorsSource
-from keras_bert_lite.checkpoints.tensors import fill
 from keras_bert_lite.models.encoder import encoder
 
 BASE = "Model"
@@ -31,12 +30,8 @@ def load_encoder(
     )
     model = encoder(config)
     found = targets(family.names, model_parts(model))
-    new = []
-    if pooling != "checkpoint" and not (pooling == stored == "first_token"):
-        new = _new_pooler(model, found)
-    unused = _fill(source, found)
-    _warn(source, new, unused)
-    return model
+    new_pooler = is_new_pooler(pooling, stored)
+    return fill_model(source, model, found, ENCODER_PARTS, new_pooler)
 
 
 def load_model(directory: Path, changes: dict[str, Any]) -> keras.Model:
@@ -56,8 +51,7 @@ def load_model(directory: Path, changes: dict[str, Any]) -> keras.Model:
     except (TypeError, ValueError) as error:
         raise ValueError(f"{directory / 'config.json'}: {error}") from error
     found = targets({**family.names, **head.names}, model_parts(model))
-    _warn(source, [], _fill(source, found))
-    return model
+    return fill_model(source, model, found, ENCODER_PARTS)
 
 
 def architecture_suffix(directory: Path, family: Family, raw: dict[str, Any]) -> str:
@@ -124,33 +118,3 @@ def _pooler_tensors(family: Family) -> list[str]:
 
 def _has(source: SafetensorsSource, names: list[str]) -> bool:
     return bool(set(names) & set(source.names()))
-
-
-def _new_pooler(model: keras.Model, found: dict[str, Target]) -> list[str]:
-    """Takes the pooler's variables out of the targets: it starts anew."""
-    pooler = model_parts(model)["pooler"]
-    if pooler is None:
-        return []
-    own = {id(variable) for variable in pooler.variables}
-    for name in [name for name, x in found.items() if id(x.variable) in own]:
-        del found[name]
-    return [variable.path for variable in pooler.variables]
-
-
-def _fill(source: SafetensorsSource, found: dict[str, Target]) -> list[str]:
-    return fill(
-        source, found, is_optional=lambda name: not name.startswith(ENCODER_PARTS)
-    )
-
-
-def _warn(source: SafetensorsSource, new: list[str], unused: list[str]) -> None:
-    """Says in one warning what was not taken, and what was not used."""
-    parts = []
-    if new:
-        parts.append(
-            f"has no weights for {new}, which start from random weights"
-        )
-    if unused:
-        parts.append(f"has weights that are not used: {unused}")
-    if parts:
-        warnings.warn(f"{source.location} {'; it '.join(parts)}.", stacklevel=5)

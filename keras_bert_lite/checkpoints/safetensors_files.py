@@ -1,5 +1,6 @@
 """The tensors of model.safetensors, in one file or in shards."""
 
+import os
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -9,7 +10,7 @@ import numpy as np
 import safetensors
 
 from keras_bert_lite.checkpoints.sources import read_json
-from keras_bert_lite.checkpoints.tensors import TensorSource
+from keras_bert_lite.checkpoints.tensors import FLOATS, TensorSource
 
 WEIGHTS = "model.safetensors"
 INDEX = "model.safetensors.index.json"
@@ -31,7 +32,8 @@ class SafetensorsSource(TensorSource):
 
     Args:
         directory: With model.safetensors, or model.safetensors.index.json and
-            the shards that it names.
+            the shards that it names. Tensors of a shard that the index does not
+            name are tensors as well, as in transformers.
         prefix: What is stripped from names, such as `bert.`.
         aliases: Names that stand for another tensor if that is not stored.
         tied: Whether an alias and the tensor that it stands for must be equal
@@ -93,10 +95,7 @@ class SafetensorsSource(TensorSource):
         tensor, other = self._stored.pop(alias), self._stored[name]
         if not tied:  # the reference stores it, and reads the other
             return
-        same = tensor.shape == other.shape and np.array_equal(
-            _value(tensor), _value(other)
-        )
-        if not same:
+        if not _same(tensor, other):
             raise ValueError(
                 f"{tensor.path}: the tensors {tensor.name!r} and {other.name!r} must "
                 "be equal, since the configuration ties them "
@@ -104,9 +103,15 @@ class SafetensorsSource(TensorSource):
             )
 
 
+def _same(tensor: Stored, other: Stored) -> bool:
+    if tensor.shape != other.shape or not {tensor.dtype, other.dtype} <= set(FLOATS):
+        return False
+    return np.array_equal(_value(tensor), _value(other), equal_nan=True)
+
+
 def _value(tensor: Stored) -> np.ndarray:
     with safetensors.safe_open(tensor.path, framework="numpy") as file:
-        return file.get_tensor(tensor.name)
+        return file.get_tensor(tensor.name).astype(np.float32)
 
 
 def _canonical(name: str) -> str:
@@ -118,9 +123,9 @@ def _canonical(name: str) -> str:
 def _files(directory: Path) -> dict[Path, set[str] | None]:
     """Returns the files of weights, each with the names it must hold."""
     single = directory / WEIGHTS
-    if single.is_file():
+    if os.path.isfile(single):
         return {single: None}
-    if (directory / INDEX).is_file():
+    if os.path.isfile(directory / INDEX):
         return _shards(directory)
     raise ValueError(f"{single} is missing or no file. {_other_weights(directory)}")
 
@@ -142,7 +147,7 @@ def _shards(directory: Path) -> dict[Path, set[str] | None]:
                 f"directory. Received: {file!r}"
             )
         shard = directory / file
-        if not shard.is_file():
+        if not os.path.isfile(shard):  # `Path.is_file` raises for a long name
             raise ValueError(f"{path}: the shard {file!r} of {tensor!r} is missing.")
         names = shards.setdefault(shard, set())
         assert names is not None

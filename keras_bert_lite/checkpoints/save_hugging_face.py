@@ -18,7 +18,7 @@ from keras_bert_lite.checkpoints.family_config import CONFIG, write_config
 from keras_bert_lite.checkpoints.family_heads import Head
 from keras_bert_lite.checkpoints.family_names import ENCODER_PARTS
 from keras_bert_lite.checkpoints.hugging_face import unused_bias
-from keras_bert_lite.checkpoints.head_kinds import head_fields, suffix_of
+from keras_bert_lite.checkpoints.head_kinds import check_prediction, head_fields, suffix_of
 from keras_bert_lite.checkpoints.names import Target, model_parts, targets
 from keras_bert_lite.checkpoints.safetensors_files import WEIGHTS
 from keras_bert_lite.checkpoints.save_tokenizer import tokenizer_fields, write_tokenizer
@@ -63,6 +63,9 @@ def save_hugging_face(
     family = ROWS[config.family]
     suffix = suffix_of(model)
     head = _head(family, suffix)
+    check_prediction(
+        model, head.activation or config.activation, config.layer_norm_epsilon
+    )
     tensors = _tensors(model, family, suffix, head)
     raw = {
         **write_config(config),

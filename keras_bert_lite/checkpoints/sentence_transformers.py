@@ -87,10 +87,11 @@ def _modules(directory: Path) -> list[tuple[str, str]]:
     try:
         modules = json.loads(path.read_text(encoding="utf-8"))
         found = [(x["type"].rsplit(".", 1)[-1], x["path"]) for x in modules]
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+    except Exception as error:  # of files, JSON, or another type of module
         raise ValueError(f"{path} is no list of modules: {error!r}") from error
     for kind, folder in found:
-        if not isinstance(folder, str) or Path(folder).name != folder:
+        inside = isinstance(folder, str) and Path(folder).name == folder
+        if not inside or folder == ".." or "\\" in folder:
             raise ValueError(
                 f"{path}: the folder of {kind} must be a name in the same directory. "
                 f"Received: {folder!r}"
@@ -101,14 +102,16 @@ def _modules(directory: Path) -> list[tuple[str, str]]:
 def _pooling(directory: Path) -> str:
     path = directory / "config.json"
     raw = read_json(path)
-    on = {
-        name
-        for name, value in raw.items()
-        if name.startswith("pooling_mode_") and value is True
-    }
+    switches = {k: x for k, x in raw.items() if k.startswith("pooling_mode_")}
+    for name, value in switches.items():
+        if not isinstance(value, bool):
+            raise ValueError(
+                f"{path}: `{name}` must be true or false. Received: {value!r}"
+            )
+    on = {name for name, value in switches.items() if value}
     chosen = [ours for ours, switch in SWITCHES.items() if switch in on]
     if MODE in raw and not on:
-        chosen = [raw[MODE]] if raw[MODE] in SWITCHES else []
+        chosen = [ours for ours in SWITCHES if ours == raw[MODE]]
     if len(chosen) != 1 or len(on) > 1:
         received = sorted(on) or raw.get(MODE)
         raise ValueError(

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 HUB_PREFIX = "hf://"
+KERAS_HUB_PREFIX = "keras-hub://"
 # Nothing else is downloaded: no pickles, no other frameworks' weights.
 HUB_FILES = ["*.json", "*.safetensors", "vocab.txt", "merges.txt", "*.model"]
 
@@ -26,26 +27,26 @@ def resolve(source: str | os.PathLike) -> Path:
         raise ValueError(
             f"`source` must be a directory or hf://owner/name. Received: {text!r}"
         )
-    directory = Path(text)
-    if not directory.is_dir():
+    if not os.path.isdir(text):  # `Path.is_dir` raises where the name is too long
         raise ValueError(
             "`source` must be a directory with config.json and model.safetensors, "
             f"or hf://owner/name. Received: {text!r}, which is not a directory"
         )
-    return directory
+    return Path(text)
 
 
 def _download(name: str) -> Path:
     import huggingface_hub  # only those who use it pay for its import
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
+    from huggingface_hub.errors import HFValidationError
 
     try:
         return Path(huggingface_hub.snapshot_download(name, allow_patterns=HUB_FILES))
     except HFValidationError as error:
         raise ValueError(f"`source` is not hf://owner/name: {error}") from error
-    except (HfHubHTTPError, OSError) as error:
+    except Exception as error:  # its versions have different clients of HTTP
         raise ValueError(
-            f"hf://{name} could not be downloaded and is not in the cache: {error}"
+            f"hf://{name} could not be downloaded and is not in the cache: "
+            f"{type(error).__name__}: {error}"
         ) from error
 
 
@@ -57,7 +58,7 @@ def read_json(path: Path) -> dict[str, Any]:
     """
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ValueError(f"{path} cannot be read as JSON: {error}") from error
     if not isinstance(value, dict):
         raise ValueError(f"{path} must hold a JSON object. Received: {type(value)}")

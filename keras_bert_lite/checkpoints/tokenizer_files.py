@@ -7,16 +7,19 @@ from typing import Any
 
 from keras_bert_lite.checkpoints import (
     byte_pair_files,
+    keras_hub_presets,
+    keras_hub_tokenizers,
     sentence_piece_files,
     wordpiece_files,
 )
-from keras_bert_lite.checkpoints.sources import read_json, resolve
+from keras_bert_lite.checkpoints.sources import KERAS_HUB_PREFIX, read_json, resolve
 from keras_bert_lite.text.byte_pair import BytePairTokenizer
 from keras_bert_lite.text.packing import Preprocessor
 from keras_bert_lite.text.sentence_piece import SentencePieceTokenizer
 from keras_bert_lite.text.tokenizer import Tokenizer
 from keras_bert_lite.text.wordpiece import WordPieceTokenizer
 
+CONFIG = "tokenizer_config.json"
 # The type of `model` in tokenizer.json -> the tokenizer and its files.
 KINDS: dict[str, tuple[type[Tokenizer], ModuleType]] = {
     "WordPiece": (WordPieceTokenizer, wordpiece_files),
@@ -52,7 +55,8 @@ def load_tokenizer(source: str | os.PathLike, **changes: Any) -> Tokenizer:
     Args:
         source: A directory with tokenizer.json (preferred), vocab.txt,
             vocab.json and merges.txt, or a SentencePiece .model; or
-            `hf://owner/name`.
+            `hf://owner/name`; or, for WordPiece and byte-level BPE,
+            `keras-hub://preset`.
         **changes: Arguments of the tokenizer to replace, such as
             `special_tokens_in_text=True`.
 
@@ -62,11 +66,17 @@ def load_tokenizer(source: str | os.PathLike, **changes: Any) -> Tokenizer:
     Raises:
         ValueError: If the files describe another kind of tokenizer.
     """
+    if os.fspath(source).startswith(KERAS_HUB_PREFIX):
+        return _from_keras_hub(os.fspath(source), changes)
     directory = resolve(source)
-    config = _optional_json(directory / "tokenizer_config.json")
+    config = _optional_json(directory / CONFIG)
     _check_class(directory, config)
     kind, arguments = _kind_and_arguments(directory)
-    return kind(**{**arguments, **_special_tokens(config), **changes})
+    arguments |= _special_tokens(directory / CONFIG, config)
+    try:
+        return kind(**{**arguments, **changes})
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"The tokenizer of {directory}: {error}") from error
 
 
 def load_preprocessor(source: str | os.PathLike, **changes: Any) -> Preprocessor:
@@ -81,6 +91,13 @@ def load_preprocessor(source: str | os.PathLike, **changes: Any) -> Preprocessor
         **changes: Arguments of `Preprocessor` to replace, such as
             `sequence_length` or `padding`.
     """
+    if os.fspath(source).startswith(KERAS_HUB_PREFIX):
+        if "sequence_length" not in changes:
+            raise ValueError(
+                "A KerasHub preset's tokenizer has no length: `sequence_length` must "
+                f"be given. Received: {source!r} and {changes}"
+            )
+        return Preprocessor(load_tokenizer(source), **changes)
     directory = resolve(source)
     arguments = {
         "sequence_length": _sequence_length(directory),
@@ -90,6 +107,15 @@ def load_preprocessor(source: str | os.PathLike, **changes: Any) -> Preprocessor
     return Preprocessor(load_tokenizer(directory), **arguments)
 
 
+def _from_keras_hub(source: str, changes: dict[str, Any]) -> Tokenizer:
+    if changes:
+        raise ValueError(f"A KerasHub preset is loaded as it is. Received: {changes}")
+    preset = keras_hub_presets.load_tokenizer_preset(
+        source.removeprefix(KERAS_HUB_PREFIX)
+    )
+    return keras_hub_tokenizers.tokenizer_from_keras_hub(preset)
+
+
 def _kind_and_arguments(directory: Path) -> tuple[type[Tokenizer], dict[str, Any]]:
     path = directory / "tokenizer.json"
     if path.is_file():
@@ -97,7 +123,7 @@ def _kind_and_arguments(directory: Path) -> tuple[type[Tokenizer], dict[str, Any
         if not isinstance(model, dict) or not model:
             raise ValueError(f"{path}: `model` must be an object. Received: {model!r}")
         name = model.get("type", "WordPiece")
-        if name not in KINDS:
+        if not isinstance(name, str) or name not in KINDS:
             raise ValueError(
                 f"{path}: `model.type` must be one of {sorted(KINDS)}. "
                 f"Received: {name!r}"
@@ -128,16 +154,19 @@ def _check_class(directory: Path, config: dict[str, Any]) -> None:
         )
 
 
-def _special_tokens(config: dict[str, Any]) -> dict[str, str]:
-    tokens = {
-        ours: config[theirs]
-        for theirs, ours in SPECIAL_TOKENS.items()
-        if config.get(theirs) is not None
-    }
-    return {
-        name: token["content"] if isinstance(token, dict) else token
-        for name, token in tokens.items()
-    }
+def _special_tokens(path: Path, config: dict[str, Any]) -> dict[str, str]:
+    tokens = {}
+    for theirs, ours in SPECIAL_TOKENS.items():
+        token = config.get(theirs)
+        content = token.get("content") if isinstance(token, dict) else token
+        if token is not None and not isinstance(content, str):
+            raise ValueError(
+                f"{path}: `{theirs}` must be a string or have `content`. "
+                f"Received: {token!r}"
+            )
+        if token is not None:
+            tokens[ours] = content
+    return tokens
 
 
 def _optional_json(path: Path) -> dict[str, Any]:
@@ -146,31 +175,53 @@ def _optional_json(path: Path) -> dict[str, Any]:
 
 def _num_separators(directory: Path) -> int:
     """How many separators the checkpoint has between two texts."""
-    processor = _optional_json(directory / "tokenizer.json").get("post_processor")
+    path = directory / "tokenizer.json"
+    processor = _optional_json(path).get("post_processor")
     if isinstance(processor, dict):
         if processor.get("type") == "RobertaProcessing":
             return 2
         if processor.get("type") == "BertProcessing":
             return 1
         if processor.get("type") == "TemplateProcessing":
-            return _separators_in_template(processor.get("pair", []))
+            return _separators_in_template(path, processor.get("pair", []))
     config = _optional_json(directory / "config.json")
     return 2 if config.get("model_type") in TWO_SEPARATORS else 1
 
 
-def _separators_in_template(pair: list[dict[str, Any]]) -> int:
+def _separators_in_template(path: Path, pair: Any) -> int:
+    if not isinstance(pair, list) or not all(isinstance(x, dict) for x in pair):
+        raise ValueError(
+            f"{path}: `post_processor.pair` must be a list of objects. "
+            f"Received: {pair!r}"
+        )
     kinds = [kind for part in pair for kind in part]
     places = [i for i, kind in enumerate(kinds) if kind == "Sequence"]
     return max(places[1] - places[0] - 1, 1) if len(places) == 2 else 1
 
 
 def _sequence_length(directory: Path) -> int | None:
-    config = _optional_json(directory / "config.json")
-    rows = config.get("max_position_embeddings") or 512
+    path = directory / "config.json"
+    config = _optional_json(path)
+    rows = _number(path, config, "max_position_embeddings") or 512
     if config.get("model_type") in TWO_SEPARATORS:
-        rows -= config.get("pad_token_id", 1) + 1
-    own = _optional_json(directory / "sentence_bert_config.json").get("max_seq_length")
-    tokenizers = _optional_json(directory / "tokenizer_config.json").get(
-        "model_max_length"
-    )
-    return int(min(rows, own or tokenizers or rows))
+        padding_id = _number(path, config, "pad_token_id", 0)
+        rows -= (1 if padding_id is None else padding_id) + 1
+    limits = {"sentence_bert_config.json": "max_seq_length", CONFIG: "model_max_length"}
+    found = [
+        _number(directory / file, _optional_json(directory / file), name)
+        for file, name in limits.items()
+    ]
+    return int(min(rows, next((x for x in found if x), rows)))
+
+
+def _number(
+    path: Path, config: dict[str, Any], name: str, least: int = 1
+) -> float | None:
+    """Returns a number, which is 1e30 where transformers means no limit."""
+    value = config.get(name)
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if value is not None and not (number and value >= least):
+        raise ValueError(
+            f"{path}: `{name}` must be a number, {least} or more. Received: {value!r}"
+        )
+    return value

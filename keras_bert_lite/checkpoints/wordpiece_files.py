@@ -70,7 +70,7 @@ def _from_json(path: Path) -> dict[str, Any]:
             )
     model, normalizer = content["model"], content["normalizer"]
     added = added_tokens.read(content, path)
-    return {
+    arguments = {
         "vocabulary": _in_order(model.get("vocab"), added.ids, path),
         "added_tokens": added.plain,
         "unknown_token": model.get("unk_token", "[UNK]"),
@@ -79,13 +79,15 @@ def _from_json(path: Path) -> dict[str, Any]:
         "strip_accents": normalizer.get("strip_accents"),
         "split_cjk": normalizer.get("handle_chinese_chars", True),
     }
+    return _checked(arguments, path)
 
 
 def _in_order(ids: Any, added: dict[str, int], path: Path) -> list[str]:
     if not isinstance(ids, dict) or not ids:
         raise ValueError(f"{path}: `model.vocab` must map pieces to ids.")
     ids = {**ids, **added}
-    if set(ids.values()) != set(range(len(ids))):
+    integers = all(type(x) is int for x in ids.values())
+    if not integers or set(ids.values()) != set(range(len(ids))):
         raise ValueError(f"{path}: the ids of `model.vocab` must be 0 to n - 1.")
     return sorted(ids, key=ids.__getitem__)
 
@@ -94,9 +96,21 @@ def _switches(path: Path) -> dict[str, Any]:
     config = read_json(path) if path.is_file() else {}
     if config.get("do_basic_tokenize") is False:
         raise ValueError(f"{path}: `do_basic_tokenize` must be true. Received: False")
-    return {
-        ours: config[theirs] for theirs, ours in SWITCHES.items() if theirs in config
-    }
+    return _checked(
+        {ours: config[theirs] for theirs, ours in SWITCHES.items() if theirs in config},
+        path,
+    )
+
+
+def _checked(arguments: dict[str, Any], path: Path) -> dict[str, Any]:
+    """Returns arguments whose types the tokenizer does not check."""
+    for name in SWITCHES.values():
+        value = arguments.get(name, True)
+        if not isinstance(value, bool) and (name, value) != ("strip_accents", None):
+            raise ValueError(
+                f"{path}: `{name}` must be true or false. Received: {value!r}"
+            )
+    return arguments
 
 
 def _json(tokenizer: WordPieceTokenizer, pieces: list[str]) -> dict[str, Any]:

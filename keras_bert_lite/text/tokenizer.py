@@ -68,12 +68,11 @@ class Tokenizer(TextLayer):
                     f"Received: {token!r}"
                 )
         new = [x for x in dict.fromkeys(tokens) if x not in self._ids]
-        config = self.get_config()
+        inherited = ("name", "trainable", "dtype")
+        config = {k: v for k, v in self.get_config().items() if k not in inherited}
         added = [*config[self.ADDED_TOKENS], *new]
         pieces = [*config["vocabulary"], *new]
-        return type(self).from_config(
-            {**config, "vocabulary": pieces, self.ADDED_TOKENS: added}
-        )
+        return type(self)(**{**config, "vocabulary": pieces, self.ADDED_TOKENS: added})
 
     def vocabulary_size(self) -> int:
         """Returns the number of pieces."""

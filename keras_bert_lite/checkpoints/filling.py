@@ -1,0 +1,60 @@
+"""From tensors to a model, with one warning at most."""
+
+import warnings
+
+import keras
+
+from keras_bert_lite.checkpoints.names import Target, model_parts
+from keras_bert_lite.checkpoints.tensors import TensorSource, fill
+
+
+def fill_model(
+    source: TensorSource,
+    model: keras.Model,
+    found: dict[str, Target],
+    required: tuple[str, ...],
+    new_pooler: bool = False,
+) -> keras.Model:
+    """Checks and sets the variables of a model.
+
+    Args:
+        source: The variables.
+        model: The model.
+        found: Where each variable goes.
+        required: How the names start of variables that must have a place.
+        new_pooler: Whether the pooler stays as it was initialized.
+
+    Returns:
+        The model.
+
+    Warns:
+        UserWarning: If a pooler starts from random weights, or variables stay
+            unused.
+
+    Raises:
+        ValueError: As `tensors.fill`.
+    """
+    new = _without_pooler(model, found) if new_pooler else []
+    unused = fill(source, found, lambda name: not name.startswith(required))
+    parts = []
+    if new:
+        parts.append(f"has no weights for {new}, which start from random weights")
+    if unused:
+        parts.append(f"has {len(unused)} weights that are not used: {sorted(unused)}")
+    if parts:
+        warnings.warn(f"{source.location} {'; it '.join(parts)}.", stacklevel=4)
+    return model
+
+
+def is_new_pooler(pooling: str | None, stored: str | None) -> bool:
+    """Whether a pooler that is asked for is another than the stored one."""
+    return pooling not in ("checkpoint", None) and pooling != stored
+
+
+def _without_pooler(model: keras.Model, found: dict[str, Target]) -> list[str]:
+    variables = model_parts(model)["pooler"].variables
+    own = {id(variable) for variable in variables}
+    for name in [name for name, x in found.items() if id(x.variable) in own]:
+        del found[name]
+    return [variable.path for variable in variables]
+

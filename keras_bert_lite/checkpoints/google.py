@@ -1,0 +1,133 @@
+"""Google's TF1 checkpoints of BERT, ALBERT and ELECTRA."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import keras
+
+from keras_bert_lite.checkpoints import google_names as names
+from keras_bert_lite.checkpoints.filling import fill_model, is_new_pooler
+from keras_bert_lite.checkpoints.google_config import read_config
+from keras_bert_lite.checkpoints.google_files import Checkpoint, open_files
+from keras_bert_lite.checkpoints.names import TENSORFLOW, Target, model_parts, targets
+from keras_bert_lite.checkpoints.tensorflow_files import INDEX
+from keras_bert_lite.models.encoder import encoder
+from keras_bert_lite.models.masked_lm import masked_lm
+from keras_bert_lite.models.pretraining import (
+    next_sentence_predictor,
+    pretrainer,
+    replaced_token_detector,
+)
+
+
+def is_google(directory: Path) -> bool:
+    """Whether a directory holds a TensorFlow checkpoint: a file `*.index`."""
+    return any(directory.glob(f"*{INDEX}"))
+
+
+def load_encoder(
+    directory: Path,
+    pooling: str | None,
+    changes: dict[str, Any],
+    part: str | None = None,
+) -> keras.Model:
+    """Loads the encoder of a directory with Google's files.
+
+    Args:
+        directory: With `bert_config.json` or `albert_config.json` and one
+            checkpoint, `*.index` and `*.data-*`. ELECTRA's sizes are read off
+            its variables where a configuration is missing.
+        pooling: See `load.load_encoder`.
+        changes: See `load.load_encoder`.
+        part: Of ELECTRA, `"discriminator"` or `"generator"`; `None`: the
+            discriminator if it is there.
+
+    Returns:
+        A model as `encoder` makes it. `"gelu"` in a file of BERT or ALBERT is
+        the approximation by tanh that their code computes (`gelu_tanh`); in
+        one of ELECTRA it is the exact function.
+
+    Warns:
+        UserWarning: If a pooler starts from random weights, or variables stay
+            unused, those of the optimizer apart.
+
+    Raises:
+        ValueError: If there is not one checkpoint and one configuration, the
+            files are broken, or the variables are not exactly those that the
+            configuration asks for.
+
+    Reference: `modeling.py` of google-research/bert, google-research/albert
+    and google-research/electra.
+    """
+    stored = open_files(directory, part)
+    kind = stored.pooling if pooling == "checkpoint" else pooling
+    model = _encoder(directory, stored, kind, changes)
+    found = _targets(model, stored.names)
+    new = is_new_pooler(pooling, stored.pooling)
+    return fill_model(stored.source, model, found, stored.required, new)
+
+
+def load_model(
+    directory: Path, changes: dict[str, Any], part: str | None = None
+) -> keras.Model:
+    """Loads a checkpoint of Google's with the heads of its pretraining.
+
+    Args:
+        directory: As in `load_encoder`.
+        changes: As in `load_encoder`.
+        part: As in `load_encoder`.
+
+    Returns:
+        Of BERT and ALBERT, a `pretrainer`, or what remains of it in the
+        checkpoint: a `masked_lm`, a `next_sentence_predictor` or an encoder. Of
+        ELECTRA, a `replaced_token_detector`, or, of the generator, a
+        `masked_lm`.
+
+    Warns:
+        UserWarning: As `load_encoder`.
+
+    Raises:
+        ValueError: As `load_encoder`.
+    """
+    stored = open_files(directory, part)
+    build, head = _head(stored)
+    pooled = build in (None, pretrainer, next_sentence_predictor)
+    pair = build in (pretrainer, next_sentence_predictor)
+    if pair and stored.pooling is None:
+        raise ValueError(f"{stored.source.location} lacks the variables 'bert/pooler'.")
+    model = _encoder(directory, stored, stored.pooling if pooled else None, changes)
+    if build is not None:
+        model = build(model)
+    found = _targets(model, {**stored.names, **head})
+    if pair:
+        found |= targets(
+            names.PAIR_NAMES, model_parts(model), names.PAIR_VARIABLES, separator="/"
+        )
+    return fill_model(stored.source, model, found, stored.required)
+
+
+def _head(stored: Checkpoint) -> tuple[Callable | None, Mapping[str, str]]:
+    """Returns the builder of the heads, and their modules but the pair's."""
+    has = stored.source.has
+    if stored.part == "generator" and has(names.GENERATOR):
+        return masked_lm, names.GENERATOR_NAMES
+    if stored.part == "discriminator" and has(names.DISCRIMINATOR):
+        return replaced_token_detector, names.DISCRIMINATOR_NAMES
+    words, pair = has(names.WORDS), has(names.PAIR)
+    if words and pair:
+        return pretrainer, names.WORD_NAMES
+    if words:
+        return masked_lm, names.WORD_NAMES
+    return (next_sentence_predictor if pair else None), {}
+
+
+def _encoder(
+    directory: Path, stored: Checkpoint, pooling: str | None, changes: dict[str, Any]
+) -> keras.Model:
+    config = read_config(directory, stored.family, stored.sizes, pooling, changes)
+    return encoder(config)
+
+
+def _targets(model: keras.Model, table: Mapping[str, str]) -> dict[str, Target]:
+    return targets(table, model_parts(model), TENSORFLOW, separator="/")

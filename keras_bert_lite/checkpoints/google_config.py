@@ -1,0 +1,157 @@
+"""Between Google's configuration files and `EncoderConfig`.
+
+`LayerNorm` of TF1's `contrib` adds 1e-12 to the variance, whatever the model.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from keras_bert_lite.checkpoints.families import FIELDS, REQUIRED
+from keras_bert_lite.checkpoints.family_config import changed
+from keras_bert_lite.checkpoints.sources import read_json
+from keras_bert_lite.checkpoints.tensorflow_files import TensorFlowSource
+from keras_bert_lite.config import EncoderConfig
+
+LAYER_NORM_EPSILON = 1e-12
+HEAD_SIZE = 64
+# What `gelu` means differs: BERT and ALBERT approximate it, ELECTRA does not.
+ACTIVATIONS = {
+    "bert": {"gelu": "gelu_tanh", "relu": "relu", "tanh": "tanh"},
+    "albert": {"gelu": "gelu_tanh", "relu": "relu", "tanh": "tanh"},
+    "electra": {"gelu": "gelu", "relu": "relu", "tanh": "tanh"},
+}
+# The defaults are those of the classes that read the files.
+DEFAULTS: dict[str, dict[str, Any]] = {
+    "bert": {"type_vocab_size": 16},
+    "albert": {
+        "hidden_dropout_prob": 0.0,
+        "attention_probs_dropout_prob": 0.0,
+        "embedding_size": 128,
+        "num_hidden_groups": 1,
+    },
+    "electra": {},
+}
+# Options of ALBERT's releases that this package does not have.
+REFUSED = {
+    "inner_group_num": 1,
+    "net_structure_type": 0,
+    "gap_size": 0,
+    "num_memory_blocks": 0,
+}
+# Files that describe something else.
+OTHER_FILES = ("tokenizer_config.json", "generation_config.json")
+
+
+def find_config(directory: Path) -> Path | None:
+    """Returns the path of the configuration, `*config*.json`, or `None`.
+
+    Raises:
+        ValueError: If there is more than one.
+    """
+    found = sorted(p.name for p in directory.glob("*config*.json"))
+    found = [name for name in found if name not in OTHER_FILES]
+    if len(found) > 1:
+        raise ValueError(
+            f"{directory} must hold one configuration: one file *config*.json. "
+            f"Received: {found}"
+        )
+    return directory / found[0] if found else None
+
+
+def read_config(
+    directory: Path,
+    family: str,
+    sizes: Mapping[str, Any] | None,
+    pooling: str | None,
+    changes: dict[str, Any],
+) -> EncoderConfig:
+    """Returns the configuration of a checkpoint's encoder.
+
+    Args:
+        directory: Of the checkpoint.
+        family: `"bert"`, `"albert"` or `"electra"`.
+        sizes: What the fields of the file are where it does not say; `None`: a
+            file is required.
+        pooling: See `EncoderConfig`.
+        changes: See `load.load_encoder`.
+
+    Raises:
+        ValueError: If the file is missing or there are several, if a field is
+            missing, unknown to this package or out of its range, or if one of
+            `changes` may not be changed.
+    """
+    path = find_config(directory)
+    if path is None and sizes is None:
+        raise ValueError(
+            f"{directory} must hold {family}_config.json, or another *config*.json. "
+            "Received: none"
+        )
+    raw = {**(sizes or {}), **(read_json(path) if path else {})}
+    try:
+        config = EncoderConfig(**_values(raw, family), pooling=pooling, family=family)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{path or directory}: {error}") from error
+    return changed(config, changes)
+
+
+def electra_sizes(
+    source: TensorFlowSource, scope: str, embeddings: str
+) -> dict[str, Any]:
+    """Returns ELECTRA's sizes as the shapes of its variables tell them.
+
+    Its releases come without a configuration. Heads are not in the shapes: all
+    published sizes have heads of 64, and one head at least.
+    """
+    layer = f"{scope}/encoder/layer_0"
+    tables = f"{embeddings}/embeddings"
+    hidden = source.size(f"{layer}/attention/self/query/kernel", 1)
+    return {
+        "vocab_size": source.size(f"{tables}/word_embeddings", 0),
+        "embedding_size": source.size(f"{tables}/word_embeddings", 1),
+        "max_position_embeddings": source.size(f"{tables}/position_embeddings", 0),
+        "type_vocab_size": source.size(f"{tables}/token_type_embeddings", 0),
+        "num_hidden_layers": source.count(f"{scope}/encoder/layer_{{i}}/"),
+        "hidden_size": hidden,
+        "num_attention_heads": max(1, hidden // HEAD_SIZE),
+        "intermediate_size": source.size(f"{layer}/intermediate/dense/kernel", 1),
+    }
+
+
+def _values(raw: dict[str, Any], family: str) -> dict[str, Any]:
+    """Returns the fields of `EncoderConfig`."""
+    defaults = DEFAULTS[family]
+    fields = {n: (x, defaults.get(x, y)) for n, (x, y) in FIELDS.items()}
+    del fields["layer_norm_epsilon"]
+    required = [name for name, default in fields.values() if default is REQUIRED]
+    missing = [name for name in required if name not in raw]
+    if missing:
+        raise ValueError(f"the fields {missing} are missing.")
+    values = {ours: raw.get(name, default) for ours, (name, default) in fields.items()}
+    for name in ("dropout", "attention_dropout"):
+        values[name] = values[name] or 0.0  # Google's `None` is no dropout
+    values["activation"] = _activation(values["activation"], family)
+    values["layer_norm_epsilon"] = LAYER_NORM_EPSILON
+    if family == "albert":
+        _check_refused(raw)
+        values["num_groups"] = raw.get("num_hidden_groups", 1)
+    if family != "bert":
+        width = raw.get("embedding_size", defaults.get("embedding_size"))
+        # There is no projection where both are of equal width.
+        values["embedding_dim"] = None if width == values["hidden_dim"] else width
+    return values
+
+
+def _activation(name: Any, family: str) -> str:
+    known = ACTIVATIONS[family]
+    if not isinstance(name, str) or name.lower() not in known:
+        raise ValueError(
+            f"`hidden_act` must be one of {sorted(known)}. Received: {name!r}"
+        )
+    return known[name.lower()]
+
+
+def _check_refused(raw: dict[str, Any]) -> None:
+    for name, value in REFUSED.items():
+        if raw.get(name, value) != value:
+            raise ValueError(f"`{name}` must be {value!r}. Received: {raw[name]!r}")

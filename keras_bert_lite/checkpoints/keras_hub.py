@@ -1,0 +1,160 @@
+"""To and from the models of KerasHub (formerly keras-nlp)."""
+
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import keras
+
+from keras_bert_lite.checkpoints import keras_hub_heads as heads
+from keras_bert_lite.checkpoints.keras_hub_config import read_config, write_config
+from keras_bert_lite.checkpoints.keras_hub_families import ROWS, HubFamily
+from keras_bert_lite.checkpoints.keras_hub_names import (
+    MASKED_LM_HEAD,
+    VariableSource,
+    hub_targets,
+    our_source,
+    our_targets,
+)
+from keras_bert_lite.checkpoints.keras_hub_presets import TASKS, load_preset
+from keras_bert_lite.checkpoints.names import model_parts
+from keras_bert_lite.checkpoints.tensors import fill
+from keras_bert_lite.models.encoder import config_of, encoder, encoder_of
+
+
+def from_keras_hub(model: Any, labels: Sequence[str] | None = None) -> keras.Model:
+    """Takes over a model of KerasHub's: the same outputs, from the same weights.
+
+    Args:
+        model: A `Backbone`, `TextClassifier` or `MaskedLM` of BERT, RoBERTa,
+            XLM-RoBERTa, DistilBERT, ALBERT, ELECTRA or DeBERTa-v3; or the name
+            or directory of a preset, whose backbone is then taken. Its
+            preprocessor is not.
+        labels: The names of a classifier's classes; by default `LABEL_0`, ...
+
+    Returns:
+        An `encoder`, with `pooled_output` where the backbone has one; a
+        `text_classifier` (a `regressor` if there is one class and no label);
+        a `masked_lm`, with scores at all positions. It holds copies of the
+        weights, in Keras's global dtype policy.
+
+    Raises:
+        ValueError: If the model is of another class or computes what this
+            package does not have, or the preset cannot be loaded.
+
+    Example:
+
+    >>> encoder = from_keras_hub("bert_tiny_en_uncased")  # doctest: +SKIP
+    """
+    if isinstance(model, (str, os.PathLike)):
+        model = load_preset(model)
+    family, task = _family_and_task(model)
+    row = ROWS[family]
+    backbone = model.backbone if task else model
+    if labels is not None and task != "TextClassifier":
+        raise ValueError(
+            f"`labels` are for a TextClassifier. Received: {labels!r} and "
+            f"{type(model).__name__}"
+        )
+    config = read_config(family, backbone.get_config(), **_functions(backbone))
+    if task == "MaskedLM":
+        config = config.replace(pooling=None)
+    result, table = encoder(config), dict(row.names)
+    if task == "TextClassifier":
+        result = heads.classifier(result, model, labels)
+        table |= row.head
+    elif task == "MaskedLM":
+        result = heads.masked_lm(result, model)
+        table |= MASKED_LM_HEAD
+    source = VariableSource(f"KerasHub's {model.name!r}", hub_targets(model))
+    pooler_unused = task == "MaskedLM"
+    fill(
+        source,
+        our_targets(table, result),
+        is_optional=lambda name: pooler_unused and name.startswith("pooled_dense/"),
+    )
+    return result
+
+
+def to_keras_hub(model: keras.Model) -> Any:
+    """Turns an encoder into KerasHub's backbone of its family.
+
+    The outputs at real tokens are the same. KerasHub counts RoBERTa's positions
+    by place and ours, from Hugging Face checkpoints, by tokens that are no
+    padding: the same where padding comes last and is all there is of its id.
+    Where KerasHub only approximates the encoder, by its GELU in BERT and
+    ELECTRA, that is a choice to make first: put `model.get_weights()` into an
+    encoder of the configuration with `activation="gelu_tanh"`.
+
+    Args:
+        model: An encoder, or a model with one, whose head is left out.
+
+    Returns:
+        A `keras_hub.models.Backbone` with copies of the weights.
+
+    Warns:
+        UserWarning: If the backbone has a pooler and the encoder has none:
+            `pooled_output` then starts from random weights.
+
+    Raises:
+        ValueError: If KerasHub has no such encoder; names what stands against
+            it. BERT, ALBERT and ELECTRA have the activation `gelu_tanh` there
+            and no other; epsilons, and dropout of attention as of the rest,
+            are fixed too.
+    """
+    import keras_hub  # only those who use it pay for its import
+
+    body = encoder_of(model)
+    config = config_of(body)
+    row = ROWS[config.family]
+    arguments = write_config(config)
+    backbone = getattr(keras_hub.models, f"{row.prefix}Backbone")(**arguments)
+    wanted = hub_targets(backbone)
+    if model_parts(body)["pooler"] is None and row.pooled:
+        warnings.warn(
+            f"{model.name!r} has no pooler; that of KerasHub's "
+            f"{type(backbone).__name__} starts from random weights.",
+            stacklevel=2,
+        )
+        wanted = {k: x for k, x in wanted.items() if not k.startswith("pooled_dense/")}
+    fill(our_source(row.names, body), wanted, is_optional=lambda name: False)
+    return backbone
+
+
+def _family_and_task(model: Any) -> tuple[str, str | None]:
+    """The family's key, and the task; of just the classes that KerasHub has."""
+    import keras_hub
+
+    for family, row in ROWS.items():
+        for task in (None, *TASKS):
+            known = getattr(keras_hub.models, _class_name(row, task), None)
+            if known is None or type(model) is not known:
+                continue
+            if task is None or type(model.backbone) is known.backbone_cls:
+                return family, task
+    known_classes = [_class_name(row, None) for row in ROWS.values()]
+    raise ValueError(
+        f"`model` must be one of KerasHub's {known_classes}, or a TextClassifier or "
+        f"MaskedLM of one. Received: {model!r}"
+    )
+
+
+def _class_name(row: HubFamily, task: str | None) -> str:
+    return row.prefix + (task or "Backbone")
+
+
+def _functions(backbone: Any) -> Mapping[str, Any]:
+    """What the backbone's layers compute that is no argument of it."""
+    blocks = [x for x in backbone.layers if hasattr(x, "intermediate_dim")]
+    epsilons = [
+        getattr(layer, name)
+        for layer in backbone.layers
+        for name in ("epsilon", "layer_norm_epsilon")
+        if hasattr(layer, name)
+    ]
+    activations = [heads.activation_of(block.activation) for block in blocks]
+    return {
+        "activation": heads.one_of("activation", activations),
+        "layer_norm_epsilon": heads.one_of("layer_norm_epsilon", epsilons),
+    }

@@ -1,0 +1,86 @@
+"""Between the configuration of KerasHub's backbones and `EncoderConfig`."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from keras_bert_lite.checkpoints.keras_hub_families import ROWS
+from keras_bert_lite.config import EncoderConfig
+
+
+def read_config(family: str, raw: Mapping[str, Any], **functions: Any) -> EncoderConfig:
+    """Returns our configuration of a backbone.
+
+    Args:
+        family: A key of `ROWS`.
+        raw: The backbone's arguments.
+        **functions: `activation` and `layer_norm_epsilon`, if not the row's.
+
+    Raises:
+        ValueError: If the backbone is one that this package does not have.
+    """
+    row = ROWS[family]
+    if raw.get("num_inner_repetitions", 1) != 1:
+        raise ValueError(
+            "`num_inner_repetitions` must be 1. "
+            f"Received: {raw['num_inner_repetitions']!r}"
+        )
+    values = row.read({ours: raw[theirs] for ours, theirs in row.fields.items()})
+    constants = {
+        "num_segments": 0,
+        "activation": row.activation,
+        "layer_norm_epsilon": row.epsilon,
+    }
+    return EncoderConfig(
+        **{**constants, **values, **functions},
+        attention_dropout=values["dropout"],
+        pooling="first_token" if row.pooled else None,
+        family=family,
+    )
+
+
+def write_config(config: EncoderConfig) -> dict[str, Any]:
+    """Returns the arguments of the backbone that computes what an encoder does.
+
+    Raises:
+        ValueError: If there is none; says each field that stands against it.
+    """
+    row = ROWS[config.family]
+    backbone = f"KerasHub's {row.prefix}Backbone"
+    try:
+        values = row.write(config.to_dict())
+        raw = {theirs: values[ours] for ours, theirs in row.fields.items()}
+        if "num_segments" in raw:
+            raw["num_segments"] = max(1, raw["num_segments"])
+        raw["max_sequence_length"] = raw["max_sequence_length"] or 512
+        expressed = read_config(config.family, raw)
+    except ValueError as error:
+        raise ValueError(f"{backbone} cannot be this encoder: {error}") from error
+    ours, theirs = _essence(config), _essence(expressed)
+    reasons = [
+        f"`{name}` must be {theirs[name]!r}. Received: {value!r}"
+        for name, value in ours.items()
+        if name in theirs and value != theirs[name]
+    ]
+    if reasons:
+        raise ValueError(f"{backbone} cannot be this encoder: {'; '.join(reasons)}")
+    return raw
+
+
+def _essence(config: EncoderConfig) -> dict[str, Any]:
+    """The fields that change the result, told apart only where they do."""
+    values = config.to_dict()
+    del values["initializer_range"]
+    values["num_groups"] = config.num_groups or config.num_layers
+    if config.embedding_dim is None:
+        del values["project_before_norm"]
+    if not config.convolution_size:
+        del values["convolution_groups"], values["convolution_activation"]
+    row = ROWS[config.family]
+    if config.pooling is None and row.pooled:
+        values["pooling"] = "first_token"  # a pooler more does not matter
+    if config.family in ("roberta", "xlm-roberta"):
+        # Rows before the first position's are left out, one segment is added.
+        del values["position_offset"]
+        if config.num_segments == 1:
+            values["num_segments"] = 0
+    return values

@@ -1,0 +1,167 @@
+"""The families as KerasHub has them: one row each. See `families`."""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from keras import ops
+
+from keras_bert_lite.checkpoints import keras_hub_names as names
+from keras_bert_lite.config import RelativePositions
+from keras_bert_lite.layers.relative_positions import table_rows
+
+# Our field -> the argument of the backbone.
+FIELDS = {
+    "vocabulary_size": "vocabulary_size",
+    "num_layers": "num_layers",
+    "num_heads": "num_heads",
+    "hidden_dim": "hidden_dim",
+    "intermediate_dim": "intermediate_dim",
+    "dropout": "dropout",
+    "max_sequence_length": "max_sequence_length",
+}
+SEGMENTS = {"num_segments": "num_segments"}
+WIDTH = {"embedding_dim": "embedding_dim"}
+
+
+def _same(values: dict[str, Any]) -> dict[str, Any]:
+    return values
+
+
+@dataclasses.dataclass(frozen=True)
+class HubFamily:
+    """How a family looks in KerasHub.
+
+    Args:
+        prefix: Of KerasHub's class names, such as `Bert`.
+        names: The backbone's variables, by our layers.
+        fields: Our fields -> the backbone's arguments.
+        activation: Our name of the function that the blocks compute.
+        epsilon: Of the layer normalizations.
+        pooled: Whether the backbone has a `pooled_output`.
+        read: From the values of arguments, by our fields, to our values.
+        write: The other way; what it cannot say must not come back by `read`.
+        head: The names of the text classifier's head.
+    """
+
+    prefix: str
+    names: Mapping[str, str]
+    fields: Mapping[str, str]
+    activation: str
+    epsilon: float
+    pooled: bool = False
+    read: Callable[[dict], dict] = _same
+    write: Callable[[dict], dict] = _same
+    head: Mapping[str, str] = dataclasses.field(
+        default_factory=lambda: names.HIDDEN_HEAD
+    )
+
+
+def _read_width(values: dict[str, Any]) -> dict[str, Any]:
+    """ELECTRA has no projection of equal width; ALBERT has."""
+    same = values["embedding_dim"] == values["hidden_dim"]
+    return {**values, "embedding_dim": None if same else values["embedding_dim"]}
+
+
+def _write_width(values: dict[str, Any]) -> dict[str, Any]:
+    width = values["embedding_dim"] or values["hidden_dim"]
+    return {**values, "embedding_dim": width}
+
+
+def _write_groups(values: dict[str, Any]) -> dict[str, Any]:
+    groups = values["num_groups"] or values["num_layers"]
+    return {**_write_width(values), "num_groups": groups}
+
+
+def _read_relative(values: dict[str, Any]) -> dict[str, Any]:
+    buckets, distance = values.pop("buckets"), values["max_sequence_length"]
+    check_buckets(distance, buckets)
+    relative = RelativePositions(max_distance=distance, buckets=buckets)
+    return {
+        **values,
+        "relative_positions": relative,
+        "max_sequence_length": None,
+        "project_before_norm": True,
+    }
+
+
+def _write_relative(values: dict[str, Any]) -> dict[str, Any]:
+    relative = values["relative_positions"]
+    if relative is None:
+        raise ValueError("`relative_positions` must be there. Received: None")
+    distance = relative["max_distance"]
+    buckets = relative["buckets"] or distance
+    return {**values, "max_sequence_length": distance, "buckets": buckets}
+
+
+ROWS: dict[str, HubFamily] = {
+    "bert": HubFamily(
+        "Bert",
+        names.BERT,
+        {**FIELDS, **SEGMENTS},
+        "gelu_tanh",
+        1e-12,
+        pooled=True,
+        head=names.PLAIN_HEAD,
+    ),
+    "roberta": HubFamily("Roberta", names.ROBERTA, FIELDS, "gelu", 1e-5),
+    "xlm-roberta": HubFamily("XLMRoberta", names.ROBERTA, FIELDS, "gelu", 1e-5),
+    "distilbert": HubFamily("DistilBert", names.DISTILBERT, FIELDS, "gelu", 1e-12),
+    "albert": HubFamily(
+        "Albert",
+        names.ALBERT,
+        {**FIELDS, **SEGMENTS, **WIDTH, "num_groups": "num_groups"},
+        "gelu_tanh",
+        1e-12,
+        pooled=True,
+        write=_write_groups,
+        head=names.PLAIN_HEAD,
+    ),
+    "electra": HubFamily(
+        "Electra",
+        names.ELECTRA,
+        {**FIELDS, **SEGMENTS, **WIDTH, "vocabulary_size": "vocab_size"},
+        "gelu_tanh",
+        1e-12,
+        pooled=True,
+        read=_read_width,
+        write=_write_width,
+    ),
+    "deberta-v2": HubFamily(
+        "DebertaV3",
+        names.DEBERTA,
+        {**FIELDS, "buckets": "bucket_size"},
+        "gelu",
+        1e-7,
+        read=_read_relative,
+        write=_write_relative,
+    ),
+}
+
+
+def check_buckets(max_distance: int, buckets: int) -> None:
+    """Raises ValueError unless KerasHub's rounding buckets distances as ours does.
+
+    KerasHub divides last, in float32. For some numbers that gives the first token
+    of a text of `max_distance` tokens another bucket for the last than the formula.
+    """
+    middle = buckets // 2
+    if middle < 1 or max_distance - 1 <= middle:
+        return  # `RelativePositions` or the layer says what is wrong
+    # In the shape of a whole text, on which vectorized logarithms depend.
+    places = np.arange(max_distance)
+    distances = np.abs(places[:, None] - places)
+    sizes = np.maximum(distances, middle).astype("float32")
+    logs = ops.log(ops.convert_to_tensor(sizes) / np.float32(middle))
+    last = ops.log(ops.convert_to_tensor(np.float32(max_distance - 1) / middle))
+    far = ops.convert_to_numpy(ops.ceil(logs * np.float32(middle - 1) / last)) + middle
+    rows = buckets - np.where(distances <= middle, distances, far).astype(int)
+    if not np.array_equal(
+        np.maximum(rows, 0), table_rows(-distances, max_distance, buckets)
+    ):
+        raise ValueError(
+            "`bucket_size` and `max_sequence_length` must be such that rounding puts "
+            "every distance in the bucket that the formula says. "
+            f"Received: bucket_size={buckets}, max_sequence_length={max_distance}"
+        )

@@ -1,0 +1,169 @@
+"""The names of the variables in KerasHub's models, by our layers. See `names`.
+
+They are the variables' paths. The projections of KerasHub's attention keep the
+heads apart, `(H, N, D)` and `(N, D, H)`; here they count as the matrices that
+these are when heads and their vectors are one axis.
+"""
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import keras
+import numpy as np
+
+from keras_bert_lite.checkpoints.names import Target, Variables, model_parts, targets
+from keras_bert_lite.checkpoints.tensors import TensorSource
+from keras_bert_lite.layers import VocabularyBias
+from keras_bert_lite.layers.normalization import LayerNorm
+
+VARIABLES: Variables = {
+    keras.layers.Dense: {"kernel": ("kernel", None), "bias": ("bias", None)},
+    keras.layers.Embedding: {"": ("embeddings", None)},
+    LayerNorm: {"gamma": ("gamma", None), "beta": ("beta", None)},
+    VocabularyBias: {"": ("bias", None)},
+}
+POSITIONS = "embeddings.position_embedding"
+
+
+def _block(name: str) -> dict[str, str]:
+    attention = f"{name}/self_attention_layer"
+    return {
+        f"{attention}/query": "blocks.{i}.attention.query",
+        f"{attention}/key": "blocks.{i}.attention.key",
+        f"{attention}/value": "blocks.{i}.attention.value",
+        f"{attention}/attention_output": "blocks.{i}.attention.output_dense",
+        f"{name}/self_attention_layer_norm": "blocks.{i}.attention_norm",
+        f"{name}/feedforward_intermediate_dense": "blocks.{i}.intermediate_dense",
+        f"{name}/feedforward_output_dense": "blocks.{i}.output_dense",
+        f"{name}/feedforward_layer_norm": "blocks.{i}.output_norm",
+    }
+
+
+def _tables(prefix: str) -> dict[str, str]:
+    return {
+        f"{prefix}token_embedding/embeddings": "embeddings.token_embedding",
+        f"{prefix}position_embedding/embeddings": POSITIONS,
+    }
+
+
+NORM = {"embeddings_layer_norm": "embeddings.layer_norm"}
+BERT = {
+    **_tables(""),
+    "segment_embedding/embeddings": "embeddings.segment_embedding",
+    **NORM,
+    **_block("transformer_layer_{i}"),
+    "pooled_dense": "pooler.dense",
+}
+ROBERTA = {**_tables("embeddings/"), **NORM, **_block("transformer_layer_{i}")}
+DISTILBERT = {
+    **_tables("token_and_position_embedding/"),
+    **NORM,
+    **_block("transformer_layer_{i}"),
+}
+ALBERT = {
+    **{name: path for name, path in BERT.items() if "{i}" not in name},
+    "embedding_projection": "embeddings.projection",
+    **_block("group_{i}_inner_layer_0"),
+}
+ELECTRA = {**BERT, "embeddings_projection": "embeddings.projection"}
+DEBERTA = {
+    "token_embedding/embeddings": "embeddings.token_embedding",
+    **NORM,
+    "rel_embedding/rel_embedding": "encoder.relative_table.embedding",
+    "rel_embedding/rel_embeddings_layer_norm": "encoder.relative_table.layer_norm",
+    **_block("disentangled_attention_encoder_layer_{i}"),
+}
+PLAIN_HEAD = {"logits": "head.dense"}
+HIDDEN_HEAD = {"pooled_dense": "head.hidden_dense", **PLAIN_HEAD}
+MASKED_LM_HEAD = {
+    "mlm_head/intermediate_dense": "prediction_transform.dense",
+    "mlm_head/intermediate_layer_norm": "prediction_transform.layer_norm",
+    "mlm_head/output_bias": "prediction_bias",
+}
+
+
+class VariableSource(TensorSource):
+    """Variables of a model by name, to be read as stored."""
+
+    def __init__(self, location: Any, found: Mapping[str, Target]) -> None:
+        super().__init__(location)
+        self._found = found
+
+    def names(self) -> list[str]:
+        return list(self._found)
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        return self._found[name].stored_shape
+
+    def dtype(self, name: str) -> str:
+        dtype = keras.backend.standardize_dtype(self._found[name].variable.dtype)
+        return _DTYPES.get(dtype, dtype)
+
+    def read(self, name: str) -> np.ndarray:
+        return self._found[name].read().astype(np.float32)
+
+
+_DTYPES = {"float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF16"}
+
+
+@dataclasses.dataclass(frozen=True)
+class _PositionRows(Target):
+    """RoBERTa's positions as KerasHub has them, from the first position's row on.
+
+    The vector of the only segment there is, which KerasHub has no place for, is
+    added to every position's.
+    """
+
+    first: int = 0
+    segment: keras.Variable | None = None
+
+    @property
+    def stored_shape(self) -> tuple[int, ...]:
+        rows, width = self.variable.shape
+        return rows - self.first, width
+
+    def read(self) -> np.ndarray:
+        rows = keras.ops.convert_to_numpy(self.variable)[self.first :]
+        if self.segment is None:
+            return rows
+        return rows + keras.ops.convert_to_numpy(self.segment)
+
+
+def our_targets(table: Mapping[str, str], model: keras.Model) -> dict[str, Target]:
+    """Returns the variables of a model of ours, by KerasHub's names."""
+    return targets(table, model_parts(model), VARIABLES, separator="/")
+
+
+def our_source(table: Mapping[str, str], model: keras.Model) -> VariableSource:
+    """Returns the variables of an encoder of ours as KerasHub has them."""
+    found = our_targets(table, model)
+    embeddings = model_parts(model)["embeddings"]
+    segments = embeddings.segment_embedding
+    one_segment = None
+    if segments is not None and "embeddings.segment_embedding" not in table.values():
+        one_segment = segments.embeddings
+    for name, path in table.items():
+        if path == POSITIONS:
+            found[name] = _PositionRows(
+                found[name].variable,
+                first=embeddings.position_offset,
+                segment=one_segment,
+            )
+    return VariableSource(model.name, found)
+
+
+def hub_targets(model: keras.Model) -> dict[str, Target]:
+    """Returns the variables of a model of KerasHub's, by name."""
+    return {x.path: Target(x, shape=_matrix_shape(x)) for x in model.weights}
+
+
+def _matrix_shape(variable: keras.Variable) -> tuple[int, ...]:
+    """The shape with heads and their vectors as one axis."""
+    shape = tuple(variable.shape)
+    if len(shape) == 3:
+        if "/attention_output/" in variable.path:
+            return math.prod(shape[:2]), shape[2]
+        return shape[0], math.prod(shape[1:])
+    return (math.prod(shape),) if variable.path.endswith("/bias") else shape

@@ -1,0 +1,104 @@
+"""From KerasHub's tokenizers to ours."""
+
+import os
+from typing import Any
+
+from keras_bert_lite.checkpoints.keras_hub_presets import load_tokenizer_preset
+from keras_bert_lite.text.byte_pair import BytePairTokenizer
+from keras_bert_lite.text.tokenizer import Tokenizer
+from keras_bert_lite.text.wordpiece import WordPieceTokenizer
+
+WORD_PIECE = ("BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer")
+BYTE_PAIR = ("RobertaTokenizer",)
+
+
+def tokenizer_from_keras_hub(tokenizer: Any) -> Tokenizer:
+    """Takes over a tokenizer of KerasHub's.
+
+    The ids are those of KerasHub for ordinary text. Where it departs from the
+    code that the models were trained with, ours does not follow. In WordPiece,
+    KerasHub lower-cases by NFKC case folding (`ß` becomes `ss`, accents and
+    letters are composed), keeps control characters, splits at fewer kinds of
+    white space and punctuation, and takes words of over 100 bytes, not
+    characters, for unknown. In byte pairs, it leaves the white space before
+    `<mask>`, and after a contraction (`'s`) takes an apostrophe for another.
+
+    Args:
+        tokenizer: A `BertTokenizer`, `DistilBertTokenizer`, `ElectraTokenizer`
+            or `RobertaTokenizer`; or the name or directory of a preset.
+
+    Returns:
+        A `WordPieceTokenizer` or a `BytePairTokenizer`.
+
+    Raises:
+        ValueError: If the tokenizer is another, does what ours does not, or the
+            preset cannot be loaded.
+    """
+    import keras_hub  # only those who use it pay for its import
+
+    if isinstance(tokenizer, (str, os.PathLike)):
+        tokenizer = load_tokenizer_preset(tokenizer)
+    for names, convert in ((WORD_PIECE, _word_piece), (BYTE_PAIR, _byte_pair)):
+        if type(tokenizer) in [getattr(keras_hub.tokenizers, x) for x in names]:
+            if getattr(tokenizer, "vocabulary", None) is None:
+                raise ValueError(
+                    "`tokenizer` must have a vocabulary. "
+                    f"Received: {type(tokenizer).__name__} without one"
+                )
+            _refuse(tokenizer, sequence_length=None)
+            return convert(tokenizer)
+    raise ValueError(
+        f"`tokenizer` must be one of KerasHub's {[*WORD_PIECE, *BYTE_PAIR]}. "
+        f"Received: {tokenizer!r}"
+    )
+
+
+def _word_piece(tokenizer: Any) -> WordPieceTokenizer:
+    _refuse(tokenizer, split=True, suffix_indicator="##")
+    return WordPieceTokenizer(
+        tokenizer.get_vocabulary(),
+        lowercase=tokenizer.lowercase,
+        strip_accents=tokenizer.strip_accents,
+        split_cjk=tokenizer.split_on_cjk,
+        special_tokens_in_text=tokenizer.special_tokens_in_strings,
+        unknown_token=tokenizer.oov_token,
+        cls_token=tokenizer.cls_token,
+        sep_token=tokenizer.sep_token,
+        pad_token=tokenizer.pad_token,
+        mask_token=tokenizer.mask_token,
+    )
+
+
+def _byte_pair(tokenizer: Any) -> BytePairTokenizer:
+    own = tokenizer.unsplittable_tokens
+    if own and sorted(own) != sorted(tokenizer.special_tokens):
+        raise ValueError(
+            "`unsplittable_tokens` of the tokenizer must be its special tokens, "
+            f"{tokenizer.special_tokens}, or none. Received: {own}"
+        )
+    pieces = {i: piece for piece, i in tokenizer.vocabulary.items()}
+    if sorted(pieces) != list(range(len(tokenizer.vocabulary))):
+        raise ValueError(
+            "The ids of `tokenizer.vocabulary` must be 0 to "
+            f"{len(tokenizer.vocabulary) - 1}. Received: {sorted(pieces)[:5]}, ..., "
+            f"{max(pieces)}"
+        )
+    return BytePairTokenizer(
+        [pieces[i] for i in range(len(pieces))],
+        list(tokenizer.merges),
+        add_prefix_space=tokenizer.add_prefix_space,
+        special_tokens_in_text=bool(own),
+        cls_token=tokenizer.start_token,
+        sep_token=tokenizer.end_token,
+        pad_token=tokenizer.pad_token,
+        mask_token=tokenizer.mask_token,
+    )
+
+
+def _refuse(tokenizer: Any, **wanted: Any) -> None:
+    for name, value in wanted.items():
+        if getattr(tokenizer, name) != value:
+            raise ValueError(
+                f"`{name}` of the tokenizer must be {value!r}. "
+                f"Received: {getattr(tokenizer, name)!r}"
+            )

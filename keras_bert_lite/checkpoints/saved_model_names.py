@@ -1,0 +1,143 @@
+"""The names of an encoder's variables in SavedModels, by our layers.
+
+Model Garden's are those of `official/nlp/modeling` in tensorflow/models, which
+TF Hub's BERT encoders are exported from; ours those of `export_tf_hub`.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+
+import keras
+
+from keras_bert_lite.checkpoints.names import Target, Variables
+from keras_bert_lite.layers.normalization import LayerNorm
+
+Names = Mapping[str, str]
+
+VARIABLES: Variables = {
+    keras.layers.Dense: {"kernel": ("kernel", None), "bias": ("bias", None)},
+    keras.layers.Embedding: {"embeddings": ("embeddings", None)},
+    LayerNorm: {"gamma": ("gamma", None), "beta": ("beta", None)},
+}
+EMBEDDINGS = {
+    "token": "embeddings.token_embedding",
+    "position": "embeddings.position_embedding",
+    "segment": "embeddings.segment_embedding",
+    "norm": "embeddings.layer_norm",
+    "projection": "embeddings.projection",
+}
+BLOCK = {
+    "query": "attention.query",
+    "key": "attention.key",
+    "value": "attention.value",
+    "attention_output": "attention.output_dense",
+    "attention_norm": "attention_norm",
+    "intermediate": "intermediate_dense",
+    "output": "output_dense",
+    "output_norm": "output_norm",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """How SavedModels of one kind name an encoder's modules.
+
+    Args:
+        tables: The tables of the embeddings, by the words of `EMBEDDINGS`.
+        block: Where a block's modules are; `{i}` is its number.
+        modules: A block's modules, by the words of `BLOCK`.
+        pooler: The pooler.
+        activation: The activation where the graph does not show one.
+    """
+
+    tables: Names
+    block: str
+    modules: Names
+    pooler: str
+    activation: str
+
+    def names(self, prefix: str) -> dict[str, str]:
+        """Returns the table of names behind a prefix; see `names.targets`."""
+        table = {name: EMBEDDINGS[word] for word, name in self.tables.items()}
+        for word, name in self.modules.items():
+            table[f"{self.block}{name}"] = f"blocks.{{i}}.{BLOCK[word]}"
+        table[self.pooler] = "pooler.dense"
+        return {prefix + name: path for name, path in table.items()}
+
+    def required(self, prefix: str) -> tuple[str, ...]:
+        """Returns how names start of variables that must have a place."""
+        modules = (*self.tables.values(), self.block.partition("/")[0])
+        return tuple(f"{prefix}{module}/" for module in modules)
+
+
+_MODULES = {
+    "query": "self_attention/query",
+    "key": "self_attention/key",
+    "value": "self_attention/value",
+    "attention_output": "self_attention/attention_output",
+    "attention_norm": "self_attention_layer_norm",
+    "intermediate": "intermediate",
+    "output": "output",
+    "output_norm": "output_layer_norm",
+}
+MODEL_GARDEN = Layout(
+    tables={
+        "token": "word_embeddings",
+        "position": "position_embedding",
+        "segment": "type_embeddings",
+        "norm": "embeddings/layer_norm",
+        "projection": "embedding_projection",
+    },
+    block="transformer/layer_{i}/",
+    modules=_MODULES,
+    pooler="pooler_transform",
+    activation="gelu_tanh",
+)
+# ALBERT: one block for all layers.
+SHARED_MODEL_GARDEN = dataclasses.replace(MODEL_GARDEN, block="transformer/")
+OURS = Layout(
+    tables={word: path.replace(".", "/") for word, path in EMBEDDINGS.items()},
+    block="blocks/block_{i}/",
+    modules={word: path.replace(".", "/") for word, path in BLOCK.items()},
+    pooler="pooler/dense",
+    activation="tanh",
+)
+LAYOUTS = (MODEL_GARDEN, SHARED_MODEL_GARDEN, OURS)
+
+
+@dataclasses.dataclass(frozen=True)
+class HeadsTarget(Target):
+    """A target stored with an axis for the heads, such as (H, N, D) for (H, H)."""
+
+    shape: tuple[int, ...] = ()
+
+    @property
+    def stored_shape(self) -> tuple[int, ...]:
+        return self.shape
+
+    def assign(self, value) -> None:
+        super().assign(value.reshape(self.variable.shape))
+
+    def read(self):
+        return super().read().reshape(self.shape)
+
+
+def with_heads(
+    target: Target, name: str, heads: int, stored: tuple[int, ...]
+) -> Target:
+    """Returns a target that takes the axis of heads, if it is stored with one.
+
+    Args:
+        target: Of a weight of attention.
+        name: Of the variable.
+        heads: Heads.
+        stored: The shape that is stored.
+    """
+    shape = tuple(target.variable.shape)
+    if len(stored) == len(shape):
+        return target
+    if name.split("/")[-2] == "attention_output":  # (N, D, H)
+        split = (heads, shape[0] // heads, *shape[1:])
+    else:  # (H, N, D), or (N, D)
+        split = (*shape[:-1], heads, shape[-1] // heads)
+    return HeadsTarget(target.variable, shape=split)

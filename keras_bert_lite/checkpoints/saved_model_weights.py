@@ -1,0 +1,132 @@
+"""Encoders out of SavedModels: Model Garden's, TF Hub's and this package's."""
+
+from pathlib import Path
+from typing import Any
+
+import keras
+from google.protobuf.message import DecodeError
+from tensorflow.core.protobuf import trackable_object_graph_pb2
+
+from keras_bert_lite.checkpoints.family_config import changed
+from keras_bert_lite.checkpoints.filling import fill_model, is_new_pooler
+from keras_bert_lite.checkpoints.names import Target, model_parts, targets
+from keras_bert_lite.checkpoints.saved_model_config import encoder_values
+from keras_bert_lite.checkpoints.saved_model_graph import FILE, SavedGraph
+from keras_bert_lite.checkpoints.saved_model_names import (
+    LAYOUTS,
+    VARIABLES,
+    Layout,
+    with_heads,
+)
+from keras_bert_lite.checkpoints.tensorflow_files import SLOTS, TensorFlowSource
+from keras_bert_lite.config import EncoderConfig
+from keras_bert_lite.models.encoder import encoder
+
+OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
+# What is saved beside weights: a Keras model's counters and seeds.
+BESIDE = ("save_counter", "seed_generator_state", "Variable")
+
+
+def is_saved_model(directory: Path) -> bool:
+    """Whether a directory holds a SavedModel: a file `saved_model.pb`."""
+    return (directory / FILE).is_file()
+
+
+def load_encoder(
+    directory: Path, pooling: str | None, changes: dict[str, Any]
+) -> keras.Model:
+    """Loads the encoder in a SavedModel, without running it.
+
+    It takes the encoders of TensorFlow Model Garden (`BertEncoder`,
+    `BertEncoderV2`, `AlbertEncoder`), which TF Hub publishes, such as
+    `bert_en_uncased_L-12_H-768_A-12`, and those that `export_tf_hub` writes.
+    Sizes are those of the variables; activation, epsilon and, without an axis
+    of heads, their number are those that the graph computes with. A SavedModel
+    does not say its rates of dropout, which are 0.1 unless `changes` tell.
+
+    Args:
+        directory: With `saved_model.pb` and `variables`.
+        pooling: See `load.load_encoder`.
+        changes: See `load.load_encoder`.
+
+    Returns:
+        A model as `encoder` makes it.
+
+    Warns:
+        UserWarning: If a pooler starts from random weights, or variables stay
+            unused.
+
+    Raises:
+        ValueError: If the files are broken, the variables are not those of one
+            such encoder, or the graph does not tell what is missing.
+
+    Reference: `official/nlp/modeling/networks/bert_encoder.py` of
+    tensorflow/models.
+    """
+    source = _source(directory)
+    layout, prefix = _layout(source)
+    table = layout.names(prefix)
+    names = {path: name for name, path in table.items()}
+    stored = _stored_pooling(source, names["pooler.dense"])
+    kind = stored if pooling == "checkpoint" else pooling
+    values = encoder_values(source, SavedGraph(directory), names, layout.activation)
+    try:
+        config = changed(EncoderConfig(**values, pooling=kind), changes)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{directory}: {error}") from error
+    model = encoder(config)
+    found = targets(table, model_parts(model), VARIABLES, separator="/")
+    found = {x: _target(source, y, x, config) for x, y in found.items()}
+    new = is_new_pooler(pooling, stored)
+    return fill_model(source, model, found, layout.required(prefix), new)
+
+
+def _source(directory: Path) -> TensorFlowSource:
+    """Returns the variables by the names that they had when they were made."""
+    prefix = directory / "variables" / "variables"
+    files = TensorFlowSource(prefix)
+    if not files.has(OBJECT_GRAPH):
+        raise ValueError(f"{prefix} must be of TensorFlow 2, with an object graph.")
+    try:
+        graph = trackable_object_graph_pb2.TrackableObjectGraph.FromString(
+            files.stored(OBJECT_GRAPH)
+        )
+    except DecodeError as error:
+        raise ValueError(f"{prefix}: the object graph is broken: {error}") from error
+    keys: dict[str, str] = {}
+    for attribute in (x for node in graph.nodes for x in node.attributes):
+        name = attribute.full_name.removesuffix(":0")
+        if SLOTS.search(name) or name.split("/")[-1] in BESIDE:
+            continue
+        if keys.setdefault(name, attribute.checkpoint_key) != attribute.checkpoint_key:
+            raise ValueError(f"{prefix} has two variables of the name {name!r}.")
+    return TensorFlowSource(prefix, keys)
+
+
+def _layout(source: TensorFlowSource) -> tuple[Layout, str]:
+    """Returns how the variables are named, and what stands before each name."""
+    for layout in LAYOUTS:
+        table = f"{layout.tables['token']}/embeddings"
+        query = layout.block.replace("{i}", "0") + layout.modules["query"]
+        for name in source.names():
+            prefix = name.removesuffix(table)
+            if prefix != name and source.has(f"{prefix}{query}/"):
+                return layout, prefix
+    raise ValueError(
+        f"{source.location} must hold an encoder of Model Garden or of "
+        f"`export_tf_hub`. Received the variables: {source.names()[:5]}"
+    )
+
+
+def _stored_pooling(source: TensorFlowSource, pooler: str) -> str | None:
+    if not source.has(f"{pooler}/"):
+        return None
+    return "attention" if source.size(f"{pooler}/kernel", 1) == 1 else "first_token"
+
+
+def _target(
+    source: TensorFlowSource, target: Target, name: str, config: EncoderConfig
+) -> Target:
+    if "attention/" not in name or name not in source.names():
+        return target
+    return with_heads(target, name, config.num_heads, source.shape(name))

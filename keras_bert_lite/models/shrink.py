@@ -1,0 +1,73 @@
+"""A smaller encoder out of a larger one's layers."""
+
+from collections.abc import Sequence
+
+import keras
+
+from keras_bert_lite.config import FAMILIES, check_choice
+from keras_bert_lite.models.encoder import (
+    config_of,
+    encoder,
+    encoder_layers,
+    encoder_of,
+)
+
+EMBEDDING_PARTS = (
+    "token_embedding",
+    "segment_embedding",
+    "position_embedding",
+    "layer_norm",
+    "projection",
+)
+
+
+def take_layers(
+    model: keras.Model, layers: Sequence[int], family: str | None = None
+) -> keras.Model:
+    """Returns an encoder of some of the blocks of another, with copies of weights.
+
+    Args:
+        model: An encoder, or a model with one in it.
+        layers: Which blocks, counted from 0, in their new order. DistilBERT was
+            initialized from `[0, 2, 4, 7, 9, 11]` of a BERT base.
+        family: `"distilbert"` makes the encoder a DistilBERT, which has neither
+            segments nor a pooler: their weights are left out, as its authors
+            did. `None` keeps the family.
+
+    Raises:
+        ValueError: If a block is not there, or the encoder shares its blocks.
+
+    Reference: [Sanh et al., 2019](https://arxiv.org/abs/1910.01108), section 3.
+    """
+    body = encoder_of(model)
+    config = config_of(body)
+    embeddings, blocks, pooler = encoder_layers(body)
+    check_choice("family", family, (*FAMILIES, None))
+    if config.num_groups is not None:
+        raise ValueError(
+            "`model` must have a block for each layer. "
+            f"Received: num_groups={config.num_groups}"
+        )
+    count = config.num_layers
+    if not layers or any(not 0 <= i < count for i in layers):
+        raise ValueError(
+            f"`layers` must be numbers from 0 to {count - 1}. Received: {layers!r}"
+        )
+    config = config.replace(num_layers=len(layers), family=family or config.family)
+    if family == "distilbert":
+        config = config.replace(num_segments=0, pooling=None)
+    smaller = encoder(config)
+    new_embeddings, new_blocks, new_pooler = encoder_layers(smaller)
+    pairs = list(zip(new_blocks.blocks, (blocks.blocks[i] for i in layers), strict=True))
+    if new_pooler is not None:
+        pairs.append((new_pooler, pooler))
+    for name in ("relative_table", "convolution"):
+        if getattr(blocks, name) is not None:
+            pairs.append((getattr(new_blocks, name), getattr(blocks, name)))
+    for name in EMBEDDING_PARTS:
+        if getattr(new_embeddings, name) is not None:
+            pairs.append((getattr(new_embeddings, name), getattr(embeddings, name)))
+    for target, source in pairs:
+        for variable, value in zip(target.variables, source.variables, strict=True):
+            variable.assign(value)
+    return smaller

@@ -1,0 +1,185 @@
+"""Other tables, other heads and fewer layers on a model that is there."""
+
+import numpy as np
+import pytest
+
+import keras_bert_lite as kbl
+from tests import tiny
+
+BUILDERS = {
+    "encoder": lambda body: body,
+    "masked_lm": kbl.masked_lm,
+    "untied": lambda body: kbl.masked_lm(body, tied=False),
+    "pretrainer": kbl.pretrainer,
+    "classifier": lambda body: kbl.text_classifier(body, ["bad", "fine"]),
+    "multiple_choice": kbl.multiple_choice,
+}
+FAMILIES = {
+    "bert": {},
+    "roberta": {"family": "roberta", "position_offset": 2, "num_segments": 1},
+    "albert": {"family": "albert", "num_groups": 1, "embedding_dim": 8},
+}
+
+
+def outputs(model, texts=tiny.TEXTS):
+    return {k: np.asarray(v) for k, v in model(tiny.preprocessor()(texts)).items()}
+
+
+def position_table(model):
+    embeddings = kbl.encoder_of(model).get_layer("embeddings")
+    return np.asarray(embeddings.position_embedding.embeddings)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("kind", ["encoder", "masked_lm", "untied", "pretrainer"])
+def test_a_larger_vocabulary_changes_nothing_else(kind, family):
+    model = BUILDERS[kind](tiny.encoder(**FAMILIES[family]))
+    size = len(tiny.VOCABULARY)
+    larger = kbl.resize(model, vocabulary_size=size + 3)
+    before, after = outputs(model), outputs(larger)
+    for name, value in before.items():
+        rest = after[name][..., : value.shape[-1]]
+        np.testing.assert_allclose(rest, value, atol=1e-6)
+    words = {"masked_lm", "untied", "pretrainer"}
+    if kind in words:
+        assert after["prediction_logits"].shape[-1] == size + 3
+    back = kbl.resize(larger, vocabulary_size=size)
+    for first, second in zip(model.weights, back.weights, strict=True):
+        np.testing.assert_array_equal(first, second)
+
+
+def test_new_rows_are_about_the_mean():
+    model = tiny.encoder()
+    size = len(tiny.VOCABULARY)
+    tables = [
+        np.asarray(
+            kbl.resize(model, vocabulary_size=size + 500, seed=seed)
+            .get_layer("embeddings")
+            .token_embedding.embeddings
+        )
+        for seed in (1, 1, 2)
+    ]
+    old, new = tables[0][:size], tables[0][size:]
+    np.testing.assert_allclose(new.mean(0), old.mean(0), atol=5e-3)
+    assert 0.015 < new.std() < 0.025
+    np.testing.assert_array_equal(tables[0], tables[1])
+    assert (tables[0] != tables[2]).any()
+
+
+@pytest.mark.parametrize("kind", BUILDERS)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_longer_and_shorter_positions(kind, family):
+    changes = {**FAMILIES[family], "num_segments": 2}
+    model = BUILDERS[kind](tiny.encoder(**changes))
+    offset = changes.get("position_offset", 0)
+    old = position_table(model)
+    tiled = position_table(kbl.resize(model, max_sequence_length=60, positions="tile"))
+    assert len(tiled) == 60 + offset
+    np.testing.assert_array_equal(tiled[offset + 24 : offset + 48], old[offset:])
+    stretched = position_table(kbl.resize(model, max_sequence_length=47))
+    np.testing.assert_array_equal(stretched[:offset], old[:offset])
+    np.testing.assert_allclose(stretched[offset::2], old[offset:], atol=1e-7)
+    middle = (old[offset:-1] + old[offset + 1 :]) / 2
+    np.testing.assert_allclose(stretched[offset + 1 :: 2], middle, atol=1e-7)
+    shorter = position_table(kbl.resize(model, max_sequence_length=9))
+    np.testing.assert_array_equal(shorter, old[: 9 + offset])
+
+
+def test_a_longer_table_takes_longer_texts():
+    model = kbl.resize(tiny.encoder(), max_sequence_length=40, positions="tile")
+    preprocessor = tiny.preprocessor(sequence_length=40)
+    ids = preprocessor(["the day is fine " * 20])
+    assert model(ids)["sequence_output"].shape == (1, 40, 16)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"vocabulary_size": 0}, "`vocabulary_size` must be a positive integer"),
+        ({"max_sequence_length": "9"}, "`max_sequence_length` must be a positive"),
+        ({"positions": "guess"}, "`positions` must be one of .* Received: 'guess'"),
+    ],
+)
+def test_refusals(options, message):
+    with pytest.raises(ValueError, match=message):
+        kbl.resize(tiny.encoder(), **options)
+
+
+def test_refuses_positions_that_are_not_there_and_models_of_strings():
+    relative = {"max_sequence_length": None, "relative_positions": {"max_distance": 8}}
+    with pytest.raises(ValueError, match="no position table"):
+        kbl.resize(tiny.encoder(**relative), max_sequence_length=9)
+    with pytest.raises(ValueError, match="`model` must take ids"):
+        kbl.resize(kbl.with_text(tiny.encoder(), tiny.preprocessor()))
+
+
+def test_added_tokens_are_found_in_text():
+    model, preprocessor = kbl.add_tokens(
+        tiny.classifier(), tiny.preprocessor(), ["[ENTITY]", "covid", "the"]
+    )
+    tokenizer = preprocessor.tokenizer
+    size = len(tiny.VOCABULARY)
+    assert tokenizer.get_vocabulary()[size:] == ["[ENTITY]", "covid"]
+    day, the = tokenizer.token_to_id("day"), tokenizer.token_to_id("the")
+    ids = tokenizer(["the [ENTITY] day", "covidday", "COVID"]).to_list()
+    assert ids[:2] == [[the, size, day], [size + 1, day]]
+    assert size + 1 not in ids[2]  # as it is written
+    _, starts, ends = tokenizer.tokenize_with_offsets(["the [ENTITY]day"])
+    assert (starts.to_list(), ends.to_list()) == ([[0, 4, 12]], [[3, 12, 15]])
+    string_model = kbl.with_text(model, preprocessor)
+    assert string_model.predict(["the [ENTITY] day"])["scores"].shape == (1, 2)
+
+
+@pytest.mark.parametrize("token", ["", " a", "a\n", 5])
+def test_refuses_tokens_that_cannot_be(token):
+    with pytest.raises(ValueError, match="`tokens` must be strings without white"):
+        tiny.tokenizer().with_tokens([token])
+
+
+def test_refuses_a_single_string_and_short_tokens():
+    with pytest.raises(TypeError, match="`tokens` must be a list"):
+        tiny.tokenizer().with_tokens("abc")
+    with pytest.raises(ValueError, match=r"(?s)at least 3 bytes.* Received: \['%%'"):
+        tiny.tokenizer().with_tokens(["%%"])
+
+
+@pytest.mark.parametrize("kind", ["classifier", "pretrainer", "multiple_choice"])
+def test_a_head_is_replaced_by_building_another(kind):
+    model = BUILDERS[kind](tiny.encoder())
+    other = kbl.text_classifier(kbl.encoder_of(model), ["a", "b", "c", "d"])
+    assert outputs(other)["logits"].shape == (4, 4)
+    old = kbl.encoder_of(model).get_weights()
+    for first, second in zip(old, kbl.encoder_of(other).get_weights(), strict=True):
+        np.testing.assert_array_equal(first, second)
+
+
+def test_distilbert_from_a_berts_layers():
+    model = tiny.encoder(num_layers=4)
+    student = kbl.take_layers(model, [0, 2], family="distilbert")
+    assert sorted(student.output) == ["sequence_output"]
+    teacher_blocks = model.get_layer("blocks").blocks
+    for i, block in zip([0, 2], student.get_layer("blocks").blocks, strict=True):
+        for ours, theirs in zip(
+            block.get_weights(), teacher_blocks[i].get_weights(), strict=True
+        ):
+            np.testing.assert_array_equal(ours, theirs)
+    segments = model.get_layer("embeddings").segment_embedding.embeddings
+    segments.assign(np.zeros(segments.shape))
+    every = kbl.take_layers(model, [0, 1, 2, 3], family="distilbert")
+    expected = outputs(model)["sequence_output"]
+    np.testing.assert_allclose(outputs(every)["sequence_output"], expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("changes", [{}, FAMILIES["roberta"], {"embedding_dim": 8}])
+def test_all_layers_are_the_same_encoder(changes):
+    model = tiny.encoder(**changes)
+    again = kbl.take_layers(model, [0, 1])
+    for first, second in zip(model.weights, again.weights, strict=True):
+        np.testing.assert_array_equal(first, second)
+
+
+def test_take_layers_refusals():
+    with pytest.raises(ValueError, match=r"`layers` must be numbers from 0 to 1"):
+        kbl.take_layers(tiny.encoder(), [0, 2])
+    with pytest.raises(ValueError, match="a block for each layer"):
+        kbl.take_layers(tiny.encoder(num_groups=1), [0])
