@@ -29,8 +29,8 @@ from keras_bert_lite.models.pretraining import (
     replaced_token_detector,
 )
 from keras_bert_lite.models.question_answerer import question_answerer
-from keras_bert_lite.models.sentence_encoder import sentence_encoder
 from keras_bert_lite.models.resize import add_tokens, resize
+from keras_bert_lite.models.sentence_encoder import sentence_encoder
 from keras_bert_lite.models.shrink import take_layers
 from keras_bert_lite.models.text_model import TextModel, with_text
 from keras_bert_lite.models.token_classifier import token_classifier

@@ -152,9 +152,7 @@ class EncoderConfig:
         check_rate("dropout", self.dropout)
         check_rate("attention_dropout", self.attention_dropout)
         check_choice("activation", self.activation, ACTIVATIONS)
-        check_choice(
-            "convolution_activation", self.convolution_activation, ACTIVATIONS
-        )
+        check_choice("convolution_activation", self.convolution_activation, ACTIVATIONS)
         check_choice("pooling", self.pooling, (*POOLINGS, None))
         check_choice("family", self.family, FAMILIES)
         object.__setattr__(

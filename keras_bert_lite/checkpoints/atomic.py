@@ -22,7 +22,9 @@ def replaced_directory(directory: str | os.PathLike, marker: str) -> Iterator[Pa
     """
     target = Path(directory)
     if target.exists() and not target.is_dir():
-        raise ValueError(f"`directory` must not be a file. Received: {os.fspath(target)!r}")
+        raise ValueError(
+            f"`directory` must not be a file. Received: {os.fspath(target)!r}"
+        )
     if target.is_dir() and any(target.iterdir()) and not (target / marker).is_file():
         raise ValueError(
             f"`directory` must be new, empty, or hold a {marker}, to be replaced. "

@@ -8,7 +8,7 @@ from typing import Any
 from keras_bert_lite.checkpoints.activations import THEIRS, activation_name
 from keras_bert_lite.checkpoints.families import REFUSED, REQUIRED, ROWS, Family
 from keras_bert_lite.checkpoints.sources import read_json
-from keras_bert_lite.config import EncoderConfig
+from keras_bert_lite.config import EncoderConfig, check_positive
 
 CONFIG = "config.json"
 CHANGEABLE = ("dropout", "attention_dropout")
@@ -80,7 +80,9 @@ def read_config(
             for ours, (theirs, default) in fields.items()
         }
         values |= family.constants
-        EncoderConfig(**values)  # what `read` computes with must be numbers
+        # What `read` computes with must be numbers.
+        EncoderConfig(**values)
+        check_positive("max_sequence_length", values["max_sequence_length"])
         _check_floats(raw, family)
         values = family.read(values, raw)
         config = EncoderConfig(**values, pooling=pooling, family=raw["model_type"])

@@ -57,4 +57,3 @@ def _without_pooler(model: keras.Model, found: dict[str, Target]) -> list[str]:
     for name in [name for name, x in found.items() if id(x.variable) in own]:
         del found[name]
     return [variable.path for variable in variables]
-

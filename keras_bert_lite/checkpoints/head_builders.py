@@ -7,7 +7,7 @@ from typing import Any
 import keras
 
 from keras_bert_lite.checkpoints.activations import activation_name
-from keras_bert_lite.config import check_positive
+from keras_bert_lite.config import check_positive, check_rate
 from keras_bert_lite.models import (
     classifier,
     masked_lm as words,
@@ -24,7 +24,10 @@ PROBLEMS = ("single_label_classification", MULTI_LABEL, REGRESSION)
 
 def sequence_classifier(encoder: keras.Model, raw: dict, head: Any) -> keras.Model:
     """By `problem_type`: a classifier, a multi-label one, or a regressor."""
-    options = {"dropout": _dropout(raw, head), "head_form": dict(head.form)}
+    options: dict[str, Any] = {
+        "dropout": _dropout(raw, head),
+        "head_form": dict(head.form),
+    }
     names = label_names(raw)
     problem = raw.get("problem_type")
     if problem not in (*PROBLEMS, None):
@@ -131,13 +134,19 @@ def _dropout(raw: Mapping[str, Any], head: Any) -> float | None:
     if head.dropout is None:
         return None
     name, default = head.dropout
-    return raw.get(name, default)
+    rate = raw.get(name, default)
+    if rate is not None:
+        check_rate(name, rate)
+    return rate
 
 
 def _with_deberta_form(raw: Mapping[str, Any], head: Any) -> Any:
     """DeBERTa's configuration has fields for the layer before the last."""
+    rate = raw.get("pooler_dropout", 0.0)
+    if rate is not None:
+        check_rate("pooler_dropout", rate)
     form = {
         "hidden_activation": activation_name(raw, "pooler_hidden_act", "gelu"),
-        "hidden_dropout": raw.get("pooler_dropout", 0.0),
+        "hidden_dropout": rate,
     }
     return dataclasses.replace(head, form=form)

@@ -46,19 +46,16 @@ def suffix_of(model: keras.Model) -> str:
 
 def head_fields(model: keras.Model, head: Head) -> dict[str, Any]:
     """Returns what config.json says of a model's head."""
-    found = {layer.name: layer for layer in model.layers}
+    found: dict[str, Any] = {layer.name: layer for layer in model.layers}
     fields: dict[str, Any] = {}
-    last = found.get("head", found.get("pair_head"))
+    last: Any = found.get("head", found.get("pair_head"))
     if head.dropout is not None and last is not None:
         fields[head.dropout[0]] = last.dropout_rate
     if isinstance(last, layers.ClassificationHead):
         fields |= _labels(last)
-    elif type(last) is layers.DenseHead and last.name == "head":
-        if not any(isinstance(x, layers.JoinChoices) for x in model.layers):
-            fields |= {
-                "problem_type": REGRESSION,
-                **_names([f"LABEL_{i}" for i in range(last.units)]),
-            }
+    elif _is_regressor(model):
+        names = _names([f"LABEL_{i}" for i in range(last.units)])
+        fields |= {"problem_type": REGRESSION, **names}
     if "hidden_dense" in "".join(head.names.values()) and "cls_dropout" in fields:
         fields |= {  # DeBERTa's own fields for its hidden layer
             "pooler_hidden_act": THEIRS[last.hidden_activation],
@@ -91,6 +88,11 @@ def check_prediction(model: keras.Model, activation: str, epsilon: float) -> Non
                     "the layout has no field for. "
                     f"Received: {getattr(layer, name)!r}"
                 )
+
+
+def _is_regressor(model: keras.Model) -> bool:
+    types = {layer.name: type(layer) for layer in model.layers}
+    return types.get("head") is layers.DenseHead and "join_choices" not in types
 
 
 def _labels(head: layers.ClassificationHead) -> dict[str, Any]:

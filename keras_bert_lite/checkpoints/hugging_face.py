@@ -83,9 +83,7 @@ def _head(directory: Path, family: Family, suffix: str) -> Head:
     return family.heads[suffix]
 
 
-def _source(
-    directory: Path, family: Family, raw: dict[str, Any]
-) -> SafetensorsSource:
+def _source(directory: Path, family: Family, raw: dict[str, Any]) -> SafetensorsSource:
     return SafetensorsSource(
         directory, family.prefix, _other_names(family, is_tied(raw)), is_tied(raw)
     )

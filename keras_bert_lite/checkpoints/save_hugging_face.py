@@ -17,12 +17,16 @@ from keras_bert_lite.checkpoints.families import ROWS, Family
 from keras_bert_lite.checkpoints.family_config import CONFIG, write_config
 from keras_bert_lite.checkpoints.family_heads import Head
 from keras_bert_lite.checkpoints.family_names import ENCODER_PARTS
+from keras_bert_lite.checkpoints.head_kinds import (
+    check_prediction,
+    head_fields,
+    suffix_of,
+)
 from keras_bert_lite.checkpoints.hugging_face import unused_bias
-from keras_bert_lite.checkpoints.head_kinds import check_prediction, head_fields, suffix_of
 from keras_bert_lite.checkpoints.names import Target, model_parts, targets
 from keras_bert_lite.checkpoints.safetensors_files import WEIGHTS
 from keras_bert_lite.checkpoints.save_tokenizer import tokenizer_fields, write_tokenizer
-from keras_bert_lite.config import EncoderConfig, check_choice
+from keras_bert_lite.config import check_choice
 from keras_bert_lite.models.encoder import config_of, encoder_of
 from keras_bert_lite.text.packing import Preprocessor
 
@@ -88,7 +92,7 @@ def save_hugging_face(
 
 def _head(family: Family, suffix: str) -> Head:
     if suffix == "Model":
-        return Head(build=lambda *_: None, names={}, pooled=True)  # type: ignore
+        return Head(build=lambda *_: None, names={}, pooled=True)
     if suffix not in family.heads:
         raise ValueError(
             f"transformers has no {family.class_prefix}{suffix}. `model` must be one "

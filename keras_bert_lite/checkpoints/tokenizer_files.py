@@ -104,7 +104,11 @@ def load_preprocessor(source: str | os.PathLike, **changes: Any) -> Preprocessor
         "num_separators": _num_separators(directory),
         **changes,
     }
-    return Preprocessor(load_tokenizer(directory), **arguments)
+    tokenizer = load_tokenizer(directory)
+    try:
+        return Preprocessor(tokenizer, **arguments)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"The preprocessor of {directory}: {error}") from error
 
 
 def _from_keras_hub(source: str, changes: dict[str, Any]) -> Tokenizer:
@@ -155,7 +159,7 @@ def _check_class(directory: Path, config: dict[str, Any]) -> None:
 
 
 def _special_tokens(path: Path, config: dict[str, Any]) -> dict[str, str]:
-    tokens = {}
+    tokens: dict[str, str] = {}
     for theirs, ours in SPECIAL_TOKENS.items():
         token = config.get(theirs)
         content = token.get("content") if isinstance(token, dict) else token
@@ -164,7 +168,7 @@ def _special_tokens(path: Path, config: dict[str, Any]) -> dict[str, str]:
                 f"{path}: `{theirs}` must be a string or have `content`. "
                 f"Received: {token!r}"
             )
-        if token is not None:
+        if content is not None:
             tokens[ours] = content
     return tokens
 

@@ -105,7 +105,7 @@ class Embeddings(CompositeLayer):
         )
         self.projection = self._projection()
 
-    def _table(self, rows: int, name: str) -> keras.layers.Embedding | None:
+    def _table(self, rows: int, name: str) -> Any:
         if not rows:
             return None
         return keras.layers.Embedding(

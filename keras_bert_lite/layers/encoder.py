@@ -105,13 +105,15 @@ class Encoder(CompositeLayer):
             "convolution_groups": convolution_groups,
             "convolution_activation": convolution_activation,
         }
-        self.blocks = layers.blocks if layers else self._make_blocks()
+        self.blocks: list[EncoderBlock] = (
+            layers.blocks if layers else self._make_blocks()
+        )
         self.relative_table: RelativeTable | None = None
         if relative is not None:
             self.relative_table = (
                 layers.relative_table if layers else self._make_table(relative)
             )
-        self.convolution: TokenConvolution | None = None
+        self.convolution: Any = None
         if convolution_size:
             self.convolution = (
                 layers.convolution if layers else self._make_convolution()

@@ -159,7 +159,6 @@ def check_labels(labels: Sequence[str], at_least: int = 2) -> list[str]:
     if len(labels) < at_least or len(set(labels)) < len(labels):
         least = "one name" if at_least == 1 else "two names"
         raise ValueError(
-            f"`labels` must be at least {least}, without duplicates. "
-            f"Received: {labels}"
+            f"`labels` must be at least {least}, without duplicates. Received: {labels}"
         )
     return labels

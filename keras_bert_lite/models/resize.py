@@ -70,15 +70,15 @@ def resize(
     resized = keras.saving.deserialize_keras_object(config)
     generator = np.random.default_rng(seed)
     for old, new in zip(model.weights, resized.weights, strict=True):
-        value = keras.ops.convert_to_numpy(old)
+        weights = keras.ops.convert_to_numpy(old)
         if tuple(old.shape) != tuple(new.shape):
             if "position_embedding" in old.path:
                 offset = embeddings.position_offset
-                value = _positions(value, new.shape[0], offset, positions)
+                weights = _positions(weights, new.shape[0], offset, positions)
             else:
                 scale = embeddings.initializer_range
-                value = _vocabulary(value, tuple(new.shape), scale, generator)
-        new.assign(value)
+                weights = _vocabulary(weights, tuple(new.shape), scale, generator)
+        new.assign(weights)
     return resized
 
 

@@ -1,6 +1,7 @@
 """A smaller encoder out of a larger one's layers."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import keras
 
@@ -58,7 +59,9 @@ def take_layers(
         config = config.replace(num_segments=0, pooling=None)
     smaller = encoder(config)
     new_embeddings, new_blocks, new_pooler = encoder_layers(smaller)
-    pairs = list(zip(new_blocks.blocks, (blocks.blocks[i] for i in layers), strict=True))
+    pairs: list[Any] = list(
+        zip(new_blocks.blocks, (blocks.blocks[i] for i in layers), strict=True)
+    )
     if new_pooler is not None:
         pairs.append((new_pooler, pooler))
     for name in ("relative_table", "convolution"):

@@ -8,8 +8,7 @@ from typing import Any
 import tensorflow as tf
 from tensorflow.core.protobuf import meta_graph_pb2
 
-from keras_bert_lite.serving import server_operations as servers
-from keras_bert_lite.serving import signatures
+from keras_bert_lite.serving import server_operations as servers, signatures
 from keras_bert_lite.serving.batching import batching_problems
 from keras_bert_lite.serving.saved_model_files import find_version, read_meta_graph
 from keras_bert_lite.serving.warmup import replay_warmup

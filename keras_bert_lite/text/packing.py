@@ -57,7 +57,8 @@ class Preprocessor(TextLayer):
     >>> preprocessor(["a day", "fine"])["token_ids"].shape
     TensorShape([2, 4])
 
-    Reference: `BertTokenizerFast` and `RobertaTokenizerFast` with `truncation="longest_first"`.
+    Reference: `BertTokenizerFast` and `RobertaTokenizerFast`, with
+    `truncation="longest_first"`.
     """
 
     def __init__(

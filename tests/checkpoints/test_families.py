@@ -68,4 +68,3 @@ def test_models_with_heads_survive_a_file(tmp_path, name):
     for other in (loaded, clone):
         for key, value in other(inputs).items():
             np.testing.assert_allclose(value, expected[key], atol=1e-6)
-

@@ -71,4 +71,3 @@ def outputs(model, inputs):
         name: real(name, keras.ops.convert_to_numpy(value), mask)
         for name, value in found.items()
     }
-

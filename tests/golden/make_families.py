@@ -41,8 +41,7 @@ def case(family, suffix, configuration):
         },
         "num_segments": getattr(model.config, "type_vocab_size", 1),
         "tensors": {
-            name: list(tensor.shape)
-            for name, tensor in reference.stored(model).items()
+            name: list(tensor.shape) for name, tensor in reference.stored(model).items()
         },
         "outputs": {
             name: [round(float(x), 6) for x in value.reshape(-1)[::STEP]]

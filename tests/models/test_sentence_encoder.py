@@ -21,7 +21,9 @@ def test_vectors_are_pooled_tokens(pooling, normalize):
     model = kbl.sentence_encoder(encoder, pooling, normalize)
     inputs = tiny.preprocessor()(tiny.TEXTS)
     tokens = np.asarray(encoder(inputs)["sequence_output"])
-    rows = [x[m] for x, m in zip(tokens, np.asarray(inputs["padding_mask"]), strict=True)]
+    rows = [
+        x[m] for x, m in zip(tokens, np.asarray(inputs["padding_mask"]), strict=True)
+    ]
     reduce = {
         "mean": lambda x: x.mean(0),
         "max": lambda x: x.max(0),
@@ -63,7 +65,9 @@ def test_survives_a_file_and_strings(tmp_path):
 
 def test_learned_pooling_has_no_place_in_their_layout(tmp_path):
     model = kbl.sentence_encoder(tiny.encoder(), "attention")
-    with pytest.raises(ValueError, match="no place for these weights|only the poolings"):
+    with pytest.raises(
+        ValueError, match=r"no place for these weights|only the poolings"
+    ):
         kbl.save_hugging_face(model, None, tmp_path / "out")
     assert not list(tmp_path.iterdir())
 

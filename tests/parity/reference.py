@@ -81,7 +81,11 @@ FAMILIES = {
         [
             {"share_att_key": False, "norm_rel_ebd": "none", "position_buckets": -1},
             {"conv_kernel_size": 3, "conv_act": "gelu", "pos_att_type": "p2c|c2p"},
-            {"position_biased_input": True, "type_vocab_size": 2, "pos_att_type": "c2p"},
+            {
+                "position_biased_input": True,
+                "type_vocab_size": 2,
+                "pos_att_type": "c2p",
+            },
             {"embedding_size": 8, "max_relative_positions": 6, "position_buckets": 0},
             {
                 "relative_attention": False,
@@ -105,9 +109,11 @@ NAMES_OF_LOGITS = {
     "ForNextSentencePrediction": "seq_relationship_logits",
 }
 LABELS = {"id2label": {0: "no", 1: "maybe", 2: "yes"}}
+REGRESSION = {"problem_type": "regression", "id2label": {0: "x"}}
+MULTI_LABEL = {"problem_type": "multi_label_classification"}
 HEAD_VARIANTS = [
-    ("bert", "ForSequenceClassification", {"problem_type": "regression", "id2label": {0: "x"}}),
-    ("roberta", "ForSequenceClassification", {"problem_type": "multi_label_classification"}),
+    ("bert", "ForSequenceClassification", REGRESSION),
+    ("roberta", "ForSequenceClassification", MULTI_LABEL),
     ("deberta-v2", "ForSequenceClassification", {"pooler_hidden_act": "tanh"}),
     ("deberta-v2", "ForMaskedLM", {"legacy": False}),
     ("deberta-v2", "ForMaskedLM", {"embedding_size": 8}),

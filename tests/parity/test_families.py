@@ -1,5 +1,6 @@
 """Every architecture and head against transformers, in and out."""
 
+import importlib
 import json
 import os
 import subprocess
@@ -11,14 +12,13 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
-pytestmark = pytest.mark.parity
-pytest.importorskip("torch", reason="needs torch and transformers")
-
-import transformers
-
 import keras_bert_lite as kbl
 from tests.families import checkpoints
-from tests.parity import reference
+
+pytestmark = pytest.mark.parity
+torch = pytest.importorskip("torch", reason="needs torch and transformers")
+transformers = pytest.importorskip("transformers")
+reference = importlib.import_module("tests.parity.reference")
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = Path(__file__).with_name("family_program.py")
@@ -46,7 +46,9 @@ def test_outputs_equal_transformers(written, backend):
     environment = {
         **os.environ,
         "KERAS_BACKEND": backend,
-        "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])),
+        "PYTHONPATH": os.pathsep.join(
+            filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])
+        ),
     }
     output = subprocess.run(
         [sys.executable, str(PROGRAM), str(written)],
@@ -88,8 +90,6 @@ def test_round_trip(written, tmp_path, name):
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_half_precision_and_shards(tmp_path, dtype):
-    import torch
-
     model = reference.reference("bert", "ForMaskedLM", reference.SIZES)
     half = model.to(getattr(torch, dtype))
     half.save_pretrained(tmp_path, max_shard_size="4KB")
