@@ -4,6 +4,9 @@ PYTHON ?= python3
 PYTHON311 ?= python3.11
 DATA ?= ../shared/data
 PIP = -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+# Files of tests that run at once, in processes of their own.
+WORKERS ?= 2
+PYTEST = -m pytest -n $(WORKERS) --dist loadfile
 FILES = setup.cfg pyproject.toml constraints.txt
 
 .PHONY: demo test lint slow parity serving tutorials dist bench clean
@@ -12,13 +15,13 @@ demo: .venv/ready  ## fine-tune, evaluate, export and serve a small classifier
 	TF_CPP_MIN_LOG_LEVEL=2 .venv/bin/keras-bert-lite demo
 
 test: .venv/ready  ## the fast tests
-	.venv/bin/python -m pytest
+	.venv/bin/python $(PYTEST)
 
 slow: .venv/ready  ## tests that train
 	.venv/bin/python -m pytest -m slow
 
 parity: .venv-parity/ready  ## against transformers on torch; under JAX and torch
-	.venv-parity/bin/python -m pytest -m parity
+	.venv-parity/bin/python $(PYTEST) -m parity
 
 serving: .venv/ready .venv-serving/ready .venv-serving-2.20/ready .venv-serving-2.12/ready
 	SERVING_PYTHON=$(CURDIR)/.venv-serving/bin/python \

@@ -13,15 +13,22 @@ class AddedTokens(NamedTuple):
     plain: list[str]
 
 
-def read(content: dict[str, Any], path: Path) -> AddedTokens:
+def read(
+    content: dict[str, Any], path: Path, flags: tuple[str, ...] = FLAGS
+) -> AddedTokens:
     """Returns the added tokens of tokenizer.json.
 
     Special tokens are plain text unless the tokenizer is asked to find them;
     the others are found in any text.
 
+    Args:
+        content: What tokenizer.json holds.
+        path: The file, for messages.
+        flags: Those that change where the tokenizer finds a token.
+
     Raises:
         ValueError: If one is no object with `id` and `content`, or one that is
-            not special has a flag that changes where it is found.
+            not special has one of the flags.
     """
     tokens = content.get("added_tokens") or []
     try:
@@ -36,11 +43,11 @@ def read(content: dict[str, Any], path: Path) -> AddedTokens:
             f"Received: {tokens!r:.200}"
         )
     for token in plain:
-        flags = [flag for flag in FLAGS if token.get(flag)]
-        if flags:
+        found = [flag for flag in flags if token.get(flag)]
+        if found:
             raise ValueError(
                 f"{path}: of `added_tokens`, {token['content']!r} must not have the "
-                f"flags {FLAGS}. Received: {flags}"
+                f"flags {flags}. Received: {found}"
             )
     return AddedTokens(ids, [token["content"] for token in plain])
 

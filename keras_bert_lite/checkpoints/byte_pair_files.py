@@ -80,7 +80,9 @@ def _from_tokenizer_json(content: dict[str, Any], path: Path) -> dict[str, Any]:
     if content.get("normalizer") is not None:
         _refuse(path, "normalizer", "null", content["normalizer"])
     if isinstance(model.get("vocab"), dict):
-        added = added_tokens.read(content, path)
+        # Nothing normalizes the text, so that `normalized` changes nothing.
+        flags = ("single_word", "lstrip", "rstrip")
+        added = added_tokens.read(content, path, flags)
         ids = {**model["vocab"], **added.ids}
         vocabulary = in_order(ids, f"{path}: `model.vocab`")
     else:

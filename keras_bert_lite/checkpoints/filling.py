@@ -6,6 +6,7 @@ import keras
 
 from keras_bert_lite.checkpoints.names import Target, model_parts
 from keras_bert_lite.checkpoints.tensors import TensorSource, fill
+from keras_bert_lite.models.encoder import config_of, encoder_of
 
 
 def fill_model(
@@ -35,6 +36,7 @@ def fill_model(
         ValueError: As `tensors.fill`.
     """
     new = _without_pooler(model, found) if new_pooler else []
+    _draw(model, found)
     unused = fill(source, found, lambda name: not name.startswith(required))
     parts = []
     if new:
@@ -44,6 +46,16 @@ def fill_model(
     if parts:
         warnings.warn(f"{source.location} {'; it '.join(parts)}.", stacklevel=4)
     return model
+
+
+def _draw(model: keras.Model, found: dict[str, Target]) -> None:
+    """Draws the matrices that nothing is stored for, which may not stay zero."""
+    placed = {id(target.variable) for target in found.values()}
+    stddev = config_of(encoder_of(model)).initializer_range
+    draw = keras.initializers.TruncatedNormal(stddev=stddev)
+    for variable in model.trainable_variables:
+        if id(variable) not in placed and len(variable.shape) > 1:
+            variable.assign(draw(variable.shape, variable.dtype))
 
 
 def is_new_pooler(pooling: str | None, stored: str | None) -> bool:

@@ -16,6 +16,7 @@ from keras_bert_lite.checkpoints import (
     sentence_transformers,
 )
 from keras_bert_lite.checkpoints.sources import KERAS_HUB_PREFIX, resolve
+from keras_bert_lite.layers.base import undrawn
 
 
 def load_encoder(
@@ -50,7 +51,8 @@ def load_encoder(
         _check_as_stored(pooling, changes)
         return keras_hub.from_keras_hub(keras_hub_presets.load_preset(_preset(source)))
     directory = resolve(source)
-    return _format(directory).load_encoder(directory, pooling, changes)
+    with undrawn():
+        return _format(directory).load_encoder(directory, pooling, changes)
 
 
 def load_model(source: str | os.PathLike, **changes: Any) -> keras.Model:
@@ -78,12 +80,13 @@ def load_model(source: str | os.PathLike, **changes: Any) -> keras.Model:
         preset = keras_hub_presets.load_preset(_preset(source), with_head=True)
         return keras_hub.from_keras_hub(preset)
     directory = resolve(source)
-    if sentence_transformers.is_sentence_transformers(directory):
-        return sentence_transformers.load_model(directory, changes)
-    kind = _format(directory)
-    if kind is saved_model_weights:
-        return kind.load_encoder(directory, "checkpoint", changes)
-    return kind.load_model(directory, changes)
+    with undrawn():
+        if sentence_transformers.is_sentence_transformers(directory):
+            return sentence_transformers.load_model(directory, changes)
+        kind = _format(directory)
+        if kind is saved_model_weights:
+            return kind.load_encoder(directory, "checkpoint", changes)
+        return kind.load_model(directory, changes)
 
 
 def _format(directory: Path) -> Any:

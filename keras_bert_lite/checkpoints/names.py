@@ -74,11 +74,23 @@ class Target:
             return shape
         return tuple(shape[axis] for axis in self.permutation)
 
+    @property
+    def is_table(self) -> bool:
+        """Whether it is stored as the variable is, in rows and columns."""
+        same = type(self) is Target and self.permutation is None and self.shape is None
+        return same and len(self.variable.shape) == 2
+
     def assign(self, value: np.ndarray) -> None:
         """Takes over a tensor as it is stored."""
         value = value.reshape(self._permuted_shape)
         if self.permutation is not None:
             value = value.transpose(self.permutation)
+        self.variable.assign(value)
+
+    def assign_rows(self, start: int, rows: np.ndarray) -> None:
+        """Takes over some rows of a tensor that is stored as the variable is."""
+        rows = keras.ops.convert_to_tensor(rows, self.variable.dtype)
+        value = keras.ops.slice_update(self.variable.value, (start, 0), rows)
         self.variable.assign(value)
 
     def read(self) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -70,10 +70,16 @@ class SafetensorsSource(TensorSource):
         return self._stored[name].dtype
 
     def read(self, name: str) -> np.ndarray:
-        # Each time anew: the pages of a file that stays mapped count as memory.
-        stored = self._stored[name]
-        with safetensors.safe_open(stored.path, framework="numpy") as file:
-            return file.get_tensor(stored.name).astype(np.float32)
+        return _value(self._stored[name])
+
+    def rows(self, name: str, step: int) -> Iterator[np.ndarray]:
+        path, name, shape, _ = self._stored[name]
+        for start in range(0, shape[0], step):
+            rows = slice(start, min(start + step, shape[0]))
+            # Opened each time: what is read counts as memory until the file is closed.
+            with safetensors.safe_open(path, framework="numpy") as file:
+                value = file.get_slice(name)[rows]
+            yield value.astype(np.float32, copy=False)
 
     def _add(self, tensor: Stored, prefix: str) -> None:
         name = _canonical(tensor.name.removeprefix(prefix))
@@ -111,7 +117,7 @@ def _same(tensor: Stored, other: Stored) -> bool:
 
 def _value(tensor: Stored) -> np.ndarray:
     with safetensors.safe_open(tensor.path, framework="numpy") as file:
-        return file.get_tensor(tensor.name).astype(np.float32)
+        return file.get_tensor(tensor.name).astype(np.float32, copy=False)
 
 
 def _canonical(name: str) -> str:

@@ -149,3 +149,4 @@ def _write(path: Path, tensors: dict[str, Target], dtype: str) -> None:
         for name, target in tensors.items()
     }
     safetensors.numpy.save_file(arrays, path, metadata={"format": "pt"})
+    path.chmod(0o644)  # safetensors lets none but the writer read it

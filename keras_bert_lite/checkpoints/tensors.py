@@ -1,12 +1,17 @@
 """From the tensors of a checkpoint to variables, all checked before any is set."""
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from keras_bert_lite.checkpoints.names import Target
 
+# A table of more weights than these is read by parts: besides the variable's own
+# memory, backends take up to three times an array's to assign it.
+LARGE = 2**22
+MOST_PARTS = 8  # each of which copies the variable
 FLOATS = ("F64", "F32", "F16", "BF16")
 
 
@@ -36,6 +41,12 @@ class TensorSource:
         """Returns a tensor as float32."""
         raise NotImplementedError
 
+    def rows(self, name: str, step: int) -> Iterator[np.ndarray]:
+        """Yields a tensor as float32, `step` rows at a time."""
+        value = self.read(name)
+        for start in range(0, len(value), step):
+            yield value[start : start + step]
+
 
 def fill(
     source: TensorSource,
@@ -60,8 +71,19 @@ def fill(
     for name, target in targets.items():
         _check_tensor(source, name, target)
     for name, target in targets.items():
-        target.assign(source.read(name))
+        _assign(source, name, target)
     return [name for name in source.names() if name not in targets]
+
+
+def _assign(source: TensorSource, name: str, target: Target) -> None:
+    shape = source.shape(name)
+    size = math.prod(shape)
+    if size <= LARGE or not target.is_table:
+        target.assign(source.read(name))
+        return
+    step = max(LARGE * shape[0] // size, shape[0] // MOST_PARTS, 1)
+    for i, rows in enumerate(source.rows(name, step)):
+        target.assign_rows(i * step, rows)
 
 
 def _check_names(

@@ -7,7 +7,7 @@ import keras
 from keras import ops
 
 from keras_bert_lite.config import check_heads, check_positive, check_rate
-from keras_bert_lite.layers.base import CompositeLayer, initializer
+from keras_bert_lite.layers.base import CompositeLayer, Initializer
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
@@ -74,7 +74,7 @@ class SelfAttention(CompositeLayer):
     def _dense(self, name: str) -> keras.layers.Dense:
         return keras.layers.Dense(
             self.hidden_dim,
-            kernel_initializer=initializer(self.initializer_range),
+            kernel_initializer=Initializer(stddev=self.initializer_range),
             dtype=self.dtype_policy,
             name=name,
         )

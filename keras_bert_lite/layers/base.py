@@ -1,10 +1,14 @@
 """What every layer with sublayers needs."""
 
+import contextlib
+import contextvars
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import keras
+
+_drawing = contextvars.ContextVar("_drawing", default=True)
 
 
 class CompositeLayer(keras.layers.Layer):
@@ -37,6 +41,23 @@ def activation_function(name: str) -> Callable:
     return keras.activations.get(name)
 
 
-def initializer(stddev: float) -> keras.initializers.Initializer:
-    """BERT's initializer: a truncated normal."""
-    return keras.initializers.TruncatedNormal(stddev=stddev)
+class Initializer(keras.initializers.TruncatedNormal):
+    """BERT's initializer, a truncated normal; or zeros, inside `undrawn`."""
+
+    def __call__(self, shape: tuple[int, ...], dtype: str | None = None) -> Any:
+        if _drawing.get():
+            return super().__call__(shape, dtype)
+        return keras.ops.zeros(shape, dtype)
+
+
+@contextlib.contextmanager
+def undrawn() -> Iterator[None]:
+    """Draws no random weights inside: stored ones will replace them.
+
+    To draw those of BERT-large takes twice as long as to read them.
+    """
+    token = _drawing.set(False)
+    try:
+        yield
+    finally:
+        _drawing.reset(token)

@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from keras_bert_lite.config import check_not_negative, check_positive, check_rate
-from keras_bert_lite.layers.base import CompositeLayer, initializer
+from keras_bert_lite.layers.base import CompositeLayer, Initializer
 from keras_bert_lite.layers.normalization import LayerNorm
 
 
@@ -111,7 +111,7 @@ class Embeddings(CompositeLayer):
         return keras.layers.Embedding(
             rows,
             self.embedding_dim or self.hidden_dim,
-            embeddings_initializer=initializer(self.initializer_range),
+            embeddings_initializer=Initializer(stddev=self.initializer_range),
             dtype=self.dtype_policy,
             name=name,
         )
@@ -122,7 +122,7 @@ class Embeddings(CompositeLayer):
         return keras.layers.Dense(
             self.hidden_dim,
             use_bias=not self.project_before_norm,
-            kernel_initializer=initializer(self.initializer_range),
+            kernel_initializer=Initializer(stddev=self.initializer_range),
             dtype=self.dtype_policy,
             name="projection",
         )

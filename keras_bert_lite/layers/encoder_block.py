@@ -16,8 +16,8 @@ from keras_bert_lite.config import (
 from keras_bert_lite.layers.attention import SelfAttention
 from keras_bert_lite.layers.base import (
     CompositeLayer,
+    Initializer,
     activation_function,
-    initializer,
 )
 from keras_bert_lite.layers.disentangled_attention import DisentangledAttention
 from keras_bert_lite.layers.normalization import LayerNorm
@@ -114,7 +114,7 @@ class EncoderBlock(CompositeLayer):
         return keras.layers.Dense(
             units,
             activation=activation,
-            kernel_initializer=initializer(self.initializer_range),
+            kernel_initializer=Initializer(stddev=self.initializer_range),
             dtype=self.dtype_policy,
             name=name,
         )

@@ -13,8 +13,8 @@ from keras_bert_lite.config import (
 )
 from keras_bert_lite.layers.base import (
     CompositeLayer,
+    Initializer,
     activation_function,
-    initializer,
 )
 
 
@@ -74,7 +74,7 @@ class DenseHead(CompositeLayer):
         return keras.layers.Dense(
             units,
             activation=activation,
-            kernel_initializer=initializer(self.initializer_range),
+            kernel_initializer=Initializer(stddev=self.initializer_range),
             dtype=self.dtype_policy,
             name=name,
         )

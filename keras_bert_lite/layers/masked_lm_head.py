@@ -7,8 +7,8 @@ import keras
 from keras_bert_lite.config import ACTIVATIONS, check_choice, check_positive
 from keras_bert_lite.layers.base import (
     CompositeLayer,
+    Initializer,
     activation_function,
-    initializer,
 )
 from keras_bert_lite.layers.normalization import LayerNorm
 
@@ -53,7 +53,7 @@ class MaskedLMTransform(CompositeLayer):
         self.dense = keras.layers.Dense(
             embedding_dim,
             activation=activation_function(activation),
-            kernel_initializer=initializer(initializer_range),
+            kernel_initializer=Initializer(stddev=initializer_range),
             dtype=self.dtype_policy,
             name="dense",
         )

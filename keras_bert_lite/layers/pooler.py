@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from keras_bert_lite.config import POOLINGS, check_choice
-from keras_bert_lite.layers.base import CompositeLayer, initializer
+from keras_bert_lite.layers.base import CompositeLayer, Initializer
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
@@ -56,7 +56,7 @@ class Pooler(CompositeLayer):
             self.dense = keras.layers.Dense(
                 x_shape[-1] if first else 1,
                 activation="tanh" if first else None,
-                kernel_initializer=initializer(self.initializer_range),
+                kernel_initializer=Initializer(stddev=self.initializer_range),
                 dtype=self.dtype_policy,
                 name="dense",
             )

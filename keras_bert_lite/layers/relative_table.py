@@ -5,7 +5,7 @@ from typing import Any
 import keras
 
 from keras_bert_lite.config import check_positive
-from keras_bert_lite.layers.base import CompositeLayer, initializer
+from keras_bert_lite.layers.base import CompositeLayer, Initializer
 from keras_bert_lite.layers.normalization import LayerNorm
 
 
@@ -43,7 +43,7 @@ class RelativeTable(CompositeLayer):
         self.embedding = keras.layers.Embedding(
             num_rows,
             hidden_dim,
-            embeddings_initializer=initializer(initializer_range),
+            embeddings_initializer=Initializer(stddev=initializer_range),
             dtype=self.dtype_policy,
             name="embedding",
         )

@@ -8,8 +8,8 @@ from keras import ops
 from keras_bert_lite.config import ACTIVATIONS, check_choice, check_positive, check_rate
 from keras_bert_lite.layers.base import (
     CompositeLayer,
+    Initializer,
     activation_function,
-    initializer,
 )
 from keras_bert_lite.layers.normalization import LayerNorm
 
@@ -81,7 +81,7 @@ class TokenConvolution(CompositeLayer):
             padding="same",
             groups=groups,
             data_format="channels_last",
-            kernel_initializer=initializer(initializer_range),
+            kernel_initializer=Initializer(stddev=initializer_range),
             dtype=self.dtype_policy,
             name="convolution",
         )

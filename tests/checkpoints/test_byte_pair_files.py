@@ -49,6 +49,7 @@ class TestReading:
             "merges": merges,
             "add_prefix_space": False,
             "trim_offsets": True,
+            "added_tokens": [],
         }
         assert read(tmp_path, saved) == expected
         assert read(tmp_path, changed(saved, "model.merges", merges)) == expected
@@ -100,7 +101,7 @@ class TestReading:
             ("normalizer", {"type": "NFC"}),
             ("post_processor.add_prefix_space", True),
             ("added_tokens", [{"id": 3}]),
-            ("added_tokens", [{"id": 3, "content": "<x>", "special": False}]),
+            ("added_tokens", [{"id": 3, "content": "<x>", "lstrip": True}]),
         ],
     )
     def test_refused_by_name(self, saved, tmp_path, path, value):

@@ -5,7 +5,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import huggingface_hub
@@ -33,7 +32,8 @@ WANTED = {
     "vocab.txt",
 }
 UNWANTED = ["pytorch_model.bin", "tf_model.h5", "README.md", "model.onnx", "run.py"]
-PATIENCE = 20.0  # seconds, most of them for a busy machine
+# A hub that does not answer must not hang the caller.
+pytestmark = pytest.mark.timeout(120)
 
 
 @pytest.fixture(scope="module")
@@ -75,11 +75,9 @@ def client(hub, tmp_path, monkeypatch):
 
 
 def refusal(name=NAME):
-    """The message of a refusal, which comes soon."""
-    start = time.monotonic()
+    """The message of a refusal."""
     with pytest.raises(ValueError, match="hf://") as caught:
         kbl.load_model(name)
-    assert time.monotonic() - start < PATIENCE
     return str(caught.value)
 
 

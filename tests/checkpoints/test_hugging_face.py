@@ -291,6 +291,23 @@ def test_integers_are_no_weights(tmp_path):
         kbl.load_encoder(write(tmp_path, integers))
 
 
+def test_a_new_pooler_is_drawn(tmp_path):
+    """Though nothing is, of what the checkpoint has."""
+    weights = {k: v for k, v in tensors().items() if "pooler" not in k}
+    write(tmp_path, weights)
+    with pytest.warns(UserWarning, match="start from random weights"):
+        model = kbl.load_encoder(tmp_path, pooling="first_token")
+    kernel, bias = model.get_layer("pooler").get_weights()
+    assert 0.01 < kernel.std() < 0.03
+    assert not bias.any()
+
+
+def test_large_tables_are_read_by_rows(tmp_path, monkeypatch):
+    expected = kbl.load_encoder(write(tmp_path))
+    monkeypatch.setattr("keras_bert_lite.checkpoints.tensors.LARGE", 50)
+    assert_same(kbl.load_encoder(tmp_path), expected)
+
+
 def test_half_a_pooler(tmp_path):
     weights = tensors()
     del weights["pooler.dense.weight"]

@@ -218,7 +218,7 @@ def test_poolings(tmp_path):
     save(tmp_path, model_garden(google_formulas.bert()))
     with pytest.warns(UserWarning, match=r"not used: \['pooler_transform/bias', 'poo"):
         assert list(load(tmp_path, None).output) == ["sequence_output"]
-    with pytest.warns(UserWarning, match=r"random weights; it has 2 variables that"):
+    with pytest.warns(UserWarning, match=r"random weights; it has 2 weights that"):
         load(tmp_path, "attention")
 
 

@@ -169,7 +169,7 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("part", "key", "value"),
         [
-            ("model", "type", "BPE"),
+            ("model", "type", "WordLevel"),
             ("model", "continuing_subword_prefix", "@@"),
             ("model", "continuing_subword_prefix", None),
             ("normalizer", "type", "Sequence"),
