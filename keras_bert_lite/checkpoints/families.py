@@ -56,6 +56,7 @@ class Family:
         refused: Fields of config.json that must have one value.
         read: Changes our values, given config.json.
         write: Changes config.json, given our values.
+        pooled: Whether the architecture without a head has a pooler.
     """
 
     class_prefix: str
@@ -69,6 +70,7 @@ class Family:
     refused: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     read: Callable[[dict, dict], dict] = _same
     write: Callable[[dict, dict], dict] = lambda raw, values: raw
+    pooled: bool = True
 
 
 def _fields(without: tuple[str, ...] = (), **changes: tuple[str, Any]) -> dict:
@@ -125,6 +127,7 @@ ROWS: dict[str, Family] = {
         "distilbert.",
         family_names.DISTILBERT,
         HEADS["distilbert"],
+        pooled=False,
         fields=_fields(
             without=("num_segments", "layer_norm_epsilon"),
             num_layers=("n_layers", REQUIRED),
@@ -156,6 +159,7 @@ ROWS: dict[str, Family] = {
         "electra.",
         family_names.BERT,
         HEADS["electra"],
+        pooled=False,
         read=_embedding_dim,
         write=_embedding_size,
     ),
@@ -164,6 +168,7 @@ ROWS: dict[str, Family] = {
         "deberta.",
         family_names.DEBERTA,
         HEADS["deberta-v2"],
+        pooled=False,
         fields=_fields(
             num_segments=("type_vocab_size", 0),
             layer_norm_epsilon=("layer_norm_eps", 1e-7),

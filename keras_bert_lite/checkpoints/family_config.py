@@ -75,17 +75,7 @@ def read_config(
     if missing:
         raise ValueError(f"{path}: the fields {missing} are missing.")
     try:
-        values = {
-            ours: _value(raw, ours, theirs, default)
-            for ours, (theirs, default) in fields.items()
-        }
-        values |= family.constants
-        # What `read` computes with must be numbers.
-        EncoderConfig(**values)
-        check_positive("max_sequence_length", values["max_sequence_length"])
-        _check_floats(raw, family)
-        values = family.read(values, raw)
-        config = EncoderConfig(**values, pooling=pooling, family=raw["model_type"])
+        config = _parsed(raw, family).replace(pooling=pooling)
         _check_size(config, raw, directory)
     except (ValueError, TypeError, AttributeError) as error:
         raise ValueError(f"{path}: {error}{_their_names(error, family)}") from error
@@ -105,7 +95,43 @@ def write_config(config: EncoderConfig) -> dict[str, Any]:
         values[name] = THEIRS[values[name]]
     raw = {theirs: values[ours] for ours, (theirs, _) in family.fields.items()}
     raw = {"model_type": config.family, **family.write(raw, values)}
-    return {name: value for name, value in raw.items() if value is not None}
+    raw = {name: value for name, value in raw.items() if value is not None}
+    _check_expressed(config, raw, family)
+    return raw
+
+
+def _parsed(raw: dict[str, Any], family: Family) -> EncoderConfig:
+    values = {
+        ours: _value(raw, ours, theirs, default)
+        for ours, (theirs, default) in family.fields.items()
+    }
+    values |= family.constants
+    # What `read` computes with must be numbers.
+    EncoderConfig(**values)
+    check_positive("max_sequence_length", values["max_sequence_length"])
+    _check_floats(raw, family)
+    values = family.read(values, raw)
+    return EncoderConfig(**values, family=raw["model_type"])
+
+
+def _check_expressed(config: EncoderConfig, raw: dict, family: Family) -> None:
+    ours = config.to_dict()
+    theirs = _parsed(raw, family).to_dict()
+    ignored = {"pooling", "initializer_range"}  # a head's matter; of no effect
+    if config.embedding_dim is None:
+        ignored.add("project_before_norm")
+    if not config.convolution_size:
+        ignored |= {"convolution_groups", "convolution_activation"}
+    reasons = [
+        f"`{name}` must be {theirs[name]!r}. Received: {value!r}"
+        for name, value in ours.items()
+        if name not in ignored and value != theirs[name]
+    ]
+    if reasons:
+        raise ValueError(
+            f"transformers' {family.class_prefix}Model cannot be this encoder: "
+            f"{'; '.join(reasons)}"
+        )
 
 
 def changed(config: EncoderConfig, changes: dict[str, Any]) -> EncoderConfig:

@@ -14,7 +14,6 @@ from keras_bert_lite.checkpoints.keras_hub_names import (
     MASKED_LM_HEAD,
     VariableSource,
     hub_targets,
-    our_source,
     our_targets,
 )
 from keras_bert_lite.checkpoints.keras_hub_presets import TASKS, load_preset
@@ -118,7 +117,8 @@ def to_keras_hub(model: keras.Model) -> Any:
             stacklevel=2,
         )
         wanted = {k: x for k, x in wanted.items() if not k.startswith("pooled_dense/")}
-    fill(our_source(row.names, body), wanted, is_optional=lambda name: False)
+    source = VariableSource(model.name, our_targets(row.names, body))
+    fill(source, wanted, is_optional=lambda name: False)
     return backbone
 
 

@@ -58,6 +58,15 @@ class HubFamily:
     )
 
 
+def _read_positions(values: dict[str, Any]) -> dict[str, Any]:
+    """As Hugging Face has them: two rows before the first, and one segment."""
+    return {**values, "position_offset": 2, "num_segments": 1}
+
+
+def _roberta(prefix: str) -> HubFamily:
+    return HubFamily(prefix, names.ROBERTA, FIELDS, "gelu", 1e-5, read=_read_positions)
+
+
 def _read_width(values: dict[str, Any]) -> dict[str, Any]:
     """ELECTRA has no projection of equal width; ALBERT has."""
     same = values["embedding_dim"] == values["hidden_dim"]
@@ -105,8 +114,8 @@ ROWS: dict[str, HubFamily] = {
         pooled=True,
         head=names.PLAIN_HEAD,
     ),
-    "roberta": HubFamily("Roberta", names.ROBERTA, FIELDS, "gelu", 1e-5),
-    "xlm-roberta": HubFamily("XLMRoberta", names.ROBERTA, FIELDS, "gelu", 1e-5),
+    "roberta": _roberta("Roberta"),
+    "xlm-roberta": _roberta("XLMRoberta"),
     "distilbert": HubFamily("DistilBert", names.DISTILBERT, FIELDS, "gelu", 1e-12),
     "albert": HubFamily(
         "Albert",

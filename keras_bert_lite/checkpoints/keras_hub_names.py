@@ -113,7 +113,8 @@ class _PositionRows(Target):
     """RoBERTa's positions as KerasHub has them, from the first position's row on.
 
     The vector of the only segment there is, which KerasHub has no place for, is
-    added to every position's.
+    added to every position's; what comes back has zeros in its place, and in
+    the rows before the first.
     """
 
     first: int = 0
@@ -124,6 +125,11 @@ class _PositionRows(Target):
         rows, width = self.variable.shape
         return rows - self.first, width
 
+    def assign(self, value: np.ndarray) -> None:
+        self.variable.assign(np.pad(value, ((self.first, 0), (0, 0))))
+        if self.segment is not None:
+            self.segment.assign(keras.ops.zeros(self.segment.shape))
+
     def read(self) -> np.ndarray:
         rows = keras.ops.convert_to_numpy(self.variable)[self.first :]
         if self.segment is None:
@@ -132,13 +138,8 @@ class _PositionRows(Target):
 
 
 def our_targets(table: Mapping[str, str], model: keras.Model) -> dict[str, Target]:
-    """Returns the variables of a model of ours, by KerasHub's names."""
-    return targets(table, model_parts(model), VARIABLES, separator="/")
-
-
-def our_source(table: Mapping[str, str], model: keras.Model) -> VariableSource:
-    """Returns the variables of an encoder of ours as KerasHub has them."""
-    found = our_targets(table, model)
+    """Returns the variables of a model of ours as KerasHub has them, by its names."""
+    found = targets(table, model_parts(model), VARIABLES, separator="/")
     embeddings = model_parts(model)["embeddings"]
     segments = embeddings.segment_embedding
     one_segment = None
@@ -151,7 +152,7 @@ def our_source(table: Mapping[str, str], model: keras.Model) -> VariableSource:
                 first=embeddings.position_offset,
                 segment=one_segment,
             )
-    return VariableSource(model.name, found)
+    return found
 
 
 def hub_targets(model: keras.Model) -> dict[str, Target]:

@@ -67,19 +67,22 @@ def save_hugging_face(
     family = ROWS[config.family]
     suffix = suffix_of(model)
     head = _head(family, suffix)
+    fields = write_config(config)
     check_prediction(
         model, head.activation or config.activation, config.layer_norm_epsilon
     )
+    sentences = isinstance(model.output, dict) and "sentence_embedding" in model.output
+    if not sentences and (suffix == "Model" or head.pooled):
+        check_choice("pooling", config.pooling, ("first_token", None))
     tensors = _tensors(model, family, suffix, head)
     raw = {
-        **write_config(config),
+        **fields,
         **head_fields(model, head),
         "architectures": [family.class_prefix + suffix.split(",")[0]],
         "dtype": dtype,
     }
     if preprocessor is not None:
         raw |= tokenizer_fields(preprocessor.tokenizer, raw)
-    sentences = isinstance(model.output, dict) and "sentence_embedding" in model.output
     with replaced_directory(directory, CONFIG) as draft:
         (draft / CONFIG).write_text(json.dumps(raw, indent=2, ensure_ascii=False))
         _write(draft / WEIGHTS, tensors, dtype)
@@ -92,7 +95,7 @@ def save_hugging_face(
 
 def _head(family: Family, suffix: str) -> Head:
     if suffix == "Model":
-        return Head(build=lambda *_: None, names={}, pooled=True)
+        return Head(build=lambda *_: None, names={}, pooled=family.pooled)
     if suffix not in family.heads:
         raise ValueError(
             f"transformers has no {family.class_prefix}{suffix}. `model` must be one "
