@@ -1,11 +1,12 @@
 """Speed of the tokenizers beside Hugging Face's `encode_batch_fast`.
 
-Both turn the same strings into the ids of bert-base-uncased, or of roberta-base
-(`--kind byte_pair`), one thread each, no offsets and no special tokens; this
-package once from a string tensor, as in tf.data and in serving, and once from a
-Python list. The sides take turns, since the speed of a shared machine swings:
-what counts is the median of the ratios within a round, above 1 where this
-package is faster.
+All turn the same strings into the ids of bert-base-uncased, or of roberta-base
+(`--kind byte_pair`) or of ALBERT (`--kind sentence_piece`), one thread each, no
+offsets and no special tokens; this package once from a string tensor, as in
+tf.data and in serving, and once from a Python list. `--keras-hub` adds KerasHub's
+tokenizer of the kind, from a string tensor. The sides take turns, since the speed
+of a shared machine swings: what counts is the median of the ratios within a round,
+above 1 where this package is faster from a tensor.
 
     python benchmarks/tokenizer_speed.py --data ../shared/data
 
@@ -39,24 +40,58 @@ def corpora(data, rows):
 
 
 def our_tokenizer(kind, vocabularies):
-    from keras_bert_lite import WordPieceTokenizer
-    from keras_bert_lite.text.byte_pair import BytePairTokenizer
+    import keras_bert_lite as kbl
 
     if kind == "wordpiece":
-        return WordPieceTokenizer(vocabularies / "bert-base-uncased" / "vocab.txt")
+        return kbl.WordPieceTokenizer(vocabularies / "bert-base-uncased" / "vocab.txt")
+    if kind == "sentence_piece":
+        return kbl.load_tokenizer(vocabularies / "albert")
+    return kbl.BytePairTokenizer(*byte_pair_files(vocabularies))
+
+
+def byte_pair_files(vocabularies):
     folder = vocabularies / "roberta-base"
-    return BytePairTokenizer(folder / "vocab.json", folder / "merges.txt")
+    return str(folder / "vocab.json"), str(folder / "merges.txt")
+
+
+def keras_hub_tokenizer(kind, vocabularies):
+    import keras_hub
+
+    if kind == "wordpiece":
+        path = str(vocabularies / "bert-base-uncased" / "vocab.txt")
+        return keras_hub.tokenizers.BertTokenizer(path, lowercase=True)
+    if kind == "sentence_piece":
+        return keras_hub.tokenizers.SentencePieceTokenizer(
+            str(vocabularies / "albert" / "spiece.model")
+        )
+    return keras_hub.tokenizers.BytePairTokenizer(*byte_pair_files(vocabularies))
+
+
+def one_thread():
+    import tensorflow as tf
+
+    tf.config.threading.set_intra_op_parallelism_threads(1)
+    tf.config.threading.set_inter_op_parallelism_threads(1)
 
 
 def make_ours(kind, vocabularies):
     import tensorflow as tf
 
-    tf.config.threading.set_intra_op_parallelism_threads(1)
-    tf.config.threading.set_inter_op_parallelism_threads(1)
     tokenizer = our_tokenizer(kind, vocabularies)
     signature = [tf.TensorSpec([None], tf.string)]
     encode = tf.function(lambda x: tokenizer(x).flat_values, input_signature=signature)
     return lambda texts: encode(tf.constant(texts)).numpy(), tf.constant
+
+
+def make_keras_hub(kind, vocabularies):
+    import tensorflow as tf
+
+    tokenizer = keras_hub_tokenizer(kind, vocabularies)
+    signature = [tf.TensorSpec([None], tf.string)]
+    encode = tf.function(
+        lambda x: tokenizer.tokenize(x).flat_values, input_signature=signature
+    )
+    return lambda texts: encode(texts).numpy()
 
 
 def make_theirs(kind, vocabularies):
@@ -65,10 +100,13 @@ def make_theirs(kind, vocabularies):
     if kind == "wordpiece":
         path = vocabularies / "bert-base-uncased" / "vocab.txt"
         tokenizer = BertWordPieceTokenizer(str(path))._tokenizer
+    elif kind == "sentence_piece":
+        from transformers import AlbertTokenizer
+
+        directory = str(vocabularies / "albert")
+        tokenizer = AlbertTokenizer.from_pretrained(directory)._tokenizer
     else:
-        folder = vocabularies / "roberta-base"
-        paths = (str(folder / "vocab.json"), str(folder / "merges.txt"))
-        tokenizer = ByteLevelBPETokenizer(*paths)._tokenizer
+        tokenizer = ByteLevelBPETokenizer(*byte_pair_files(vocabularies))._tokenizer
     tokenizer.encode_special_tokens = True
     encode = tokenizer.encode_batch_fast
     return lambda texts: encode(texts, add_special_tokens=False)
@@ -82,24 +120,29 @@ def seconds(function, texts):
     return end - start
 
 
-def compare(ours, theirs, tensor, texts, rounds):
-    """Returns the number of tokens and the times of the three sides a round."""
-    ids = ours(tensor)
-    if ids.tolist() != [i for encoding in theirs(texts) for i in encoding.ids]:
-        raise SystemExit("the two sides give different ids")
-    sides = [(ours, tensor), (ours, texts), (theirs, texts)]
+def compare(sides, rounds):
+    """Returns the times of the sides, each a function and its texts, by round."""
     times = []
     for i in range(rounds):
-        order = range(3) if i % 2 else reversed(range(3))
-        taken = {side: seconds(*sides[side]) for side in order}
-        times.append([taken[side] for side in range(3)])
-    return len(ids), times
+        order = sorted(sides, reverse=i % 2)
+        taken = {name: seconds(*sides[name]) for name in order}
+        times.append([taken[name] for name in sides])
+    return times
+
+
+def check(ours, theirs, texts):
+    """Returns the number of tokens."""
+    ids = ours(texts)
+    if ids.tolist() != [i for encoding in theirs(texts) for i in encoding.ids]:
+        raise SystemExit("the two sides give different ids")
+    return len(ids)
 
 
 def report(name, texts, count, times):
     speeds = [count / 1e6 / statistics.median(x) for x in zip(*times, strict=True)]
     ratios = [
-        statistics.median(row[2] / row[side] for row in times) for side in range(2)
+        statistics.median(row[side] / row[0] for row in times)
+        for side in range(1, len(times[0]))
     ]
     print(f"{name:14}{len(texts):8}{count:10}", end="")
     print("".join(f"{x:13.2f}" for x in (*speeds, *ratios)), flush=True)
@@ -110,19 +153,30 @@ def main():
     parser.add_argument("--data", required=True, type=Path)
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--rows", type=int, default=20_000, help="most lines a corpus")
-    kinds = ("wordpiece", "byte_pair")
+    kinds = ("wordpiece", "byte_pair", "sentence_piece")
     parser.add_argument("--kind", choices=kinds, default=kinds[0])
+    parser.add_argument("--keras-hub", action="store_true")
     arguments = parser.parse_args()
     vocabularies = arguments.data / "vocabularies"
+    one_thread()
     ours, as_tensor = make_ours(arguments.kind, vocabularies)
     theirs = make_theirs(arguments.kind, vocabularies)
-    print(f"{'':32}{'million tokens a second':^39}{'times tokenizers':^26}")
+    columns = ["tensor", "list", "tokenizers"]
+    if arguments.keras_hub:
+        hub = make_keras_hub(arguments.kind, vocabularies)
+        columns.append("keras_hub")
+    speeds, ratios = 13 * len(columns), 13 * (len(columns) - 1)
+    print(f"{'':32}{'million tokens a second':^{speeds}}{'times as long':^{ratios}}")
     print(f"{'corpus':14}{'lines':>8}{'tokens':>10}", end="")
-    columns = ("tensor", "list", "tokenizers", "tensor", "list")
-    print("".join(f"{column:>13}" for column in columns))
+    print("".join(f"{column:>13}" for column in (*columns, *columns[1:])))
     for name, texts in corpora(arguments.data, arguments.rows).items():
         tensor = as_tensor(texts)
-        report(name, texts, *compare(ours, theirs, tensor, texts, arguments.rounds))
+        count = check(ours, theirs, texts)
+        sides = {"tensor": (ours, tensor), "list": (ours, texts)}
+        sides["tokenizers"] = (theirs, texts)
+        if arguments.keras_hub:
+            sides["keras_hub"] = (hub, tensor)
+        report(name, texts, count, compare(sides, arguments.rounds))
 
 
 if __name__ == "__main__":

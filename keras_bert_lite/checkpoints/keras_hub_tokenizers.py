@@ -1,15 +1,24 @@
 """From KerasHub's tokenizers to ours."""
 
 import os
+import tempfile
+from pathlib import Path
 from typing import Any
 
+from keras_bert_lite.checkpoints import sentence_piece_files
 from keras_bert_lite.checkpoints.keras_hub_presets import load_tokenizer_preset
 from keras_bert_lite.text.byte_pair import BytePairTokenizer
+from keras_bert_lite.text.sentence_piece import SentencePieceTokenizer
 from keras_bert_lite.text.tokenizer import Tokenizer
 from keras_bert_lite.text.wordpiece import WordPieceTokenizer
 
 WORD_PIECE = ("BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer")
 BYTE_PAIR = ("RobertaTokenizer",)
+SENTENCE_PIECE = {
+    "AlbertTokenizer": "spiece.model",
+    "XLMRobertaTokenizer": "sentencepiece.bpe.model",
+    "DebertaV3Tokenizer": "spm.model",
+}
 
 
 def tokenizer_from_keras_hub(tokenizer: Any) -> Tokenizer:
@@ -21,14 +30,17 @@ def tokenizer_from_keras_hub(tokenizer: Any) -> Tokenizer:
     letters are composed), keeps control characters, splits at fewer kinds of
     white space and punctuation, and takes words of over 100 bytes, not
     characters, for unknown. In byte pairs, it leaves the white space before
-    `<mask>`, and after a contraction (`'s`) takes an apostrophe for another.
+    `<mask>`, and after a contraction (`'s`) takes an apostrophe for another. In
+    SentencePiece, it normalizes as the model file says and no further: without
+    ALBERT's lower case and accents, for one.
 
     Args:
-        tokenizer: A `BertTokenizer`, `DistilBertTokenizer`, `ElectraTokenizer`
-            or `RobertaTokenizer`; or the name or directory of a preset.
+        tokenizer: A `BertTokenizer`, `DistilBertTokenizer`, `ElectraTokenizer`,
+            `RobertaTokenizer`, `AlbertTokenizer`, `XLMRobertaTokenizer` or
+            `DebertaV3Tokenizer`; or the name or directory of a preset.
 
     Returns:
-        A `WordPieceTokenizer` or a `BytePairTokenizer`.
+        A `WordPieceTokenizer`, `BytePairTokenizer` or `SentencePieceTokenizer`.
 
     Raises:
         ValueError: If the tokenizer is another, does what ours does not, or the
@@ -38,18 +50,23 @@ def tokenizer_from_keras_hub(tokenizer: Any) -> Tokenizer:
 
     if isinstance(tokenizer, (str, os.PathLike)):
         tokenizer = load_tokenizer_preset(tokenizer)
-    for names, convert in ((WORD_PIECE, _word_piece), (BYTE_PAIR, _byte_pair)):
+    kinds = (
+        (WORD_PIECE, "vocabulary", _word_piece),
+        (BYTE_PAIR, "vocabulary", _byte_pair),
+        (SENTENCE_PIECE, "proto", _sentence_piece),
+    )
+    for names, content, convert in kinds:
         if type(tokenizer) in [getattr(keras_hub.tokenizers, x) for x in names]:
-            if getattr(tokenizer, "vocabulary", None) is None:
+            if getattr(tokenizer, content, None) is None:
                 raise ValueError(
-                    "`tokenizer` must have a vocabulary. "
+                    f"`tokenizer` must have a {content}. "
                     f"Received: {type(tokenizer).__name__} without one"
                 )
             _refuse(tokenizer, sequence_length=None)
             return convert(tokenizer)
     raise ValueError(
-        f"`tokenizer` must be one of KerasHub's {[*WORD_PIECE, *BYTE_PAIR]}. "
-        f"Received: {tokenizer!r}"
+        "`tokenizer` must be one of KerasHub's "
+        f"{[*WORD_PIECE, *BYTE_PAIR, *SENTENCE_PIECE]}. Received: {tokenizer!r}"
     )
 
 
@@ -93,6 +110,16 @@ def _byte_pair(tokenizer: Any) -> BytePairTokenizer:
         pad_token=tokenizer.pad_token,
         mask_token=tokenizer.mask_token,
     )
+
+
+def _sentence_piece(tokenizer: Any) -> SentencePieceTokenizer:
+    _refuse(tokenizer, add_bos=False, add_eos=False)
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory, SENTENCE_PIECE[type(tokenizer).__name__])
+        path.write_bytes(tokenizer.proto)
+        arguments = sentence_piece_files.arguments_from(path.parent)
+    assert arguments is not None  # there is a model
+    return SentencePieceTokenizer(**arguments)
 
 
 def _refuse(tokenizer: Any, **wanted: Any) -> None:

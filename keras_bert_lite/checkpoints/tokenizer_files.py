@@ -55,8 +55,7 @@ def load_tokenizer(source: str | os.PathLike, **changes: Any) -> Tokenizer:
     Args:
         source: A directory with tokenizer.json (preferred), vocab.txt,
             vocab.json and merges.txt, or a SentencePiece .model; or
-            `hf://owner/name`; or, for WordPiece and byte-level BPE,
-            `keras-hub://preset`.
+            `hf://owner/name`; or `keras-hub://preset`.
         **changes: Arguments of the tokenizer to replace, such as
             `special_tokens_in_text=True`.
 

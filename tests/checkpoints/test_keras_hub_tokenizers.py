@@ -4,8 +4,12 @@ import keras_hub
 import numpy as np
 import pytest
 
-from keras_bert_lite.checkpoints.keras_hub_tokenizers import tokenizer_from_keras_hub
+from keras_bert_lite.checkpoints.keras_hub_tokenizers import (
+    SENTENCE_PIECE,
+    tokenizer_from_keras_hub,
+)
 from tests import tiny
+from tests.checkpoints.test_sentence_piece_files import model
 
 
 @pytest.mark.parametrize(
@@ -36,6 +40,23 @@ def test_byte_pairs_are_the_same(byte_pairs, space, options):
     ours = tokenizer_from_keras_hub(theirs)
     texts = [*tiny.TEXTS, "it's  the Ça日</s> <s>", "the\n\n day 12"]
     assert ours(texts).to_list() == [np.asarray(x).tolist() for x in theirs(texts)]
+
+
+@pytest.mark.parametrize("kind", SENTENCE_PIECE)
+def test_sentence_pieces_are_the_same(kind):
+    """In what their model's own normalization says all that there is to do."""
+    proto = model(SENTENCE_PIECE[kind])
+    theirs = getattr(keras_hub.tokenizers, kind)(proto)
+    ours = tokenizer_from_keras_hub(theirs)
+    assert ours.vocabulary_size() == theirs.vocabulary_size()
+    texts = ["kalo mi ru ta", "", "ta  kalo xyz.", "miru 12"]
+    assert ours(texts).to_list() == [np.asarray(x).tolist() for x in theirs(texts)]
+    with pytest.raises(ValueError, match="must have a proto"):
+        tokenizer_from_keras_hub(getattr(keras_hub.tokenizers, kind)(None))
+    with pytest.raises(ValueError, match="`add_eos`"):
+        tokenizer_from_keras_hub(
+            getattr(keras_hub.tokenizers, kind)(proto, add_eos=True)
+        )
 
 
 def test_other_tokenizers_are_refused(byte_pairs):

@@ -138,7 +138,7 @@ def test_what_the_layout_has_no_field_for(tmp_path, family, changes):
 
 
 def test_arguments(tmp_path):
-    with pytest.raises(ValueError, match="`dtype` must be one of .*'int8'"):
+    with pytest.raises(ValueError, match=r"`dtype` must be one of .*'int8'"):
         directory_of(tiny.encoder(), tmp_path, dtype="int8")
     (tmp_path / "saved").mkdir()
     (tmp_path / "saved" / "mine.txt").write_text("keep me")
