@@ -1,5 +1,7 @@
-"""The README's example runs as printed."""
+"""The README's example runs as printed, and its table says what tests show."""
 
+import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +10,23 @@ import keras
 import pytest
 
 ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+FAMILIES = (
+    *("bert", "roberta", "xlm-roberta", "distilbert", "albert", "electra"),
+    "deberta-v2",
+)
+REPLACED = "pretraining: replaced tokens"
+HEADS = {
+    "**Hugging Face**: encoder": "Model",
+    "sequence classification": "ForSequenceClassification",
+    "token classification": "ForTokenClassification",
+    "question answering": "ForQuestionAnswering",
+    "multiple choice": "ForMultipleChoice",
+    "masked LM": "ForMaskedLM",
+    "pretraining: words and sentence pairs": "ForPreTraining",
+    REPLACED: "ForPreTraining",
+    "next sentence": "ForNextSentencePrediction",
+}
 
 
 @pytest.mark.skipif(
@@ -17,3 +36,29 @@ def test_example(tmp_path):
     script = ROOT / "tests" / "readme_example.py"
     command = [sys.executable, str(script), str(ROOT / "README.md")]
     subprocess.run(command, check=True, cwd=tmp_path)
+
+
+def table():
+    """The rows of the table of checkpoints, by their first cell."""
+    lines = README.split("| source, head |")[1].split("\n\n")[0].split("\n")
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines[2:]]
+    return {row[0]: row[1:] for row in rows}
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_cells_are_the_cases_with_golden_values(head):
+    text = (ROOT / "tests" / "golden" / "families.json").read_text()
+    cases = json.loads(text)["cases"]
+    for family, cell in zip(FAMILIES, table()[head][:-1], strict=True):
+        expected = f"{family}-{HEADS[head]}" in cases
+        if HEADS[head] == "ForPreTraining" and family == "electra":
+            expected = head == REPLACED
+        elif head == REPLACED:
+            expected = False
+        assert cell == ("in, out" if expected else "")
+
+
+def test_files_of_the_table_are_there():
+    for *_, files in table().values():
+        for name in re.findall(r"`([^`]+)`", files):
+            assert (ROOT / "tests" / name).is_file()
