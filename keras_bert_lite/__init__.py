@@ -2,10 +2,10 @@
 
 from keras_bert_lite import layers, serving
 from keras_bert_lite._version import __version__
-from keras_bert_lite.checkpoints.keras_hub import from_keras_hub, to_keras_hub
+from keras_bert_lite.checkpoints.hugging_face.saving import save_hugging_face
+from keras_bert_lite.checkpoints.keras_hub.exchange import from_keras_hub, to_keras_hub
 from keras_bert_lite.checkpoints.load import load_encoder, load_model
-from keras_bert_lite.checkpoints.save_hugging_face import save_hugging_face
-from keras_bert_lite.checkpoints.tokenizer_files import (
+from keras_bert_lite.checkpoints.tokenizers.loading import (
     load_preprocessor,
     load_tokenizer,
 )

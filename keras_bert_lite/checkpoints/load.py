@@ -7,14 +7,16 @@ from typing import Any
 
 import keras
 
-from keras_bert_lite.checkpoints import (
-    google,
-    hugging_face,
-    keras_hub,
-    keras_hub_presets,
-    saved_model_weights,
+from keras_bert_lite.checkpoints.google import loading as google
+from keras_bert_lite.checkpoints.hugging_face import (
+    loading as hugging_face,
     sentence_transformers,
 )
+from keras_bert_lite.checkpoints.keras_hub import (
+    exchange as keras_hub,
+    presets as keras_hub_presets,
+)
+from keras_bert_lite.checkpoints.saved_model import loading as saved_model_weights
 from keras_bert_lite.checkpoints.sources import KERAS_HUB_PREFIX, resolve
 from keras_bert_lite.layers.base import undrawn
 

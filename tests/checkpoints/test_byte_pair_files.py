@@ -6,7 +6,7 @@ import json
 import pytest
 from tokenizers import Tokenizer
 
-from keras_bert_lite.checkpoints import byte_pair_files
+from keras_bert_lite.checkpoints.tokenizers import byte_pair as byte_pair_files
 from keras_bert_lite.text.byte_pair import BytePairTokenizer
 from keras_bert_lite.text.byte_pair_vocabulary import read_merges, read_pieces
 from tests.golden import make_byte_pair_golden

@@ -11,7 +11,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from keras_bert_lite.checkpoints import google
+from keras_bert_lite.checkpoints.google import loading as google
 from keras_bert_lite.models.encoder import config_of, encoder_of
 from tests import formulas, tiny
 from tests.checkpoints import google_formulas as google_files

@@ -4,7 +4,7 @@ import keras_hub
 import numpy as np
 import pytest
 
-from keras_bert_lite.checkpoints.keras_hub_tokenizers import (
+from keras_bert_lite.checkpoints.keras_hub.tokenizers import (
     SENTENCE_PIECE,
     tokenizer_from_keras_hub,
 )

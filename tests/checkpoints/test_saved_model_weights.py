@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 import keras_bert_lite as kbl
-from keras_bert_lite.checkpoints import saved_model_weights
+from keras_bert_lite.checkpoints.saved_model import loading as saved_model_weights
 from keras_bert_lite.models.encoder import config_of
 from tests import tiny
 from tests.checkpoints import google_formulas

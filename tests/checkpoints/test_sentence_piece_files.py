@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from keras_bert_lite.checkpoints.sentence_piece_files import arguments_from, write
+from keras_bert_lite.checkpoints.tokenizers.sentence_piece import arguments_from, write
 from keras_bert_lite.text.sentence_piece import SentencePieceTokenizer
 from tests.golden.make_sentence_piece_golden import train
 

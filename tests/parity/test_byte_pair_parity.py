@@ -112,7 +112,7 @@ def test_detokenize(skip):
 
 def test_written_files_in_transformers(tmp_path):
     transformers = pytest.importorskip("transformers")
-    from keras_bert_lite.checkpoints import byte_pair_files
+    from keras_bert_lite.checkpoints.tokenizers import byte_pair as byte_pair_files
 
     byte_pair_files.write(ours(), tmp_path)
     assert (

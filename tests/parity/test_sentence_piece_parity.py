@@ -11,7 +11,7 @@ import random
 import pytest
 import tensorflow as tf
 
-from keras_bert_lite.checkpoints.sentence_piece_files import arguments_from, write
+from keras_bert_lite.checkpoints.tokenizers.sentence_piece import arguments_from, write
 from keras_bert_lite.text.sentence_piece import SentencePieceTokenizer
 from tests.parity.test_wordpiece_parity import (
     DATA,

@@ -5,9 +5,12 @@ from typing import Any
 import keras
 
 from keras_bert_lite import layers
-from keras_bert_lite.checkpoints.activations import THEIRS
-from keras_bert_lite.checkpoints.family_heads import ENHANCED, Head
-from keras_bert_lite.checkpoints.head_builders import MULTI_LABEL, REGRESSION
+from keras_bert_lite.checkpoints.hugging_face.activations import THEIRS
+from keras_bert_lite.checkpoints.hugging_face.head_builders import (
+    MULTI_LABEL,
+    REGRESSION,
+)
+from keras_bert_lite.checkpoints.hugging_face.heads import ENHANCED, Head
 
 
 def suffix_of(model: keras.Model) -> str:

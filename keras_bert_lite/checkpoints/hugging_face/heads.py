@@ -12,7 +12,7 @@ from typing import Any
 
 import keras
 
-from keras_bert_lite.checkpoints import head_builders as build
+from keras_bert_lite.checkpoints.hugging_face import head_builders as build
 
 Names = Mapping[str, str]
 

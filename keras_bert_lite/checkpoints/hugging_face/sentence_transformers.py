@@ -7,7 +7,7 @@ from typing import Any
 import keras
 
 from keras_bert_lite import layers
-from keras_bert_lite.checkpoints import hugging_face
+from keras_bert_lite.checkpoints.hugging_face import loading as hugging_face
 from keras_bert_lite.checkpoints.sources import read_json
 from keras_bert_lite.models.encoder import config_of, encoder_of
 from keras_bert_lite.models.sentence_encoder import sentence_encoder

@@ -6,7 +6,7 @@ from typing import Any
 
 import keras
 
-from keras_bert_lite.checkpoints.activations import activation_name
+from keras_bert_lite.checkpoints.hugging_face.activations import activation_name
 from keras_bert_lite.config import check_positive, check_rate
 from keras_bert_lite.models import (
     classifier,

@@ -5,14 +5,14 @@ from typing import Any
 
 import keras
 
-from keras_bert_lite.checkpoints.families import Family
-from keras_bert_lite.checkpoints.family_config import read_config, read_family
-from keras_bert_lite.checkpoints.family_heads import ENHANCED, Head
-from keras_bert_lite.checkpoints.family_names import ENCODER_PARTS
 from keras_bert_lite.checkpoints.filling import fill_model, is_new_pooler
-from keras_bert_lite.checkpoints.head_builders import is_tied
+from keras_bert_lite.checkpoints.hugging_face.config import read_config, read_family
+from keras_bert_lite.checkpoints.hugging_face.families import Family
+from keras_bert_lite.checkpoints.hugging_face.head_builders import is_tied
+from keras_bert_lite.checkpoints.hugging_face.heads import ENHANCED, Head
+from keras_bert_lite.checkpoints.hugging_face.names import ENCODER_PARTS
+from keras_bert_lite.checkpoints.hugging_face.safetensors_files import SafetensorsSource
 from keras_bert_lite.checkpoints.names import model_parts, targets
-from keras_bert_lite.checkpoints.safetensors_files import SafetensorsSource
 from keras_bert_lite.models.encoder import encoder
 
 BASE = "Model"

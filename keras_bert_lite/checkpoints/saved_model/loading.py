@@ -7,12 +7,12 @@ import keras
 from google.protobuf.message import DecodeError
 from tensorflow.core.protobuf import trackable_object_graph_pb2
 
-from keras_bert_lite.checkpoints.family_config import changed
 from keras_bert_lite.checkpoints.filling import fill_model, is_new_pooler
+from keras_bert_lite.checkpoints.hugging_face.config import changed
 from keras_bert_lite.checkpoints.names import Target, model_parts, targets
-from keras_bert_lite.checkpoints.saved_model_config import encoder_values
-from keras_bert_lite.checkpoints.saved_model_graph import FILE, SavedGraph
-from keras_bert_lite.checkpoints.saved_model_names import (
+from keras_bert_lite.checkpoints.saved_model.config import encoder_values
+from keras_bert_lite.checkpoints.saved_model.graph import FILE, SavedGraph
+from keras_bert_lite.checkpoints.saved_model.names import (
     LAYOUTS,
     VARIABLES,
     Layout,

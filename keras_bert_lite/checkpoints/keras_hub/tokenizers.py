@@ -5,8 +5,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from keras_bert_lite.checkpoints import sentence_piece_files
-from keras_bert_lite.checkpoints.keras_hub_presets import load_tokenizer_preset
+from keras_bert_lite.checkpoints.keras_hub.presets import load_tokenizer_preset
+from keras_bert_lite.checkpoints.tokenizers import (
+    sentence_piece as sentence_piece_files,
+)
 from keras_bert_lite.text.byte_pair import BytePairTokenizer
 from keras_bert_lite.text.sentence_piece import SentencePieceTokenizer
 from keras_bert_lite.text.tokenizer import Tokenizer

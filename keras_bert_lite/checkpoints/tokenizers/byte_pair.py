@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import Any, NoReturn
 
-from keras_bert_lite.checkpoints import added_tokens
 from keras_bert_lite.checkpoints.sources import read_json
+from keras_bert_lite.checkpoints.tokenizers import added_tokens
 from keras_bert_lite.text.byte_pair import BytePairTokenizer
 from keras_bert_lite.text.byte_pair_vocabulary import (
     in_order,

@@ -1,4 +1,4 @@
-"""The families as KerasHub has them: one row each. See `families`."""
+"""The families as KerasHub has them: one row each. See `hugging_face.families`."""
 
 import dataclasses
 from collections.abc import Callable, Mapping
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from keras import ops
 
-from keras_bert_lite.checkpoints import keras_hub_names as names
+from keras_bert_lite.checkpoints.keras_hub import names
 from keras_bert_lite.config import RelativePositions
 from keras_bert_lite.layers.relative_positions import table_rows
 

@@ -5,14 +5,16 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from keras_bert_lite.checkpoints import (
-    byte_pair_files,
-    keras_hub_presets,
-    keras_hub_tokenizers,
-    sentence_piece_files,
-    wordpiece_files,
+from keras_bert_lite.checkpoints.keras_hub import (
+    presets as keras_hub_presets,
+    tokenizers as keras_hub_tokenizers,
 )
 from keras_bert_lite.checkpoints.sources import KERAS_HUB_PREFIX, read_json, resolve
+from keras_bert_lite.checkpoints.tokenizers import (
+    byte_pair as byte_pair_files,
+    sentence_piece as sentence_piece_files,
+    wordpiece as wordpiece_files,
+)
 from keras_bert_lite.text.byte_pair import BytePairTokenizer
 from keras_bert_lite.text.packing import Preprocessor
 from keras_bert_lite.text.sentence_piece import SentencePieceTokenizer

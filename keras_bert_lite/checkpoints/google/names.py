@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import keras
 
-from keras_bert_lite.checkpoints import family_names
+from keras_bert_lite.checkpoints.hugging_face import names as family_names
 from keras_bert_lite.checkpoints.names import Variables
 
 Names = Mapping[str, str]

@@ -7,16 +7,16 @@ from typing import Any
 
 import keras
 
-from keras_bert_lite.checkpoints import keras_hub_heads as heads
-from keras_bert_lite.checkpoints.keras_hub_config import read_config, write_config
-from keras_bert_lite.checkpoints.keras_hub_families import ROWS, HubFamily
-from keras_bert_lite.checkpoints.keras_hub_names import (
+from keras_bert_lite.checkpoints.keras_hub import heads
+from keras_bert_lite.checkpoints.keras_hub.config import read_config, write_config
+from keras_bert_lite.checkpoints.keras_hub.families import ROWS, HubFamily
+from keras_bert_lite.checkpoints.keras_hub.names import (
     MASKED_LM_HEAD,
     VariableSource,
     hub_targets,
     our_targets,
 )
-from keras_bert_lite.checkpoints.keras_hub_presets import TASKS, load_preset
+from keras_bert_lite.checkpoints.keras_hub.presets import TASKS, load_preset
 from keras_bert_lite.checkpoints.names import model_parts
 from keras_bert_lite.checkpoints.tensors import fill
 from keras_bert_lite.models.encoder import config_of, encoder, encoder_of

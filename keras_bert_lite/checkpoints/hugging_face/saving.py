@@ -11,21 +11,24 @@ import ml_dtypes
 import numpy as np
 import safetensors.numpy
 
-from keras_bert_lite.checkpoints import sentence_transformers
 from keras_bert_lite.checkpoints.atomic import replaced_directory
-from keras_bert_lite.checkpoints.families import ROWS, Family
-from keras_bert_lite.checkpoints.family_config import CONFIG, write_config
-from keras_bert_lite.checkpoints.family_heads import Head
-from keras_bert_lite.checkpoints.family_names import ENCODER_PARTS
-from keras_bert_lite.checkpoints.head_kinds import (
+from keras_bert_lite.checkpoints.hugging_face import sentence_transformers
+from keras_bert_lite.checkpoints.hugging_face.config import CONFIG, write_config
+from keras_bert_lite.checkpoints.hugging_face.families import ROWS, Family
+from keras_bert_lite.checkpoints.hugging_face.head_kinds import (
     check_prediction,
     head_fields,
     suffix_of,
 )
-from keras_bert_lite.checkpoints.hugging_face import unused_bias
+from keras_bert_lite.checkpoints.hugging_face.heads import Head
+from keras_bert_lite.checkpoints.hugging_face.loading import unused_bias
+from keras_bert_lite.checkpoints.hugging_face.names import ENCODER_PARTS
+from keras_bert_lite.checkpoints.hugging_face.safetensors_files import WEIGHTS
 from keras_bert_lite.checkpoints.names import Target, model_parts, targets
-from keras_bert_lite.checkpoints.safetensors_files import WEIGHTS
-from keras_bert_lite.checkpoints.save_tokenizer import tokenizer_fields, write_tokenizer
+from keras_bert_lite.checkpoints.tokenizers.saving import (
+    tokenizer_fields,
+    write_tokenizer,
+)
 from keras_bert_lite.config import check_choice
 from keras_bert_lite.models.encoder import config_of, encoder_of
 from keras_bert_lite.text.packing import Preprocessor

@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from keras_bert_lite.checkpoints import (
-    byte_pair_files,
-    sentence_piece_files,
-    wordpiece_files,
+from keras_bert_lite.checkpoints.tokenizers import (
+    byte_pair as byte_pair_files,
+    sentence_piece as sentence_piece_files,
+    wordpiece as wordpiece_files,
 )
 from keras_bert_lite.config import EncoderConfig
 from keras_bert_lite.text.byte_pair import BytePairTokenizer

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from keras_bert_lite.checkpoints import google_names as names
-from keras_bert_lite.checkpoints.google_config import electra_sizes
+from keras_bert_lite.checkpoints.google import names
+from keras_bert_lite.checkpoints.google.config import electra_sizes
 from keras_bert_lite.checkpoints.tensorflow_files import (
     TensorFlowSource,
     checkpoint_prefix,

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from keras_bert_lite.checkpoints.families import FIELDS, REQUIRED
-from keras_bert_lite.checkpoints.family_config import changed
+from keras_bert_lite.checkpoints.hugging_face.config import changed
+from keras_bert_lite.checkpoints.hugging_face.families import FIELDS, REQUIRED
 from keras_bert_lite.checkpoints.sources import read_json
 from keras_bert_lite.checkpoints.tensorflow_files import TensorFlowSource
 from keras_bert_lite.config import EncoderConfig

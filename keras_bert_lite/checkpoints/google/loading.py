@@ -6,10 +6,10 @@ from typing import Any
 
 import keras
 
-from keras_bert_lite.checkpoints import google_names as names
 from keras_bert_lite.checkpoints.filling import fill_model, is_new_pooler
-from keras_bert_lite.checkpoints.google_config import read_config
-from keras_bert_lite.checkpoints.google_files import Checkpoint, open_files
+from keras_bert_lite.checkpoints.google import names
+from keras_bert_lite.checkpoints.google.config import read_config
+from keras_bert_lite.checkpoints.google.files import Checkpoint, open_files
 from keras_bert_lite.checkpoints.names import TENSORFLOW, Target, model_parts, targets
 from keras_bert_lite.checkpoints.tensorflow_files import INDEX
 from keras_bert_lite.models.encoder import encoder

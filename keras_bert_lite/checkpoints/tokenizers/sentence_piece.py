@@ -7,7 +7,8 @@ from typing import Any
 
 from sentencepiece import sentencepiece_model_pb2 as _model_pb2
 
-from keras_bert_lite.checkpoints.sentence_piece_json import (
+from keras_bert_lite.checkpoints.sources import read_json
+from keras_bert_lite.checkpoints.tokenizers.sentence_piece_json import (
     added_tokens,
     normalizer_json,
     pre_tokenizer_json,
@@ -16,7 +17,6 @@ from keras_bert_lite.checkpoints.sentence_piece_json import (
     read_special_tokens,
     template_json,
 )
-from keras_bert_lite.checkpoints.sources import read_json
 from keras_bert_lite.text.sentence_piece import SentencePieceTokenizer
 
 # protobuf makes its classes at run time.

@@ -9,8 +9,11 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from keras_bert_lite.checkpoints import deberta_fields, family_names
-from keras_bert_lite.checkpoints.family_heads import HEADS, Head
+from keras_bert_lite.checkpoints.hugging_face import (
+    deberta_fields,
+    names as family_names,
+)
+from keras_bert_lite.checkpoints.hugging_face.heads import HEADS, Head
 
 # No default: the field must be there.
 REQUIRED = object()

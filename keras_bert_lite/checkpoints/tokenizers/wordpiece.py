@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from keras_bert_lite.checkpoints import added_tokens
 from keras_bert_lite.checkpoints.sources import read_json
+from keras_bert_lite.checkpoints.tokenizers import added_tokens
 from keras_bert_lite.text.wordpiece import WordPieceTokenizer, read_vocabulary
 
 JSON = "tokenizer.json"

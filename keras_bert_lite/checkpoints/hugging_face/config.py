@@ -5,8 +5,13 @@ import os
 from pathlib import Path
 from typing import Any
 
-from keras_bert_lite.checkpoints.activations import THEIRS, activation_name
-from keras_bert_lite.checkpoints.families import REFUSED, REQUIRED, ROWS, Family
+from keras_bert_lite.checkpoints.hugging_face.activations import THEIRS, activation_name
+from keras_bert_lite.checkpoints.hugging_face.families import (
+    REFUSED,
+    REQUIRED,
+    ROWS,
+    Family,
+)
 from keras_bert_lite.checkpoints.sources import read_json
 from keras_bert_lite.config import EncoderConfig, check_positive
 

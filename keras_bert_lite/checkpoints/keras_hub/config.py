@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from keras_bert_lite.checkpoints.keras_hub_families import ROWS
+from keras_bert_lite.checkpoints.keras_hub.families import ROWS
 from keras_bert_lite.config import EncoderConfig
 
 

@@ -1,0 +1,1 @@
+"""Directories in Hugging Face layout."""
