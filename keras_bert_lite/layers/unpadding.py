@@ -117,9 +117,10 @@ def _group(
     heads = tf.range(num_heads)
     row_and_head = rows[:, None] * num_heads + heads
     numbers = tf.range(tf.size(rows)) + 1
-    places = (rows * longest + columns)[:, None]
-    numbers = tf.scatter_nd(places, numbers, [batch * longest])
-    numbers = tf.reshape(numbers, [batch, longest])  # from 1; 0 at padding
+    # From 1; 0 at padding. Not by a reshape: a 0 in its shape means another thing
+    # to ONNX.
+    places = tf.stack([rows, columns], axis=1)
+    numbers = tf.scatter_nd(places, numbers, [batch, longest])
     # A place of padding holds the first token: any finite vector will do.
     tokens = first_token + tf.maximum(numbers - 1, 0)
     return Group(
