@@ -45,6 +45,7 @@ def check_layer(
         check_padding(layer, inputs, call, expected)
     model = one_layer_model(layer, inputs, call)
     check_clone(model, inputs)
+    check_frozen(model)
     check_saved(model, inputs, expected)
     if layer.trainable_weights:
         trainee = one_layer_model(make_layer(), inputs, call)
@@ -114,6 +115,17 @@ def check_clone(model, inputs) -> None:
     clone.set_weights(model.get_weights())
     assert clone.layers[-1].get_config() == model.layers[-1].get_config()
     assert_all_close(clone(inputs), model(inputs))
+
+
+def check_frozen(model) -> None:
+    for layer in model.layers:
+        layer.trainable = False
+    clone = keras.saving.deserialize_keras_object(
+        keras.saving.serialize_keras_object(model)
+    )
+    assert not clone.trainable_weights
+    for layer in model.layers:
+        layer.trainable = True
 
 
 def check_saved(model, inputs, expected, again=True) -> None:

@@ -31,6 +31,15 @@ class CompositeLayer(keras.layers.Layer):
             config["dtype"] = policies
         return config
 
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> "CompositeLayer":
+        layer = super().from_config(config)
+        if not layer.trainable:
+            # For the sublayers too. TensorFlow passes over what is set already.
+            layer.trainable = True
+            layer.trainable = False
+        return layer
+
 
 def activation_function(name: str) -> Callable:
     """Returns the function of an `EncoderConfig.activation` name."""

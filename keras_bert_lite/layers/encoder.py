@@ -274,4 +274,4 @@ class Encoder(CompositeLayer):
         config = dict(config)
         if config.pop("share_layers", False):  # written before `num_groups`
             config["num_groups"] = 1
-        return cls(**config)
+        return super().from_config(config)

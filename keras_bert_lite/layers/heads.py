@@ -75,6 +75,7 @@ class DenseHead(CompositeLayer):
             units,
             activation=activation,
             kernel_initializer=Initializer(stddev=self.initializer_range),
+            trainable=self.trainable,
             dtype=self.dtype_policy,
             name=name,
         )

@@ -57,6 +57,7 @@ class Pooler(CompositeLayer):
                 x_shape[-1] if first else 1,
                 activation="tanh" if first else None,
                 kernel_initializer=Initializer(stddev=self.initializer_range),
+                trainable=self.trainable,
                 dtype=self.dtype_policy,
                 name="dense",
             )

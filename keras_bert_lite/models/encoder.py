@@ -201,3 +201,19 @@ def _alone(model: keras.Model) -> keras.Model:
     if isinstance(model.output, dict) and "sequence_output" in model.output:
         return model
     return _model(*encoder_layers(model), "encoder")
+
+
+def check_plain_weights(model: keras.Model) -> None:
+    """Raises an error if weights are quantized or have LoRA's parts beside them."""
+    for layer in model._flatten_layers():
+        if getattr(layer, "lora_enabled", False):
+            raise ValueError(
+                "`model` must be without LoRA: `model.save_weights` and "
+                "`load_weights` into a model built anew merge it. Received: "
+                f"{layer.path!r} with LoRA"
+            )
+        if getattr(layer, "quantization_mode", None) is not None:
+            raise ValueError(
+                "`model` must not be quantized; change it before `quantize`. "
+                f"Received: {layer.path!r} in {layer.quantization_mode!r}"
+            )

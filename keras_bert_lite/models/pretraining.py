@@ -101,5 +101,5 @@ def _check_pooled(encoder: keras.Model) -> None:
     if config_of(encoder).pooling is None:
         raise ValueError(
             "`encoder` must have a `pooled_output`; this one has only "
-            f"{sorted(encoder.output)}. Load it with `pooling=...` to add one."
+            f"{sorted(encoder.output)}. `load_encoder(source, pooling=...)` adds one."
         )

@@ -6,7 +6,11 @@ import keras
 import numpy as np
 
 from keras_bert_lite.config import check_choice, check_positive
-from keras_bert_lite.models.encoder import encoder_layers, encoder_of
+from keras_bert_lite.models.encoder import (
+    check_plain_weights,
+    encoder_layers,
+    encoder_of,
+)
 from keras_bert_lite.models.text_model import TextModel
 from keras_bert_lite.text.packing import Preprocessor
 
@@ -41,7 +45,8 @@ def resize(
 
     Raises:
         ValueError: If the encoder has no position table to change, or the model
-            takes strings (resize the model on ids that it was made of).
+            takes strings (resize the model on ids that it was made of), is
+            quantized or has LoRA.
 
     Reference: [Beltagy et al., 2020](https://arxiv.org/abs/2004.05150), section 5,
     for tiling.
@@ -52,6 +57,7 @@ def resize(
             f"Received: the string-in model {model.name!r}"
         )
     check_choice("positions", positions, WAYS)
+    check_plain_weights(model)
     embeddings = encoder_layers(encoder_of(model))[0]
     changes: dict[str, int] = {}
     for name, value in {
@@ -79,6 +85,7 @@ def resize(
                 scale = embeddings.initializer_range
                 weights = _vocabulary(weights, tuple(new.shape), scale, generator)
         new.assign(weights)
+        new.trainable = old.trainable  # as a user may have frozen it
     return resized
 
 

@@ -38,7 +38,7 @@ def head_arguments(
     if not form.get("hidden_activation") and config.pooling is None:
         raise ValueError(
             "`encoder` must have a `pooled_output`; this one has only "
-            f"{sorted(encoder.output)}. Load it with `pooling=...` to add one."
+            f"{sorted(encoder.output)}. `load_encoder(source, pooling=...)` adds one."
         )
     return {
         **form,

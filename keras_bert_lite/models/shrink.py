@@ -1,12 +1,14 @@
 """A smaller encoder out of a larger one's layers."""
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import keras
 
-from keras_bert_lite.config import FAMILIES, check_choice
+from keras_bert_lite.config import check_choice
 from keras_bert_lite.models.encoder import (
+    check_plain_weights,
     config_of,
     encoder,
     encoder_layers,
@@ -31,19 +33,26 @@ def take_layers(
         model: An encoder, or a model with one in it.
         layers: Which blocks, counted from 0, in their new order. DistilBERT was
             initialized from `[0, 2, 4, 7, 9, 11]` of a BERT base.
-        family: `"distilbert"` makes the encoder a DistilBERT, which has neither
+        family: `"distilbert"` makes a BERT a DistilBERT, which has neither
             segments nor a pooler: their weights are left out, as its authors
             did. `None` keeps the family.
 
     Raises:
-        ValueError: If a block is not there, or the encoder shares its blocks.
+        ValueError: If a block is not there, the encoder shares its blocks, is
+            quantized or has LoRA, or is no BERT but is to be a DistilBERT.
 
     Reference: [Sanh et al., 2019](https://arxiv.org/abs/1910.01108), section 3.
     """
     body = encoder_of(model)
     config = config_of(body)
     embeddings, blocks, pooler = encoder_layers(body)
-    check_choice("family", family, (*FAMILIES, None))
+    check_choice("family", family, ("distilbert", None))
+    check_plain_weights(body)
+    if family is not None and config.family != "bert":
+        raise ValueError(
+            "`family` must be None but for a BERT. "
+            f"Received: {family!r} and an encoder of the family {config.family!r}"
+        )
     if config.num_groups is not None:
         raise ValueError(
             "`model` must have a block for each layer. "
@@ -57,7 +66,8 @@ def take_layers(
     config = config.replace(num_layers=len(layers), family=family or config.family)
     if family == "distilbert":
         config = config.replace(num_segments=0, pooling=None)
-    smaller = encoder(config)
+    with _policy(blocks.dtype_policy):
+        smaller = encoder(config)
     new_embeddings, new_blocks, new_pooler = encoder_layers(smaller)
     pairs: list[Any] = list(
         zip(new_blocks.blocks, (blocks.blocks[i] for i in layers), strict=True)
@@ -74,3 +84,14 @@ def take_layers(
         for variable, value in zip(target.variables, source.variables, strict=True):
             variable.assign(value)
     return smaller
+
+
+@contextlib.contextmanager
+def _policy(policy: keras.DTypePolicy) -> Iterator[None]:
+    """Makes layers inside of a policy, as another layer is."""
+    before = keras.config.dtype_policy()
+    keras.config.set_dtype_policy(policy)
+    try:
+        yield
+    finally:
+        keras.config.set_dtype_policy(before)

@@ -514,6 +514,8 @@ class TestTokenizers:
             ("pad_token", [5, ["[PAD]"], {"lstrip": False}]),
             ("mask_token", [5, [], {"content": []}]),
             ("tokenizer_class", ["GPT2Tokenizer", "", 5, ["BertTokenizer"], {}]),
+            ("truncation_side", ["left", 5]),
+            ("padding_side", ["left", []]),
             ("model_max_length", ["x", -1, 0, True, [], {}, float("nan"), 1]),
         ],
     )

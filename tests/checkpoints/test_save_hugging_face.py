@@ -155,3 +155,23 @@ def test_an_earlier_one_is_replaced(tmp_path):
     directory = directory_of(model, tmp_path)
     same(kbl.load_model(directory), model)
     assert [x.name for x in tmp_path.iterdir()] == ["saved"]
+
+
+def test_weights_beyond_the_dtype(tmp_path):
+    model = tiny.encoder()
+    kernel = next(x for x in model.weights if "kernel" in x.path)
+    kernel.assign(kernel * 1e7)
+    with pytest.raises(ValueError, match=r"Received: 'float16', and 'encoder.layer.0"):
+        directory_of(model, tmp_path, dtype="float16")
+    assert not list(tmp_path.iterdir())
+    kernel.assign(np.full(kernel.shape, np.inf))
+    same(kbl.load_encoder(directory_of(model, tmp_path)), model)
+
+
+def test_names_of_numbers_are_told(tmp_path):
+    directory = directory_of(kbl.regressor(tiny.encoder()), tmp_path)
+    path = directory / "config.json"
+    config = json.loads(path.read_text())
+    path.write_text(json.dumps({**config, "id2label": {"0": "score"}}))
+    with pytest.warns(UserWarning, match=r"\['score'\], are not kept"):
+        kbl.load_model(directory)

@@ -144,3 +144,12 @@ def test_refuses_what_is_no_model(tmp_path):
     (tmp_path / "spm.model").write_bytes(b"no model at all")
     with pytest.raises(ValueError, match=r"spm.model is no SentencePiece model"):
         arguments_from(tmp_path)
+
+
+def test_refuses_an_unknown_token_that_the_model_has_under_another_name(tmp_path):
+    (tmp_path / "spm.model").write_bytes(model("spiece.model"))
+    with pytest.raises(ValueError, match=r"spm.model: the unknown.*\['<unk>'\].*UNK"):
+        arguments_from(tmp_path)
+    config = tmp_path / "tokenizer_config.json"
+    config.write_text('{"unk_token": "<unk>"}')
+    assert arguments_from(tmp_path)["unknown_token"] == "<unk>"

@@ -1,5 +1,8 @@
 """Other tables, other heads and fewer layers on a model that is there."""
 
+import warnings
+
+import keras
 import numpy as np
 import pytest
 
@@ -192,3 +195,72 @@ def test_take_layers_refusals():
         kbl.take_layers(tiny.encoder(), [0, 2])
     with pytest.raises(ValueError, match="a block for each layer"):
         kbl.take_layers(tiny.encoder(num_groups=1), [0])
+
+
+def test_what_is_frozen_stays_frozen():
+    model = BUILDERS["classifier"](tiny.encoder())
+    blocks = kbl.encoder_of(model).get_layer("blocks")
+    blocks.blocks[0].trainable = False
+    kbl.encoder_of(model).get_layer("embeddings").trainable = False
+    larger = kbl.resize(model, vocabulary_size=len(tiny.VOCABULARY) + 1)
+    names = [x.path for x in larger.trainable_weights]
+    assert names == [x.path for x in model.trainable_weights]
+    assert not [x for x in names if "embeddings" in x or "block_0" in x]
+
+
+def with_lora(model):
+    kbl.encoder_of(model).get_layer("blocks").blocks[1].attention.query.enable_lora(2)
+    return model
+
+
+def quantized(model):
+    with warnings.catch_warnings(action="ignore"):  # inputs cannot be quantized
+        model.quantize("int8")
+    return model
+
+
+@pytest.mark.parametrize(
+    ("change", "message"), [(with_lora, "without LoRA"), (quantized, "quantized")]
+)
+def test_weights_with_parts_are_refused(change, message, tmp_path):
+    model = change(BUILDERS["classifier"](tiny.encoder()))
+    for attempt in (
+        lambda: kbl.resize(model, vocabulary_size=200),
+        lambda: kbl.take_layers(model, [0]),
+        lambda: kbl.save_hugging_face(model, None, tmp_path / "out"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            attempt()
+
+
+def test_lora_is_merged_as_the_message_says(tmp_path):
+    model = with_lora(BUILDERS["classifier"](tiny.encoder()))
+    query = kbl.encoder_of(model).get_layer("blocks").blocks[1].attention.query
+    query.lora_kernel_b.assign(np.ones(query.lora_kernel_b.shape))
+    model.save_weights(tmp_path / "merged.weights.h5")
+    plain = BUILDERS["classifier"](tiny.encoder())
+    plain.load_weights(tmp_path / "merged.weights.h5")
+    expected = outputs(model)
+    for name, value in outputs(plain).items():
+        np.testing.assert_allclose(value, expected[name], atol=1e-6)
+    kbl.save_hugging_face(plain, None, tmp_path / "out")
+
+
+def test_fewer_layers_have_the_policy_of_all():
+    before = keras.config.dtype_policy()
+    keras.config.set_dtype_policy("mixed_bfloat16")
+    try:
+        model = tiny.encoder()
+    finally:
+        keras.config.set_dtype_policy(before)
+    smaller = kbl.take_layers(model, [0])
+    assert smaller.get_layer("blocks").dtype_policy.name == "mixed_bfloat16"
+    assert keras.config.dtype_policy() == before
+
+
+@pytest.mark.parametrize("family", ["roberta", "albert"])
+def test_only_berts_become_distilberts(family):
+    with pytest.raises(ValueError, match="`family`"):
+        kbl.take_layers(tiny.encoder(), [0], family=family)
+    with pytest.raises(ValueError, match="`family` must be None but for a BERT"):
+        kbl.take_layers(tiny.encoder(**FAMILIES["roberta"]), [0], family="distilbert")

@@ -1,6 +1,7 @@
 """From an encoder and config.json to the model that an architecture names."""
 
 import dataclasses
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -35,6 +36,12 @@ def sequence_classifier(encoder: keras.Model, raw: dict, head: Any) -> keras.Mod
             f"`problem_type` must be one of {PROBLEMS}. Received: {problem!r}"
         )
     if problem == REGRESSION or (problem is None and len(names) == 1):
+        if names != [f"LABEL_{i}" for i in range(len(names))]:
+            warnings.warn(
+                f"A regressor has no labels; those of the checkpoint, {names}, are "
+                "not kept.",
+                stacklevel=5,
+            )
         return classifier.regressor(encoder, len(names), **options)
     if problem == MULTI_LABEL:
         return classifier.multi_label_classifier(encoder, names, **options)

@@ -30,7 +30,7 @@ from keras_bert_lite.checkpoints.tokenizers.saving import (
     write_tokenizer,
 )
 from keras_bert_lite.config import check_choice
-from keras_bert_lite.models.encoder import config_of, encoder_of
+from keras_bert_lite.models.encoder import check_plain_weights, config_of, encoder_of
 from keras_bert_lite.text.packing import Preprocessor
 
 DTYPES: dict[str, Any] = {
@@ -63,9 +63,11 @@ def save_hugging_face(
 
     Raises:
         ValueError: If the family's architecture has no place for a part of the
-            model, such as a pooling other than `"first_token"`.
+            model, such as a pooling other than `"first_token"`; the model is
+            quantized or has LoRA; or a weight is too large for `dtype`.
     """
     check_choice("dtype", dtype, tuple(DTYPES))
+    check_plain_weights(model)
     config = config_of(encoder_of(model))
     family = ROWS[config.family]
     suffix = suffix_of(model)
@@ -150,9 +152,17 @@ def _prefixed(name: str, family: Family) -> str:
 
 
 def _write(path: Path, tensors: dict[str, Target], dtype: str) -> None:
-    arrays = {
-        name: target.read().astype(DTYPES[dtype], copy=False)
-        for name, target in tensors.items()
-    }
+    arrays = {name: _stored(name, x.read(), dtype) for name, x in tensors.items()}
     safetensors.numpy.save_file(arrays, path, metadata={"format": "pt"})
     path.chmod(0o644)  # safetensors lets none but the writer read it
+
+
+def _stored(name: str, value: np.ndarray, dtype: str) -> np.ndarray:
+    with np.errstate(over="ignore"):
+        stored = value.astype(DTYPES[dtype], copy=False)
+    if not np.array_equal(np.isfinite(stored), np.isfinite(value)):
+        raise ValueError(
+            f"`dtype` must have room for every weight of `model`. Received: {dtype!r}, "
+            f"and {name!r} with values up to {np.abs(value[np.isfinite(value)]).max()}"
+        )
+    return stored

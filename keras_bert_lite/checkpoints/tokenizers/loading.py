@@ -100,6 +100,7 @@ def load_preprocessor(source: str | os.PathLike, **changes: Any) -> Preprocessor
             )
         return Preprocessor(load_tokenizer(source), **changes)
     directory = resolve(source)
+    _check_sides(directory / CONFIG)
     arguments = {
         "sequence_length": _sequence_length(directory),
         "num_separators": _num_separators(directory),
@@ -217,6 +218,15 @@ def _sequence_length(directory: Path) -> int | None:
         for file, name in limits.items()
     ]
     return int(min(rows, next((x for x in found if x), rows)))
+
+
+def _check_sides(path: Path) -> None:
+    config = _optional_json(path)
+    for name in ("truncation_side", "padding_side"):
+        if config.get(name) not in ("right", None):
+            raise ValueError(
+                f"{path}: `{name}` must be 'right'. Received: {config[name]!r}"
+            )
 
 
 def _number(

@@ -41,6 +41,7 @@ SPECIAL_TOKENS = {
 ROLES = ("unknown_token", "cls_token", "sep_token", "pad_token", "mask_token")
 _CONFIG_NAMES = ("unk_token", "cls_token", "sep_token", "pad_token", "mask_token")
 _USER_DEFINED = model_proto.ModelProto.SentencePiece.USER_DEFINED
+_UNKNOWN = model_proto.ModelProto.SentencePiece.UNKNOWN
 _UNIGRAM = model_proto.TrainerSpec.UNIGRAM
 
 
@@ -185,6 +186,8 @@ def _from_model(path: Path, family: str, config: dict[str, Any]) -> dict[str, An
         first = ("cls_token", "pad_token", "sep_token", "unknown_token")
         pairs = [(names[role], 0.0) for role in first] + pairs[3:]
         pairs.append((names["mask_token"], 0.0))
+    else:
+        _check_unknown(path, model, names["unknown_token"])
     vocabulary = [piece for piece, _ in pairs]
     # As transformers adds what the model lacks.
     order = ("cls_token", "sep_token", "unknown_token", "pad_token", "mask_token")
@@ -197,6 +200,15 @@ def _from_model(path: Path, family: str, config: dict[str, Any]) -> dict[str, An
         **_normalization(family, model, config),
         **names,
     }
+
+
+def _check_unknown(path: Path, model: Any, token: str) -> None:
+    unknown = [x.piece for x in model.pieces if x.type == _UNKNOWN]
+    if token not in unknown:
+        raise ValueError(
+            f"{path}: the unknown token must be the model's, one of {unknown}; "
+            f"`unk_token` in tokenizer_config.json says which. Received: {token!r}"
+        )
 
 
 def _normalization(family: str, model: Any, config: dict[str, Any]) -> dict[str, Any]:
