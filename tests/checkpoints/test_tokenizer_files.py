@@ -2,10 +2,12 @@
 
 import copy
 import json
+from types import MappingProxyType
 
 import pytest
 
 from keras_bert_lite import load_preprocessor, load_tokenizer
+from tests import tiny
 
 PIECES = [
     "[PAD]",
@@ -319,3 +321,69 @@ class TestLength:
         assert preprocessor(["e " * 20])["token_ids"].shape == (1, 8)
         unlimited = load_preprocessor(directory, sequence_length=None)
         assert unlimited(["e " * 200])["token_ids"].shape == (1, 202)
+
+
+class TestOlderFiles:
+    """special_tokens_map.json and added_tokens.json, beside vocab.txt alone."""
+
+    TOKENS = MappingProxyType({"[CLS]": "<cls>", "[SEP]": "<sep>"})
+
+    def _write(self, directory, **files):
+        pieces = [self.TOKENS.get(x, x) for x in tiny.VOCABULARY]
+        (directory / "vocab.txt").write_text("\n".join(pieces))
+        for name, content in files.items():
+            (directory / f"{name}.json").write_text(json.dumps(content))
+        return directory
+
+    def test_special_tokens(self, tmp_path):
+        tokens = {"cls_token": "<cls>", "sep_token": {"content": "<sep>"}}
+        more = {"additional_special_tokens": ["<x>"]}
+        self._write(tmp_path, special_tokens_map={**tokens, **more})
+        tokenizer = load_tokenizer(tmp_path)
+        assert tokenizer.roles["cls"] == "<cls>"
+        assert tokenizer.roles["sep"] == "<sep>"
+
+    def test_the_newer_file_counts_if_it_has_all(self, tmp_path):
+        config = {
+            "cls_token": "<cls>",
+            "sep_token": "<sep>",
+            "added_tokens_decoder": {},
+        }
+        self._write(
+            tmp_path,
+            special_tokens_map={"cls_token": "[CLS]", "sep_token": "[SEP]"},
+            tokenizer_config=config,
+        )
+        assert load_tokenizer(tmp_path).roles["cls"] == "<cls>"
+
+    def test_added_tokens(self, tmp_path):
+        tokens = {"cls_token": "<cls>", "sep_token": "<sep>"}
+        self._write(tmp_path, special_tokens_map=tokens, added_tokens={"[MASK]": 4})
+        load_tokenizer(tmp_path)
+        self._write(tmp_path, added_tokens={"<entity>": len(tiny.VOCABULARY)})
+        with pytest.raises(ValueError, match=r"added_tokens.json: .*'<entity>' of id"):
+            load_tokenizer(tmp_path)
+        decoder = {"4": {"content": "[MASK]"}, "3": {"content": "<other>"}}
+        self._write(
+            tmp_path, tokenizer_config={**tokens, "added_tokens_decoder": decoder}
+        )
+        with pytest.raises(ValueError, match=r"tokenizer_config.json: .*'<other>' of"):
+            load_tokenizer(tmp_path)
+
+    @pytest.mark.parametrize(
+        "files",
+        [
+            {"added_tokens": {"x": "y"}},
+            {"added_tokens": {"x": None}},
+            {"tokenizer_config": {"added_tokens_decoder": []}},
+            {"tokenizer_config": {"added_tokens_decoder": {"x": {"content": "y"}}}},
+            {"tokenizer_config": {"added_tokens_decoder": {"1": "y"}}},
+        ],
+        ids=str,
+    )
+    def test_broken(self, tmp_path, files):
+        (tmp_path / "vocab.txt").write_text("\n".join(tiny.VOCABULARY))
+        for name, content in files.items():
+            (tmp_path / f"{name}.json").write_text(json.dumps(content))
+        with pytest.raises(ValueError, match=r"(tokens|config).json: the added"):
+            load_tokenizer(tmp_path)

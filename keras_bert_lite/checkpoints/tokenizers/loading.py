@@ -15,25 +15,24 @@ from keras_bert_lite.checkpoints.tokenizers import (
     sentence_piece as sentence_piece_files,
     wordpiece as wordpiece_files,
 )
+from keras_bert_lite.checkpoints.tokenizers.config import (
+    CONFIG,
+    check_added_tokens,
+    optional_json,
+    read_config,
+    special_tokens,
+)
 from keras_bert_lite.text.byte_pair import BytePairTokenizer
 from keras_bert_lite.text.packing import Preprocessor
 from keras_bert_lite.text.sentence_piece import SentencePieceTokenizer
 from keras_bert_lite.text.tokenizer import Tokenizer
 from keras_bert_lite.text.wordpiece import WordPieceTokenizer
 
-CONFIG = "tokenizer_config.json"
 # The type of `model` in tokenizer.json -> the tokenizer and its files.
 KINDS: dict[str, tuple[type[Tokenizer], ModuleType]] = {
     "WordPiece": (WordPieceTokenizer, wordpiece_files),
     "BPE": (BytePairTokenizer, byte_pair_files),
     "Unigram": (SentencePieceTokenizer, sentence_piece_files),
-}
-SPECIAL_TOKENS = {
-    "unk_token": "unknown_token",
-    "cls_token": "cls_token",
-    "sep_token": "sep_token",
-    "pad_token": "pad_token",
-    "mask_token": "mask_token",
 }
 # Classes of transformers, with or without `Fast`, whose ids these tokenizers give.
 CLASSES = (
@@ -70,14 +69,16 @@ def load_tokenizer(source: str | os.PathLike, **changes: Any) -> Tokenizer:
     if os.fspath(source).startswith(KERAS_HUB_PREFIX):
         return _from_keras_hub(os.fspath(source), changes)
     directory = resolve(source)
-    config = _optional_json(directory / CONFIG)
+    config = read_config(directory)
     _check_class(directory, config)
+    special = special_tokens(directory, config)
     kind, arguments = _kind_and_arguments(directory)
-    arguments |= _special_tokens(directory / CONFIG, config)
     try:
-        return kind(**{**arguments, **changes})
+        tokenizer = kind(**{**arguments, **special, **changes})
     except (TypeError, ValueError) as error:
         raise ValueError(f"The tokenizer of {directory}: {error}") from error
+    check_added_tokens(directory, config, tokenizer.get_vocabulary())
+    return tokenizer
 
 
 def load_preprocessor(source: str | os.PathLike, **changes: Any) -> Preprocessor:
@@ -160,29 +161,10 @@ def _check_class(directory: Path, config: dict[str, Any]) -> None:
         )
 
 
-def _special_tokens(path: Path, config: dict[str, Any]) -> dict[str, str]:
-    tokens: dict[str, str] = {}
-    for theirs, ours in SPECIAL_TOKENS.items():
-        token = config.get(theirs)
-        content = token.get("content") if isinstance(token, dict) else token
-        if token is not None and not isinstance(content, str):
-            raise ValueError(
-                f"{path}: `{theirs}` must be a string or have `content`. "
-                f"Received: {token!r}"
-            )
-        if content is not None:
-            tokens[ours] = content
-    return tokens
-
-
-def _optional_json(path: Path) -> dict[str, Any]:
-    return read_json(path) if path.is_file() else {}
-
-
 def _num_separators(directory: Path) -> int:
     """How many separators the checkpoint has between two texts."""
     path = directory / "tokenizer.json"
-    processor = _optional_json(path).get("post_processor")
+    processor = optional_json(path).get("post_processor")
     if isinstance(processor, dict):
         if processor.get("type") == "RobertaProcessing":
             return 2
@@ -190,7 +172,7 @@ def _num_separators(directory: Path) -> int:
             return 1
         if processor.get("type") == "TemplateProcessing":
             return _separators_in_template(path, processor.get("pair", []))
-    config = _optional_json(directory / "config.json")
+    config = optional_json(directory / "config.json")
     return 2 if config.get("model_type") in TWO_SEPARATORS else 1
 
 
@@ -207,21 +189,21 @@ def _separators_in_template(path: Path, pair: Any) -> int:
 
 def _sequence_length(directory: Path) -> int | None:
     path = directory / "config.json"
-    config = _optional_json(path)
+    config = optional_json(path)
     rows = _number(path, config, "max_position_embeddings") or 512
     if config.get("model_type") in TWO_SEPARATORS:
         padding_id = _number(path, config, "pad_token_id", 0)
         rows -= (1 if padding_id is None else padding_id) + 1
     limits = {"sentence_bert_config.json": "max_seq_length", CONFIG: "model_max_length"}
     found = [
-        _number(directory / file, _optional_json(directory / file), name)
+        _number(directory / file, optional_json(directory / file), name)
         for file, name in limits.items()
     ]
     return int(min(rows, next((x for x in found if x), rows)))
 
 
 def _check_sides(path: Path) -> None:
-    config = _optional_json(path)
+    config = optional_json(path)
     for name in ("truncation_side", "padding_side"):
         if config.get(name) not in ("right", None):
             raise ValueError(

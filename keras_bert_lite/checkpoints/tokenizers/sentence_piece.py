@@ -8,6 +8,11 @@ from typing import Any
 from sentencepiece import sentencepiece_model_pb2 as _model_pb2
 
 from keras_bert_lite.checkpoints.sources import read_json
+from keras_bert_lite.checkpoints.tokenizers.config import (
+    optional_json,
+    read_config,
+    special_tokens,
+)
 from keras_bert_lite.checkpoints.tokenizers.sentence_piece_json import (
     added_tokens,
     normalizer_json,
@@ -39,7 +44,6 @@ SPECIAL_TOKENS = {
     "deberta-v2": ("[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]"),
 }
 ROLES = ("unknown_token", "cls_token", "sep_token", "pad_token", "mask_token")
-_CONFIG_NAMES = ("unk_token", "cls_token", "sep_token", "pad_token", "mask_token")
 _USER_DEFINED = model_proto.ModelProto.SentencePiece.USER_DEFINED
 _UNKNOWN = model_proto.ModelProto.SentencePiece.UNKNOWN
 _UNIGRAM = model_proto.TrainerSpec.UNIGRAM
@@ -63,12 +67,12 @@ def arguments_from(directory: Path) -> dict[str, Any] | None:
             of the kind.
     """
     path = directory / "tokenizer.json"
-    config = _config(directory / "tokenizer_config.json")
+    config = read_config(directory)
     if path.is_file():
         content = read_json(path)
         if (content.get("model") or {}).get("type") != "Unigram":
             return None
-        return _from_json(content, path) | _special_tokens(config)
+        return _from_json(content, path) | special_tokens(directory, config)
     for name, family in MODEL_FILES.items():
         if (directory / name).is_file():
             family = _family(directory, config, family)
@@ -108,22 +112,6 @@ def write(tokenizer: SentencePieceTokenizer, directory: Path) -> None:
     }
     text = json.dumps(content, ensure_ascii=False, indent=2)
     (directory / "tokenizer.json").write_text(text + "\n", encoding="utf-8")
-
-
-def _config(path: Path) -> dict[str, Any]:
-    return read_json(path) if path.is_file() else {}
-
-
-def _special_tokens(config: dict[str, Any]) -> dict[str, str]:
-    named = {
-        role: config[name]
-        for role, name in zip(ROLES, _CONFIG_NAMES, strict=True)
-        if config.get(name) is not None
-    }
-    return {
-        role: token["content"] if isinstance(token, dict) else token
-        for role, token in named.items()
-    }
 
 
 def _from_json(content: dict[str, Any], path: Path) -> dict[str, Any]:
@@ -168,7 +156,9 @@ def _vocabulary(vocab: Any, path: Path) -> tuple[list[str], list[float]]:
 
 def _family(directory: Path, config: dict[str, Any], default: str) -> str:
     kind = str(config.get("tokenizer_class") or "").removesuffix("Fast")
-    family = CLASSES.get(kind) or _config(directory / "config.json").get("model_type")
+    family = CLASSES.get(kind) or optional_json(directory / "config.json").get(
+        "model_type"
+    )
     if family not in (None, *SPECIAL_TOKENS):
         raise ValueError(
             f"{directory}: `model_type` must be one of {list(SPECIAL_TOKENS)}. "
@@ -181,7 +171,7 @@ def _from_model(path: Path, family: str, config: dict[str, Any]) -> dict[str, An
     model = _read_model(path)
     pairs = [(piece.piece, piece.score) for piece in model.pieces]
     names = dict(zip(ROLES, SPECIAL_TOKENS[family], strict=True))
-    names |= _special_tokens(config)
+    names |= special_tokens(path.parent, config)
     if family == "xlm-roberta":
         first = ("cls_token", "pad_token", "sep_token", "unknown_token")
         pairs = [(names[role], 0.0) for role in first] + pairs[3:]

@@ -1,0 +1,87 @@
+"""tokenizer_config.json and the older files beside it."""
+
+from pathlib import Path
+from typing import Any
+
+from keras_bert_lite.checkpoints.sources import read_json
+
+CONFIG = "tokenizer_config.json"
+SPECIAL_TOKENS_MAP = "special_tokens_map.json"
+ADDED_TOKENS = "added_tokens.json"
+DECODER = "added_tokens_decoder"
+# Names in the files -> our arguments.
+SPECIAL_TOKENS = {
+    "unk_token": "unknown_token",
+    "cls_token": "cls_token",
+    "sep_token": "sep_token",
+    "pad_token": "pad_token",
+    "mask_token": "mask_token",
+}
+
+
+def optional_json(path: Path) -> dict[str, Any]:
+    """Reads a JSON object, which is empty if there is no such file."""
+    return read_json(path) if path.is_file() else {}
+
+
+def read_config(directory: Path) -> dict[str, Any]:
+    """Returns tokenizer_config.json with the special tokens of the directory.
+
+    As in transformers, those of special_tokens_map.json count unless
+    tokenizer_config.json has `added_tokens_decoder`.
+    """
+    config = optional_json(directory / CONFIG)
+    if DECODER in config:
+        return config
+    special = optional_json(directory / SPECIAL_TOKENS_MAP)
+    return config | {name: x for name, x in special.items() if name in SPECIAL_TOKENS}
+
+
+def special_tokens(directory: Path, config: dict[str, Any]) -> dict[str, str]:
+    """Returns the special tokens of a configuration, by our arguments.
+
+    Raises:
+        ValueError: If one is no string.
+    """
+    tokens: dict[str, str] = {}
+    for theirs, ours in SPECIAL_TOKENS.items():
+        token = config.get(theirs)
+        content = token.get("content") if isinstance(token, dict) else token
+        if token is not None and not isinstance(content, str):
+            raise ValueError(
+                f"{directory / CONFIG}: `{theirs}` must be a string or have `content`. "
+                f"Received: {token!r}"
+            )
+        if content is not None:
+            tokens[ours] = content
+    return tokens
+
+
+def check_added_tokens(
+    directory: Path, config: dict[str, Any], found: list[str]
+) -> None:
+    """Refuses tokens that were added beside the vocabulary that was found.
+
+    Raises:
+        ValueError: If one is not in the vocabulary, or has another id there.
+    """
+    path = directory / (CONFIG if DECODER in config else ADDED_TOKENS)
+    for id, token in _added_tokens(path, config):
+        if not 0 <= id < len(found) or found[id] != token:
+            raise ValueError(
+                f"{path}: the added token {token!r} of id {id} must be in the "
+                f"vocabulary of {len(found)} tokens under that id; transformers' "
+                "`AutoTokenizer.from_pretrained(directory).save_pretrained(directory)` "
+                "writes a tokenizer.json that has it."
+            )
+
+
+def _added_tokens(path: Path, config: dict[str, Any]) -> list[tuple[int, str]]:
+    try:
+        if DECODER in config:
+            return [(int(id), x["content"]) for id, x in config[DECODER].items()]
+        return [(int(id), token) for token, id in optional_json(path).items()]
+    except (TypeError, ValueError, KeyError, AttributeError) as error:
+        raise ValueError(
+            f"{path}: the added tokens cannot be read: {error!r}"
+        ) from error
