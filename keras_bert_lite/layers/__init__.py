@@ -6,7 +6,7 @@ from keras_bert_lite.layers.disentangled_attention import DisentangledAttention
 from keras_bert_lite.layers.embeddings import Embeddings
 from keras_bert_lite.layers.encoder import Encoder
 from keras_bert_lite.layers.encoder_block import EncoderBlock
-from keras_bert_lite.layers.heads import ClassificationHead, DenseHead
+from keras_bert_lite.layers.heads import ClassificationHead, DenseHead, RegressionHead
 from keras_bert_lite.layers.masked_lm_head import MaskedLMTransform, VocabularyBias
 from keras_bert_lite.layers.pooler import FirstToken, Pooler
 from keras_bert_lite.layers.token_convolution import TokenConvolution
@@ -23,6 +23,7 @@ __all__ = [
     "JoinChoices",
     "MaskedLMTransform",
     "Pooler",
+    "RegressionHead",
     "ReplacedTokenHead",
     "SelfAttention",
     "SpanHead",

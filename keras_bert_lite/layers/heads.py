@@ -148,18 +148,58 @@ class ClassificationHead(DenseHead):
         return {**config, "labels": list(self.labels), "multi_label": self.multi_label}
 
 
-def check_labels(labels: Sequence[str], at_least: int = 2) -> list[str]:
+@keras.saving.register_keras_serializable(package="keras_bert_lite")
+class RegressionHead(DenseHead):
+    """A `DenseHead` that gives numbers.
+
+    Args:
+        units: How many.
+        names: What they are called, in their order; `None`: nothing.
+        dropout, hidden_activation, hidden_dropout, initializer_range: See
+            `DenseHead`.
+
+    Call arguments:
+        x: Floats of shape `(..., H)`.
+
+    Output shape:
+        `(..., units)`.
+
+    Raises:
+        ValueError: If there are not as many names as numbers, or duplicates.
+    """
+
+    def __init__(
+        self, units: int, names: Sequence[str] | None = None, **kwargs: Any
+    ) -> None:
+        super().__init__(units, **kwargs)
+        if names is not None:
+            names = check_labels(names, at_least=1, argument="names")
+            if len(names) != units:
+                raise ValueError(
+                    f"`names` must be {units}, one a number. Received: {names}"
+                )
+        self.names = names
+
+    def get_config(self) -> dict[str, Any]:
+        names = None if self.names is None else list(self.names)
+        return {**super().get_config(), "names": names}
+
+
+def check_labels(
+    labels: Sequence[str], at_least: int = 2, argument: str = "labels"
+) -> list[str]:
     """Returns the labels as a list, or says what is wrong with them."""
     if (
         isinstance(labels, str)
         or not isinstance(labels, Sequence)
         or not all(isinstance(x, str) for x in labels)
     ):
-        raise TypeError(f"`labels` must be a list of strings. Received: {labels!r}")
+        raise TypeError(f"`{argument}` must be a list of strings. Received: {labels!r}")
     labels = list(labels)
     if len(labels) < at_least or len(set(labels)) < len(labels):
         least = "one name" if at_least == 1 else "two names"
         raise ValueError(
-            f"`labels` must be at least {least}, without duplicates. Received: {labels}"
+            f"`{argument}` must be at least {least}, without duplicates. "
+            f"Received: {labels}"
         )
     return labels

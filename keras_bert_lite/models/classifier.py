@@ -73,6 +73,7 @@ def regressor(
     num_outputs: int = 1,
     dropout: float | None = None,
     head_form: dict[str, Any] | None = None,
+    names: Sequence[str] | None = None,
     name: str = "regressor",
 ) -> keras.Model:
     """Builds a model that gives a text, or a pair, a number.
@@ -80,13 +81,15 @@ def regressor(
     Args:
         encoder, dropout, head_form, name: See `text_classifier`.
         num_outputs: How many numbers.
+        names: What they are called, for those who read the model.
 
     Returns:
         A functional model with the encoder's inputs and the output `logits`,
         `(B, num_outputs)`. Train it with `keras.losses.MeanSquaredError()`.
     """
     arguments = head_arguments(encoder, dropout, head_form)
-    return _with_head(encoder, layers.DenseHead(num_outputs, **arguments), name)
+    head = layers.RegressionHead(num_outputs, names, **arguments)
+    return _with_head(encoder, head, name)
 
 
 def _with_head(encoder: keras.Model, head: layers.DenseHead, name: str) -> keras.Model:

@@ -168,10 +168,13 @@ def test_weights_beyond_the_dtype(tmp_path):
     same(kbl.load_encoder(directory_of(model, tmp_path)), model)
 
 
-def test_names_of_numbers_are_told(tmp_path):
-    directory = directory_of(kbl.regressor(tiny.encoder()), tmp_path)
-    path = directory / "config.json"
-    config = json.loads(path.read_text())
-    path.write_text(json.dumps({**config, "id2label": {"0": "score"}}))
-    with pytest.warns(UserWarning, match=r"\['score'\], are not kept"):
-        kbl.load_model(directory)
+def test_names_of_numbers_are_kept(tmp_path):
+    model = kbl.regressor(tiny.encoder(), 2, names=["price", "age"])
+    directory = directory_of(model, tmp_path)
+    config = json.loads((directory / "config.json").read_text())
+    assert config["id2label"] == {"0": "price", "1": "age"}
+    assert kbl.load_model(directory).get_layer("head").names == ["price", "age"]
+    with pytest.raises(ValueError, match="`names` must be 1"):
+        kbl.regressor(tiny.encoder(), names=["price", "age"])
+    with pytest.raises(ValueError, match="`names` must be at least one name"):
+        kbl.regressor(tiny.encoder(), 2, names=["age", "age"])

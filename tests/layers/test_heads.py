@@ -20,6 +20,11 @@ def test_conforms(x):
     check_layer(make, {"x": x})
 
 
+def test_regression_conforms():
+    make = functools.partial(layers.RegressionHead, 2, ["a", "b"], initializer_range=1)
+    check_layer(make, {"x": STATES[:, 0]})
+
+
 @pytest.mark.parametrize("x", [STATES[:, 0], STATES], ids=["pooled", "sequence"])
 def test_equals_the_formula(x):
     layer = make()

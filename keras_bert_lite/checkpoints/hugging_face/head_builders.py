@@ -1,7 +1,6 @@
 """From an encoder and config.json to the model that an architecture names."""
 
 import dataclasses
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -36,13 +35,7 @@ def sequence_classifier(encoder: keras.Model, raw: dict, head: Any) -> keras.Mod
             f"`problem_type` must be one of {PROBLEMS}. Received: {problem!r}"
         )
     if problem == REGRESSION or (problem is None and len(names) == 1):
-        if names != [f"LABEL_{i}" for i in range(len(names))]:
-            warnings.warn(
-                f"A regressor has no labels; those of the checkpoint, {names}, are "
-                "not kept.",
-                stacklevel=5,
-            )
-        return classifier.regressor(encoder, len(names), **options)
+        return classifier.regressor(encoder, len(names), names=names, **options)
     if problem == MULTI_LABEL:
         return classifier.multi_label_classifier(encoder, names, **options)
     return classifier.text_classifier(encoder, names, **options)

@@ -56,9 +56,9 @@ def head_fields(model: keras.Model, head: Head) -> dict[str, Any]:
         fields[head.dropout[0]] = last.dropout_rate
     if isinstance(last, layers.ClassificationHead):
         fields |= _labels(last)
-    elif _is_regressor(model):
-        names = _names([f"LABEL_{i}" for i in range(last.units)])
-        fields |= {"problem_type": REGRESSION, **names}
+    elif isinstance(last, layers.RegressionHead):
+        names = last.names or [f"LABEL_{i}" for i in range(last.units)]
+        fields |= {"problem_type": REGRESSION, **_names(names)}
     if "hidden_dense" in "".join(head.names.values()) and "cls_dropout" in fields:
         fields |= {  # DeBERTa's own fields for its hidden layer
             "pooler_hidden_act": THEIRS[last.hidden_activation],
@@ -91,11 +91,6 @@ def check_prediction(model: keras.Model, activation: str, epsilon: float) -> Non
                     "the layout has no field for. "
                     f"Received: {getattr(layer, name)!r}"
                 )
-
-
-def _is_regressor(model: keras.Model) -> bool:
-    types = {layer.name: type(layer) for layer in model.layers}
-    return types.get("head") is layers.DenseHead and "join_choices" not in types
 
 
 def _labels(head: layers.ClassificationHead) -> dict[str, Any]:
