@@ -4,7 +4,7 @@ Writes a checkpoint of random weights in the shape of a published one, loads it 
 fresh processes, and prints the peak of each above what its imports take, as a
 multiple of the weights' size, and the seconds that it took.
 
-    python benchmarks/loading_memory.py --name bert_large_uncased
+    python -m benchmarks.loading_memory --name bert_large_uncased
 """
 
 import argparse

@@ -50,6 +50,16 @@ def _download(name: str) -> Path:
         ) from error
 
 
+def is_name(name: Any) -> bool:
+    """Whether a value is a name in a directory, not a path out of it or into it."""
+    return (
+        isinstance(name, str)
+        and bool(name)
+        and Path(name).name == name
+        and ("\\" not in name)
+    )
+
+
 def read_json(path: Path) -> dict[str, Any]:
     """Reads a JSON object.
 

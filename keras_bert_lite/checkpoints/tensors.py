@@ -8,8 +8,8 @@ import numpy as np
 
 from keras_bert_lite.checkpoints.names import Target
 
-# A table of more weights than these is read by parts: besides the variable's own
-# memory, backends take up to three times an array's to assign it.
+# A table of more weights than these is read by parts: TensorFlow takes two copies of
+# an array to assign it, besides the variable's own memory.
 LARGE = 2**22
 MOST_PARTS = 8  # each of which copies the variable
 FLOATS = ("F64", "F32", "F16", "BF16")

@@ -63,7 +63,7 @@ class Initializer(keras.initializers.TruncatedNormal):
 def undrawn() -> Iterator[None]:
     """Draws no random weights inside: stored ones will replace them.
 
-    To draw those of BERT-large takes twice as long as to read them.
+    Half of the time that loading BERT-large took went into drawing them.
     """
     token = _drawing.set(False)
     try:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import safetensors
 
-from keras_bert_lite.checkpoints.sources import read_json
+from keras_bert_lite.checkpoints.sources import is_name, read_json
 from keras_bert_lite.checkpoints.tensors import FLOATS, TensorSource
 
 WEIGHTS = "model.safetensors"
@@ -147,7 +147,7 @@ def _shards(directory: Path) -> dict[Path, set[str] | None]:
     shards: dict[Path, set[str] | None] = {}
     for tensor, file in weight_map.items():
         # A name, not a path: an index must not reach out of its directory.
-        if not _is_name(file):
+        if not is_name(file):
             raise ValueError(
                 f"{path}: the file of {tensor!r} must be a name in the same "
                 f"directory. Received: {file!r}"
@@ -159,12 +159,6 @@ def _shards(directory: Path) -> dict[Path, set[str] | None]:
         assert names is not None
         names.add(tensor)
     return shards
-
-
-def _is_name(file: Any) -> bool:
-    if not isinstance(file, str) or not file or "\\" in file:
-        return False
-    return Path(file).name == file
 
 
 def _tensors(path: Path, expected: Iterable[str] | None) -> list[Stored]:

@@ -8,7 +8,7 @@ import keras
 
 from keras_bert_lite import layers
 from keras_bert_lite.checkpoints.hugging_face import loading as hugging_face
-from keras_bert_lite.checkpoints.sources import read_json
+from keras_bert_lite.checkpoints.sources import is_name, read_json
 from keras_bert_lite.models.encoder import config_of, encoder_of
 from keras_bert_lite.models.sentence_encoder import sentence_encoder
 
@@ -90,8 +90,7 @@ def _modules(directory: Path) -> list[tuple[str, str]]:
     except Exception as error:  # of files, JSON, or another type of module
         raise ValueError(f"{path} is no list of modules: {error!r}") from error
     for kind, folder in found:
-        inside = isinstance(folder, str) and Path(folder).name == folder
-        if not inside or folder == ".." or "\\" in folder:
+        if folder == ".." or not (folder == "" or is_name(folder)):
             raise ValueError(
                 f"{path}: the folder of {kind} must be a name in the same directory. "
                 f"Received: {folder!r}"

@@ -125,6 +125,10 @@ class _PositionRows(Target):
         rows, width = self.variable.shape
         return rows - self.first, width
 
+    @property
+    def is_table(self) -> bool:
+        return False  # rows are added before the stored ones
+
     def assign(self, value: np.ndarray) -> None:
         self.variable.assign(np.pad(value, ((self.first, 0), (0, 0))))
         if self.segment is not None:
