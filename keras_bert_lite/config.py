@@ -1,6 +1,7 @@
 """The configuration of an encoder, and the published sizes."""
 
 import dataclasses
+import math
 from typing import Any
 
 from keras_bert_lite.published import PUBLISHED
@@ -233,6 +234,21 @@ def relative_positions_dict(value: RelativePositions | None) -> dict[str, Any] |
 def check_rate(name: str, value: Any) -> None:
     if not isinstance(value, (int, float)) or not 0 <= value < 1:
         raise ValueError(f"`{name}` must be in [0, 1). Received: {value!r}")
+
+
+def check_number(name: str, value: Any) -> None:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or not math.isfinite(value):
+        raise ValueError(f"`{name}` must be a finite number. Received: {value!r}")
+
+
+def check_between(name: str, value: Any, low: float, high: float) -> None:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or not low < value < high:
+        raise ValueError(
+            f"`{name}` must be between {low} and {high}, both excluded. "
+            f"Received: {value!r}"
+        )
 
 
 def check_choice(name: str, value: Any, choices: tuple) -> None:

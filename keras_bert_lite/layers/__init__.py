@@ -1,7 +1,8 @@
 """Keras layers of the BERT family, on `keras.ops`, for any backend."""
 
 from keras_bert_lite.layers.attention import SelfAttention
-from keras_bert_lite.layers.choices import JoinChoices, SplitChoices
+from keras_bert_lite.layers.choices import HasTokens, JoinChoices, SplitChoices
+from keras_bert_lite.layers.crf import CRF, CRFDecoder
 from keras_bert_lite.layers.disentangled_attention import DisentangledAttention
 from keras_bert_lite.layers.embeddings import Embeddings
 from keras_bert_lite.layers.encoder import Encoder
@@ -13,6 +14,8 @@ from keras_bert_lite.layers.token_convolution import TokenConvolution
 from keras_bert_lite.layers.token_heads import ReplacedTokenHead, SpanHead
 
 __all__ = [
+    "CRF",
+    "CRFDecoder",
     "ClassificationHead",
     "DenseHead",
     "DisentangledAttention",
@@ -20,6 +23,7 @@ __all__ = [
     "Encoder",
     "EncoderBlock",
     "FirstToken",
+    "HasTokens",
     "JoinChoices",
     "MaskedLMTransform",
     "Pooler",

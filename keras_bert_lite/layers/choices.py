@@ -1,4 +1,7 @@
-"""Multiple choice: one row a choice inside, one row a question outside."""
+"""Several texts a row: choices, windows, pairs to compare.
+
+They are rows of their own inside an encoder, and one row outside.
+"""
 
 import keras
 from keras import ops
@@ -23,15 +26,33 @@ class SplitChoices(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class JoinChoices(keras.layers.Layer):
-    """Puts the scores of choices into rows again: `(B C, 1)` -> `(B, C)`.
+    """Puts choices into one row again: `(B C, H)` -> `(B, C, H)`, or `(B, C)`
+    where each has a single score (H = 1).
 
     Call arguments:
-        x: Scores of shape `(B C, 1)`.
+        x: A tensor of shape `(B C, H)`.
         like: The tensor `(B, C, S)` that was split.
     """
 
     def call(self, x, like):
-        return ops.reshape(x, ops.shape(like)[:2])
+        width = () if x.shape[-1] == 1 else x.shape[-1:]
+        return ops.reshape(x, (*ops.shape(like)[:2], *width))
 
     def compute_output_spec(self, x, like):
-        return keras.KerasTensor(like.shape[:2], dtype=x.dtype)
+        width = () if x.shape[-1] == 1 else x.shape[-1:]
+        return keras.KerasTensor((*like.shape[:2], *width), dtype=x.dtype)
+
+
+@keras.saving.register_keras_serializable(package="keras_bert_lite")
+class HasTokens(keras.layers.Layer):
+    """Says which choices are more than padding: `(B, C, S)` -> `(B, C)`.
+
+    Call arguments:
+        padding_mask: Booleans, true at real tokens.
+    """
+
+    def call(self, padding_mask):
+        return ops.any(ops.cast(padding_mask, "bool"), axis=-1)
+
+    def compute_output_spec(self, padding_mask):
+        return keras.KerasTensor(padding_mask.shape[:-1], dtype="bool")

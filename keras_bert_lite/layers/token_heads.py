@@ -3,8 +3,11 @@
 from typing import Any
 
 import keras
+from keras import ops
 
 from keras_bert_lite.layers.heads import DenseHead
+
+PADDING_SCORE = -1e4
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
@@ -16,9 +19,12 @@ class SpanHead(DenseHead):
 
     Call arguments:
         x: Floats of shape `(B, S, H)`.
+        padding_mask: Booleans of shape `(B, S)`, true at real positions; all
+            are real if absent.
 
     Output shape:
-        A dictionary of `start_logits` and `end_logits`, `(B, S)` each.
+        A dictionary of `start_logits` and `end_logits`, `(B, S)` each: -10,000
+        at padding, so that a softmax leaves it out.
 
     Reference: [Devlin et al., 2019](https://arxiv.org/abs/1810.04805), section 4.2.
     """
@@ -26,11 +32,17 @@ class SpanHead(DenseHead):
     def __init__(self, dropout: float = 0.0, **kwargs: Any) -> None:
         super().__init__(2, dropout, **kwargs)
 
-    def call(self, x, training=None):
+    def build(self, x_shape, padding_mask_shape=None):
+        super().build(x_shape)
+
+    def call(self, x, padding_mask=None, training=None):
         scores = super().call(x, training=training)
+        if padding_mask is not None:
+            real = ops.cast(padding_mask, "bool")[:, :, None]
+            scores = ops.where(real, scores, ops.cast(PADDING_SCORE, scores.dtype))
         return {"start_logits": scores[..., 0], "end_logits": scores[..., 1]}
 
-    def compute_output_shape(self, x_shape):
+    def compute_output_shape(self, x_shape, padding_mask_shape=None):
         return {"start_logits": x_shape[:-1], "end_logits": x_shape[:-1]}
 
     def get_config(self) -> dict[str, Any]:

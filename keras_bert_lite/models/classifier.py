@@ -6,8 +6,7 @@ from typing import Any
 import keras
 
 from keras_bert_lite import layers
-from keras_bert_lite.models.encoder import id_inputs
-from keras_bert_lite.models.sequence_head import head_arguments, sequence_vector
+from keras_bert_lite.models.sequence_head import head_arguments, with_head
 
 
 def text_classifier(
@@ -15,6 +14,8 @@ def text_classifier(
     labels: Sequence[str],
     dropout: float | None = None,
     head_form: dict[str, Any] | None = None,
+    pooling: str | None = None,
+    windows: str | None = None,
     name: str = "text_classifier",
 ) -> keras.Model:
     """Builds a classifier: the encoder, dropout, one logit for each label.
@@ -29,6 +30,13 @@ def text_classifier(
         head_form: `hidden_activation` and `hidden_dropout` of the
             `layers.DenseHead`; by default those of the encoder's family. `{}`
             classifies the `pooled_output`.
+        pooling: What the head reads: `"cls"`, the first token's vector; the
+            `"mean"` or `"max"` of all tokens'; `"attention"`, a learned weighted
+            sum. `None`: as the family has it.
+        windows: For texts longer than the encoder takes: the head reads the
+            `"mean"` or the `"max"` of the vectors of a text's windows. The
+            inputs then are `(B, W, S)`, as a `Preprocessor` with a `stride`
+            makes them.
         name: Name of the model.
 
     Returns:
@@ -42,8 +50,9 @@ def text_classifier(
 
     Reference: [Devlin et al., 2019](https://arxiv.org/abs/1810.04805), section 4.1.
     """
-    arguments = head_arguments(encoder, dropout, head_form)
-    return _with_head(encoder, layers.ClassificationHead(labels, **arguments), name)
+    arguments = head_arguments(encoder, dropout, head_form, pooling)
+    head = layers.ClassificationHead(labels, **arguments)
+    return with_head(encoder, head, pooling, windows, name)
 
 
 def multi_label_classifier(
@@ -51,21 +60,23 @@ def multi_label_classifier(
     labels: Sequence[str],
     dropout: float | None = None,
     head_form: dict[str, Any] | None = None,
+    pooling: str | None = None,
+    windows: str | None = None,
     name: str = "multi_label_classifier",
 ) -> keras.Model:
     """Builds a classifier of which any number of labels may be true.
 
     Args:
-        encoder, labels, dropout, head_form, name: See `text_classifier`; a
-            target is a row of 0 and 1, one for each label.
+        encoder, labels, dropout, head_form, pooling, windows, name: See
+            `text_classifier`; a target is a row of 0 and 1, one for each label.
 
     Returns:
         As `text_classifier`. Train it with
         `keras.losses.BinaryCrossentropy(from_logits=True)`.
     """
-    arguments = head_arguments(encoder, dropout, head_form)
+    arguments = head_arguments(encoder, dropout, head_form, pooling)
     head = layers.ClassificationHead(labels, multi_label=True, **arguments)
-    return _with_head(encoder, head, name)
+    return with_head(encoder, head, pooling, windows, name)
 
 
 def regressor(
@@ -74,12 +85,15 @@ def regressor(
     dropout: float | None = None,
     head_form: dict[str, Any] | None = None,
     names: Sequence[str] | None = None,
+    pooling: str | None = None,
+    windows: str | None = None,
     name: str = "regressor",
 ) -> keras.Model:
     """Builds a model that gives a text, or a pair, a number.
 
     Args:
-        encoder, dropout, head_form, name: See `text_classifier`.
+        encoder, dropout, head_form, pooling, windows, name: See
+            `text_classifier`.
         num_outputs: How many numbers.
         names: What they are called, for those who read the model.
 
@@ -87,12 +101,6 @@ def regressor(
         A functional model with the encoder's inputs and the output `logits`,
         `(B, num_outputs)`. Train it with `keras.losses.MeanSquaredError()`.
     """
-    arguments = head_arguments(encoder, dropout, head_form)
+    arguments = head_arguments(encoder, dropout, head_form, pooling)
     head = layers.RegressionHead(num_outputs, names, **arguments)
-    return _with_head(encoder, head, name)
-
-
-def _with_head(encoder: keras.Model, head: layers.DenseHead, name: str) -> keras.Model:
-    inputs = id_inputs()
-    logits = head(sequence_vector(encoder(inputs), head))
-    return keras.Model(inputs, {"logits": logits}, name=name)
+    return with_head(encoder, head, pooling, windows, name)

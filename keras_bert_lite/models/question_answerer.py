@@ -18,7 +18,9 @@ def question_answerer(
 
     Returns:
         A functional model with the encoder's inputs and the outputs
-        `start_logits` and `end_logits`, `(B, S)` each.
+        `start_logits` and `end_logits`, `(B, S)` each, -10,000 at padding.
+        Train it with `keras.losses.SparseCategoricalCrossentropy(from_logits=True)`
+        for each, on what `question_dataset` makes.
 
     Reference: [Devlin et al., 2019](https://arxiv.org/abs/1810.04805), section 4.2.
     """
@@ -28,4 +30,6 @@ def question_answerer(
         name="head",
     )
     inputs = id_inputs()
-    return keras.Model(inputs, head(encoder(inputs)["sequence_output"]), name=name)
+    tokens = encoder(inputs)["sequence_output"]
+    outputs = head(tokens, padding_mask=inputs["padding_mask"])
+    return keras.Model(inputs, outputs, name=name)

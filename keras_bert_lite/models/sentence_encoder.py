@@ -5,8 +5,13 @@ import keras
 from keras_bert_lite import layers
 from keras_bert_lite.config import check_choice
 from keras_bert_lite.models.encoder import config_of, id_inputs
+from keras_bert_lite.models.sequence_head import (
+    POOLINGS,
+    grouped_inputs,
+    pooled,
+)
 
-POOLINGS = ("mean", "max", "cls", "attention")
+EMBEDDING = "sentence_embedding"
 
 
 def sentence_encoder(
@@ -33,13 +38,37 @@ def sentence_encoder(
     check_choice("pooling", pooling, POOLINGS)
     inputs = id_inputs()
     tokens = encoder(inputs)["sequence_output"]
-    if pooling == "cls":
-        vector = layers.FirstToken(name="pooling")(tokens)
-    else:
-        pooler = layers.Pooler(
-            pooling, config_of(encoder).initializer_range, name="pooling"
-        )
-        vector = pooler(tokens, padding_mask=inputs["padding_mask"])
+    initializer_range = config_of(encoder).initializer_range
+    vector = pooled(tokens, inputs["padding_mask"], pooling, initializer_range)
     if normalize:
         vector = keras.layers.UnitNormalization(name="normalize")(vector)
-    return keras.Model(inputs, {"sentence_embedding": vector}, name=name)
+    return keras.Model(inputs, {EMBEDDING: vector}, name=name)
+
+
+def sentence_groups(encoder: keras.Model, name: str = "sentence_groups") -> keras.Model:
+    """Builds what trains a sentence encoder: the vectors of texts that belong
+    together.
+
+    The weights are those of `encoder`, which is trained by training this model.
+
+    Args:
+        encoder: A model made by `sentence_encoder`.
+        name: Name of the model.
+
+    Returns:
+        A functional model whose inputs have an axis of C texts, `(B, C, S)`: a
+        pair, or an anchor, a positive and a negative. The output is
+        `sentence_embedding`, `(B, C, H)`. Train it with a loss of
+        `keras_bert_lite.training.embedding_losses`.
+
+    Raises:
+        ValueError: If `encoder` is another model.
+    """
+    if not isinstance(encoder.output, dict) or set(encoder.output) != {EMBEDDING}:
+        raise ValueError(
+            f"`encoder` must be made by `sentence_encoder`. Received: {encoder!r}"
+        )
+    inputs, rows = grouped_inputs()
+    join = layers.JoinChoices(name="join_texts")
+    vectors = join(encoder(rows)[EMBEDDING], inputs["token_ids"])
+    return keras.Model(inputs, {EMBEDDING: vectors}, name=name)

@@ -5,7 +5,8 @@ from typing import Any
 import keras
 
 from keras_bert_lite import layers
-from keras_bert_lite.models.encoder import config_of
+from keras_bert_lite.config import check_choice
+from keras_bert_lite.models.encoder import config_of, id_inputs
 
 # Families whose heads have a hidden layer of their own on the first token's
 # vector, in place of a pooler in the encoder: its activation, and the rate of
@@ -19,8 +20,15 @@ HIDDEN_LAYERS: dict[str, dict[str, Any]] = {
 }
 
 
+# What makes one vector of a sequence's vectors.
+POOLINGS = ("cls", "mean", "max", "attention")
+
+
 def head_arguments(
-    encoder: keras.Model, dropout: float | None, form: dict[str, Any] | None = None
+    encoder: keras.Model,
+    dropout: float | None,
+    form: dict[str, Any] | None = None,
+    pooling: str | None = None,
 ) -> dict[str, Any]:
     """Returns what a head over a sequence is made with, as the family has it.
 
@@ -29,13 +37,16 @@ def head_arguments(
         dropout: Rate of dropout; `None` means the encoder's.
         form: `hidden_activation` and `hidden_dropout` of the head, if not the
             family's.
+        pooling: One of `POOLINGS`, or `None`: as the family has it.
 
     Raises:
         ValueError: If the head needs a `pooled_output` that is not there.
     """
+    check_choice("pooling", pooling, (*POOLINGS, None))
     config = config_of(encoder)
     form = HIDDEN_LAYERS.get(config.family, {}) if form is None else form
-    if not form.get("hidden_activation") and config.pooling is None:
+    pooled = pooling is None and not form.get("hidden_activation")
+    if pooled and config.pooling is None:
         raise ValueError(
             "`encoder` must have a `pooled_output`; this one has only "
             f"{sorted(encoder.output)}. `load_encoder(source, pooling=...)` adds one."
@@ -48,10 +59,68 @@ def head_arguments(
     }
 
 
-def sequence_vector(
-    outputs: dict[str, keras.KerasTensor], head: layers.DenseHead
+def pooled(
+    tokens: keras.KerasTensor,
+    mask: keras.KerasTensor,
+    pooling: str,
+    initializer_range: float,
 ) -> keras.KerasTensor:
-    """Returns the vector `(B, H)` that a head reads, of an encoder's outputs."""
+    """Makes one vector `(B, H)` of a sequence's `(B, S, H)`."""
+    if pooling == "cls":
+        return layers.FirstToken(name="pooling")(tokens)
+    pooler = layers.Pooler(pooling, initializer_range, name="pooling")
+    return pooler(tokens, padding_mask=mask)
+
+
+def sequence_vector(
+    encoder: keras.Model,
+    inputs: dict[str, keras.KerasTensor],
+    head: layers.DenseHead,
+    pooling: str | None = None,
+) -> keras.KerasTensor:
+    """Returns the vector `(B, H)` of each row that a head reads."""
+    outputs = encoder(inputs)
+    tokens = outputs["sequence_output"]
+    if pooling is not None:
+        return pooled(tokens, inputs["padding_mask"], pooling, head.initializer_range)
     if head.hidden_activation is None:
         return outputs["pooled_output"]
-    return layers.FirstToken(name="first_token")(outputs["sequence_output"])
+    return layers.FirstToken(name="first_token")(tokens)
+
+
+def with_head(
+    encoder: keras.Model,
+    head: layers.DenseHead,
+    pooling: str | None,
+    windows: str | None,
+    name: str,
+) -> keras.Model:
+    """Puts a head on a sequence's vector, or on those of a text's windows.
+
+    Args:
+        windows: `"mean"` or `"max"` of the windows' vectors; the inputs then
+            have an axis of windows, `(B, W, S)`. `None`: no windows.
+    """
+    check_choice("windows", windows, ("mean", "max", None))
+    if windows is None:
+        inputs = id_inputs()
+        logits = head(sequence_vector(encoder, inputs, head, pooling))
+        return keras.Model(inputs, {"logits": logits}, name=name)
+    inputs, rows = grouped_inputs()
+    vectors = sequence_vector(encoder, rows, head, pooling)
+    vectors = layers.JoinChoices(name="join_windows")(vectors, inputs["token_ids"])
+    real = layers.HasTokens(name="has_tokens")(inputs["padding_mask"])
+    vector = layers.Pooler(windows, name="window_pooling")(vectors, padding_mask=real)
+    return keras.Model(inputs, {"logits": head(vector)}, name=name)
+
+
+def grouped_inputs() -> tuple[dict[str, Any], dict[str, Any]]:
+    """Returns inputs `(B, C, S)`, and each of their C rows as a row: `(B C, S)`."""
+    inputs = {
+        key: keras.Input((None, None), dtype=x.dtype, name=key)
+        for key, x in id_inputs().items()
+    }
+    rows = {
+        key: layers.SplitChoices(name=f"split_{key}")(x) for key, x in inputs.items()
+    }
+    return inputs, rows

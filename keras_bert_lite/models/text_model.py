@@ -7,11 +7,12 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from keras_bert_lite import layers
 from keras_bert_lite.models.encoder import encoder_layers, encoder_of
-from keras_bert_lite.text.answers import LabelAnswer
-from keras_bert_lite.text.packing import Preprocessor, as_batch, named_texts
+from keras_bert_lite.models.string_forms import string_form
+from keras_bert_lite.text.inputs import as_batch, named_texts
+from keras_bert_lite.text.packing import Preprocessor
 
+ABSENT = {"entity_starts": -1, "entity_ends": -1}  # what stands for no number
 HALF_FLOATS = ("bfloat16", "float16")
 
 
@@ -34,14 +35,16 @@ class TextModel(keras.Model):
         Args:
             x: A list of strings; for a model of pairs a dictionary of two
                 lists, `text` and `text_pair`, or a tuple of them; or a
-                `tf.data.Dataset` of batches of these.
+                `tf.data.Dataset` of batches of these. Where a row has several
+                strings (choices, split words) a list of lists.
             batch_size: Rows a batch, 32 if `None`.
             *args, **kwargs: As in `keras.Model.predict`.
 
         Returns:
             A dictionary of arrays, numbers as float32. Outputs with a sequence
-            axis are padded with zeros to the longest batch; they are computed
-            without progress bar and callbacks.
+            axis are padded to the longest batch, with zeros or empty strings
+            (-1 for places in a text); they are computed without progress bar
+            and callbacks.
         """
         if isinstance(x, tf.data.Dataset):
             outputs = super().predict(x, batch_size, *args, **kwargs)
@@ -65,7 +68,13 @@ class TextModel(keras.Model):
             self.predict_on_batch({name: v[i : i + size] for name, v in x.items()})
             for i in range(0, rows, size)
         ]
-        return tf.nest.map_structure(lambda *parts: _joined(parts), *batches)
+        return {
+            name: tf.nest.map_structure(
+                lambda *parts, name=name: _joined(parts, ABSENT.get(name, 0)),
+                *(batch[name] for batch in batches),
+            )
+            for name in batches[0]
+        }
 
     def _strings(self, inputs: Any) -> dict[str, Any]:
         """Returns batches of strings by name, exactly those that the model takes."""
@@ -76,29 +85,54 @@ class TextModel(keras.Model):
             )
         if any(isinstance(x, keras.KerasTensor) for x in named.values()):
             return named
-        return {name: as_batch(x, name) for name, x in named.items()}
+        words = len(named) == 1
+        return {
+            name: as_batch(x, name, len(self.input[name].shape), words)
+            for name, x in named.items()
+        }
 
 
 def with_text(
-    model: keras.Model, preprocessor: Preprocessor, pairs: bool = False
+    model: keras.Model, preprocessor: Preprocessor, pairs: bool = False, **options: Any
 ) -> TextModel:
     """Puts a preprocessor before a model and readable answers behind it.
 
     Args:
         model: An encoder, or a model made by a task's builder.
-        preprocessor: What turns strings into the model's inputs.
-        pairs: Whether the model takes pairs of texts.
+        preprocessor: What turns strings into the model's inputs. Its `stride`
+            says how long texts are cut into windows for question answering and
+            token classification.
+        pairs: Whether an encoder, a classifier or a regressor takes pairs of
+            texts; other tasks know.
+        **options: Of the task's answer, as in the table.
 
     Returns:
-        A model with the input `text` and, for pairs, `text_pair`: strings of
-        shape `(B,)`. A classifier returns `label` (string) and `scores`; an
-        encoder what it returns on ids. `predict` and calls take Python strings.
+        A model that takes strings of shape `(B,)`; `predict` and calls take
+        Python strings. See `keras_bert_lite.models.answers` for the shapes.
+
+        | model | inputs | answers | options |
+        |---|---|---|---|
+        | `text_classifier` | `text`, `text_pair` | `label`, `scores` | |
+        | `multi_label_classifier` | the same | `labels`, `scores` | `threshold` |
+        | `regressor` | the same | `score` | |
+        | `token_classifier` | `text`, or words `(B, W)` | `entities`,
+          `entity_labels`, `entity_starts`, `entity_ends`, `entity_scores`; for
+          words `labels`, `scores` too | `decoding`, `split_words` |
+        | `question_answerer` | `text` (the question), `text_pair` (the context) |
+          `answer`, `start`, `end`, `score`, `no_answer_score`, and the n best |
+          `max_answer_length`, `n_best`, `no_answer_threshold` |
+        | `multiple_choice` | `text`, `text_pair` `(B, C)` | `choice`, `answer`,
+          `scores` | |
+        | `masked_lm` | `text` | `tokens`, `scores`, `filled` | `top_k` |
+        | any other | `text`, `text_pair` | what it returns on ids | |
 
     Raises:
         NotImplementedError: Under another backend than TensorFlow.
-        TypeError: If `preprocessor` is not a `Preprocessor`.
+        TypeError: If `preprocessor` is not a `Preprocessor`, or an option is not
+            one of the task's.
         ValueError: If the preprocessor can make rows or ids that the model has
-            no embeddings for, or the model's outputs have no names.
+            no embeddings for, the model's outputs have no names, or an option
+            has a value that it cannot have.
     """
     if not isinstance(preprocessor, Preprocessor):
         raise TypeError(
@@ -106,25 +140,13 @@ def with_text(
         )
     preprocessor.require_tensorflow()
     _check_fit(model, preprocessor)
-    names = ("text", "text_pair") if pairs else ("text",)
-    inputs = {name: keras.Input((), dtype="string", name=name) for name in names}
-    outputs = model(preprocessor(inputs))
-    if not isinstance(outputs, dict):
+    if not isinstance(model.output, dict):
         raise ValueError(
             "`model` must return a dictionary of outputs, whose names the SavedModel "
-            f"takes over. Received: {outputs!r}"
+            f"takes over. Received: {model.output!r}"
         )
-    return TextModel(inputs, answers(model, outputs), name=f"{model.name}_with_text")
-
-
-def answers(model: keras.Model, outputs: dict[str, Any]) -> dict[str, Any]:
-    """Turns a model's values on ids into what a client reads."""
-    for layer in model.layers:
-        if not isinstance(layer, layers.ClassificationHead) or layer.multi_label:
-            continue
-        if "logits" in outputs and len(outputs["logits"].shape) == 2:
-            return LabelAnswer(layer.labels, name="answer")(outputs["logits"])
-    return outputs
+    inputs, answers = string_form(model, preprocessor, pairs, options)
+    return TextModel(inputs, answers, name=f"{model.name}_with_text")
 
 
 def _check_fit(model: keras.Model, preprocessor: Preprocessor) -> None:
@@ -152,15 +174,16 @@ def _as_array(value: Any) -> np.ndarray:
     return array.astype(np.float32) if array.dtype.name in HALF_FLOATS else array
 
 
-def _joined(parts: Sequence[Any]) -> np.ndarray:
+def _joined(parts: Sequence[Any], absent: int) -> np.ndarray:
     arrays = [_as_array(part) for part in parts]
     shape = np.max([array.shape[1:] for array in arrays], axis=0, initial=0)
-    padded = [
-        np.pad(
-            x, [(0, 0), *((0, n - m) for n, m in zip(shape, x.shape[1:], strict=True))]
-        )
-        if x.ndim > 1
-        else x
-        for x in arrays
-    ]
-    return np.concatenate(padded)
+    return np.concatenate([_padded(x, shape, absent) for x in arrays])
+
+
+def _padded(x: np.ndarray, shape: Sequence[int], absent: int) -> np.ndarray:
+    """Fills rows up to a shape: numbers with `absent`, strings with nothing."""
+    missing = [(0, n - m) for n, m in zip(shape, x.shape[1:], strict=True)]
+    if not missing:
+        return x
+    fill: Any = "" if x.dtype.kind == "U" else absent
+    return np.pad(x, [(0, 0), *missing], constant_values=fill)

@@ -34,9 +34,11 @@ def batching_problems(loaded: Any, signature: str) -> list[str]:
     Returns:
         Problems, one sentence each.
     """
-    names = sorted(loaded.signatures[signature].structured_input_signature[1])
+    specs = loaded.signatures[signature].structured_input_signature[1]
     # Another text for each input: a pair of equals hides a mix-up.
-    columns = {n: np.roll(np.array(TEXTS, object), i) for i, n in enumerate(names)}
+    columns = {
+        name: _column(i, specs[name].shape.rank) for i, name in enumerate(sorted(specs))
+    }
     together = _answers(loaded, signature, columns)
     alone = [
         _answers(
@@ -61,12 +63,20 @@ def batching_problems(loaded: Any, signature: str) -> list[str]:
     return problems
 
 
+def _column(shift: int, rank: int) -> np.ndarray:
+    """Texts (B,), or (B, 2) where a row has several strings."""
+    texts = np.roll(np.array(TEXTS, object), shift)
+    return texts if rank == 1 else np.stack([texts, np.roll(texts, 1)], axis=1)
+
+
 def _answers(loaded: Any, signature: str, inputs: dict) -> dict[str, np.ndarray]:
-    tensors = {name: tf.constant(list(x), tf.string) for name, x in inputs.items()}
+    tensors = {
+        name: tf.constant(x.tolist(), tf.string, x.shape) for name, x in inputs.items()
+    }
     try:
         outputs = run(loaded, signature, tensors)
     except ValueError as error:
-        sizes = [len(text) for text in next(iter(inputs.values()))]
+        sizes = [len(text) for text in next(iter(inputs.values())).flat]
         raise ValueError(
             f"Signature {signature!r} fails on {len(sizes)} texts of {sizes} "
             f"characters: {error}"

@@ -36,10 +36,12 @@ def export_saved_model(
     Its signatures:
 
     - `serving_default`: `text` (and `text_pair`), strings of shape `(B,)`, to
-      the model's outputs by name;
+      the model's outputs by name; see `with_text` for each task's;
     - `token_ids`: `token_ids`, `segment_ids` (int32) and `padding_mask` (bool),
-      `(B, S)` each, to the same outputs;
-    - `tokenize`: strings to the inputs of `token_ids`;
+      `(B, S)` each, to the same outputs, or to the model's values on ids where
+      answers need the text;
+    - `tokenize`: strings to the inputs of `token_ids`; not for question
+      answering and token classification, which cut a text into windows;
     - `classify`, for a classifier: `inputs`, serialized `tf.Example`s with the
       features `text` (and `text_pair`), to `classes` and `scores`, `(B, labels)`
       each, as TF Serving's Classify API wants them.
@@ -146,13 +148,15 @@ def _requests(
     """One request a text, and all in one, for each signature."""
     requests = []
     for batch in [*([text] for text in texts), texts]:
-        strings = {name: tf.constant(batch) for name in model.input}
-        ids = signatures["tokenize"](**strings)
-        requests += [
-            ("serving_default", strings),
-            ("tokenize", strings),
-            ("token_ids", ids),
-        ]
+        strings = {
+            # Where a row has several strings: the text and an empty one.
+            name: tf.constant([[x, ""] for x in batch] if len(t.shape) == 2 else batch)
+            for name, t in model.input.items()
+        }
+        requests.append(("serving_default", strings))
+        if "tokenize" in signatures:
+            requests.append(("tokenize", strings))
+            requests.append(("token_ids", signatures["tokenize"](**strings)))
     return requests
 
 

@@ -5,9 +5,17 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from keras_bert_lite.models.text_model import TextModel, answers
-from keras_bert_lite.text.answers import LabelAnswer
+from keras_bert_lite.models.answers.labels import (
+    LabelAnswer,
+    LabelSetAnswer,
+    NumberAnswer,
+)
+from keras_bert_lite.models.text_model import TextModel
 from keras_bert_lite.text.packing import Preprocessor
+from keras_bert_lite.text.window_layer import TextWindows
+
+# Answers that need nothing but `logits`, so that ids get them too.
+ON_LOGITS = (LabelAnswer, LabelSetAnswer, NumberAnswer)
 
 
 def signatures_of(model: TextModel) -> dict[str, Any]:
@@ -16,30 +24,39 @@ def signatures_of(model: TextModel) -> dict[str, Any]:
     Returns:
         Concrete functions by name: `serving_default` and `tokenize` take
         strings, `token_ids` takes ids, and `classify`, for a classifier,
-        serialized `tf.Example`s. Outputs have the batch first; numbers that
+        serialized `tf.Example`s. A model that cuts texts into windows, of which
+        there are more than texts, has no `tokenize`. Outputs have the batch first; numbers that
         are not whole are float32.
     """
-    texts = {name: tf.TensorSpec([None], tf.string, name) for name in model.input}
+    texts = {
+        name: tf.TensorSpec([None] * len(x.shape), tf.string, name)
+        for name, x in model.input.items()
+    }
     body = model_on_ids(model)
     ids = {
-        name: tf.TensorSpec([None, None], x.dtype, name)
+        name: tf.TensorSpec([None] * len(x.shape), x.dtype, name)
         for name, x in body.input.items()
     }
-    preprocessor = preprocessor_of(model)
+    answer = answer_of(model)
+    on_logits = isinstance(answer, ON_LOGITS)
 
     def from_ids(**inputs):
-        return _as_float32(answers(body, body(inputs, training=False)))
+        values = body(inputs, training=False)
+        return _as_float32(answer(values["logits"]) if on_logits else values)
 
-    # Traced once, called by the others: their graphs are stored once.
-    tokenize = _traced(lambda **inputs: preprocessor(inputs), **texts)
-    answer = _traced(from_ids, **ids)
-    functions = {
-        "serving_default": _traced(lambda **x: answer(**tokenize(**x)), **texts),
-        "token_ids": answer,
-        "tokenize": tokenize,
-    }
+    functions = {"token_ids": _traced(from_ids, **ids)}
+    if not takes_windows(model):
+        preprocessor = preprocessor_of(model)
+        functions["tokenize"] = _traced(lambda **x: preprocessor(x), **texts)
+    if answer is None or on_logits:
+        # Traced once, called by the others: their graphs are stored once.
+        tokenize, values = functions["tokenize"], functions["token_ids"]
+        serve = _traced(lambda **x: values(**tokenize(**x)), **texts)
+    else:
+        serve = _traced(lambda **x: _as_float32(model(x, training=False)), **texts)
+    functions["serving_default"] = serve
     if labels := labels_of(model):
-        functions["classify"] = _classify(functions["serving_default"], labels, texts)
+        functions["classify"] = _classify(serve, labels, texts)
     return functions
 
 
@@ -61,7 +78,22 @@ def _traced(function: Any, **specs: tf.TensorSpec) -> Any:
 
 def preprocessor_of(model: TextModel) -> Preprocessor:
     """Returns the layer that turns a model's strings into ids."""
-    return next(layer for layer in model.layers if isinstance(layer, Preprocessor))
+    for layer in model.layers:
+        if isinstance(layer, Preprocessor):
+            return layer
+        if isinstance(layer, TextWindows):
+            return layer.preprocessor
+    raise ValueError(f"`model` has no preprocessor. Received: {model!r}")
+
+
+def takes_windows(model: TextModel) -> bool:
+    """Whether a model cuts its texts into windows."""
+    return any(isinstance(layer, TextWindows) for layer in model.layers)
+
+
+def answer_of(model: TextModel) -> Any:
+    """Returns the layer that makes a model's answers, if it has one."""
+    return next((x for x in model.layers if x.name == "answer"), None)
 
 
 def model_on_ids(model: TextModel) -> keras.Model:
@@ -70,11 +102,9 @@ def model_on_ids(model: TextModel) -> keras.Model:
 
 
 def labels_of(model: TextModel) -> list[str]:
-    """Returns the labels of a classifier, none for another model."""
-    for layer in model.layers:
-        if isinstance(layer, LabelAnswer):
-            return layer.labels
-    return []
+    """Returns the labels of a classifier of texts, none for another model."""
+    answer = answer_of(model)
+    return answer.labels if isinstance(answer, LabelAnswer) else []
 
 
 def _as_float32(outputs: dict[str, Any]) -> dict[str, tf.Tensor]:

@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_bert_lite.serving.file_metadata import METADATA_KEY, read_metadata
-from keras_bert_lite.text.packing import as_batch, named_texts
+from keras_bert_lite.text.inputs import as_batch, named_texts
 
 
 class FileModel(abc.ABC):

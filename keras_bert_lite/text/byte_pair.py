@@ -139,6 +139,10 @@ class BytePairTokenizer(Tokenizer):
         text = tf.strings.reduce_join(tf.gather(self._bytes, ragged), axis=-1)
         return tf.strings.unicode_transcode(text, "UTF-8", "UTF-8", errors="replace")
 
+    def piece_texts(self) -> list[tuple[str, bool]]:
+        texts = [piece_bytes(x).decode("utf-8", "replace") for x in self._pieces]
+        return [(text.strip(), not text.startswith(" ")) for text in texts]
+
     def get_config(self) -> dict[str, Any]:
         return {
             **super().get_config(),

@@ -7,11 +7,14 @@ import keras
 import tensorflow as tf
 
 from keras_bert_lite.config import check_choice
+from keras_bert_lite.text.inputs import aligned, named_texts
 from keras_bert_lite.text.layer import TextLayer
-from keras_bert_lite.text.strings import as_strings
 from keras_bert_lite.text.tokenizer import Tokenizer
+from keras_bert_lite.text.truncation import head, truncate_longest_first
+from keras_bert_lite.text.windows import Windows, cut
 
 MIN_SEQUENCE_LENGTH = 3  # [CLS] and two [SEP]
+DEFAULT_STRIDE = 128  # BERT's, for SQuAD
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
@@ -35,19 +38,28 @@ class Preprocessor(TextLayer):
             where each new length compiles again.
         num_separators: How many separators stand between two texts: 1, or 2 as
             RoBERTa and XLM-R have it.
+        stride: Cuts a text that is too long into windows, which share so many
+            tokens with the one before, instead of truncating it: the last of
+            two texts, the first standing before each window. `None`: a call
+            truncates; tasks that must read every token (question answering,
+            token classification) cut by a stride of 128.
 
     Call arguments:
-        inputs: A string or a batch of strings; for pairs a tuple
-            `(text, text_pair)` of them (a list is a batch, a tuple is a pair)
-            or a dictionary with the keys `text` and `text_pair`.
+        inputs: A string or a batch of strings, `(B,)`, or a batch of lists of C
+            strings, `(B, C)`; for pairs a tuple `(text, text_pair)` of them (a
+            list is a batch, a tuple is a pair) or a dictionary with the keys
+            `text` and `text_pair`. A `text` of shape `(B,)` may stand beside
+            choices `text_pair` of shape `(B, C)`.
 
     Output shape:
         A dictionary of `token_ids` and `segment_ids` (int32) and
-        `padding_mask` (bool, true at real tokens), `(B, S)` each, or `(S,)`
-        for a single string.
+        `padding_mask` (bool, true at real tokens): the shape of the texts and
+        one axis more: `(S,)`, `(B, S)` or `(B, C, S)`. With a `stride`, an axis
+        of windows W before the last, `(B, W, S)`: rows with fewer windows are
+        filled up with windows of padding.
 
     Raises:
-        ValueError: If the texts have rank 2 or more, or a text and its pair
+        ValueError: If the texts have rank 3 or more, or a text and its pair
             differ in number.
         TypeError: If the texts are not strings.
 
@@ -67,6 +79,7 @@ class Preprocessor(TextLayer):
         sequence_length: int | None = None,
         padding: str | Sequence[int] = "longest",
         num_separators: int = 1,
+        stride: int | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -78,37 +91,85 @@ class Preprocessor(TextLayer):
         check_choice("num_separators", num_separators, (1, 2))
         _check_length(sequence_length, MIN_SEQUENCE_LENGTH - 1 + num_separators)
         _check_padding(padding, sequence_length)
+        _check_stride(stride, sequence_length)
         self.tokenizer = tokenizer
         self.sequence_length = sequence_length
         self.padding = padding if isinstance(padding, str) else list(padding)
         self.num_separators = num_separators
+        self.stride = stride
 
     def call(self, inputs: Any) -> dict[str, tf.Tensor]:
-        named = {k: as_strings(x, k) for k, x in named_texts(inputs).items()}
-        ranks = {name: x.shape.rank for name, x in named.items()}
-        if len(set(ranks.values())) > 1:
-            raise ValueError(f"The texts must have the same rank. Received: {ranks}")
-        texts = _same_size([_batched(x, name) for name, x in named.items()])
-        single = ranks["text"] == 0
+        shape, texts = aligned(named_texts(inputs))
         segments = [self.tokenizer(text) for text in texts]
-        outputs = self._pack(segments, self.sequence_length)
-        return {k: v[0] for k, v in outputs.items()} if single else outputs
+        if self.stride is None:
+            outputs = self._pack(segments, self.sequence_length)
+            return {k: _rows(x, shape, self.widest) for k, x in outputs.items()}
+        windows, _, outputs = self.windows(segments)
+        pad = {"token_ids": self.tokenizer.pad_id, "segment_ids": 0}
+        return {
+            k: _rows(windows.by_row(x, pad.get(k, False)), shape, self.widest)
+            for k, x in outputs.items()
+        }
+
+    def windows(
+        self, segments: list[tf.RaggedTensor]
+    ) -> tuple[Windows, tf.Tensor, dict[str, tf.Tensor]]:
+        """Cuts the last of one or two segments into windows, and packs each.
+
+        A first of two segments stands before each window. It keeps half of the
+        room at most; windows share `stride` tokens (`None`: 128), or half of a
+        window where that is less, so that there is always a next one.
+
+        Args:
+            segments: Ids that a tokenizer made, ragged int32 `(B, None)`.
+
+        Returns:
+            The windows; in which column of its row each of their M tokens
+            stands; and what a call returns, a row for each window.
+        """
+        between = (self.num_separators - 1) * (len(segments) - 1)
+        *before, content = segments
+        if self.sequence_length is None:
+            room = tf.maximum(content.row_lengths(), 1)
+        else:
+            room = tf.cast(self.sequence_length - 1 - len(segments) - between, tf.int64)
+            before = [head(x, room // 2) for x in before]
+            room = room - sum(x.row_lengths() for x in before)
+            room = tf.broadcast_to(room, tf.shape(content.row_lengths()))
+        stride = DEFAULT_STRIDE if self.stride is None else self.stride
+        windows = cut(content.row_lengths(), room, stride)
+        parts = [tf.gather(x, windows.rows) for x in before]
+        pieces = tf.RaggedTensor.from_row_lengths(
+            tf.gather(content.values, windows.tokens), windows.lengths, validate=False
+        )
+        outputs = self._pack([*parts, pieces], None)
+        # A row ends with its window and one separator.
+        ends = tf.math.count_nonzero(outputs["padding_mask"], axis=1)
+        columns = tf.gather(ends - windows.lengths - 1, windows.windows)
+        return windows, windows.places + columns, outputs
 
     def compute_output_spec(self, inputs: Any) -> dict[str, keras.KerasTensor]:
         named = named_texts(inputs)
         for name, x in named.items():
-            if x.dtype != "string" or len(x.shape) != 1:
+            if x.dtype != "string" or len(x.shape) not in (1, 2):
                 raise ValueError(
-                    f"`{name}` must be strings of shape (batch,). "
+                    f"`{name}` must be strings of shape (batch,), or (batch, choices). "
                     f"Received: {x.dtype} of shape {x.shape}"
                 )
-        text = named["text"]
-        length = self.sequence_length if self.padding == "max_length" else None
+        shape = list(named.values())[-1].shape
+        windows = () if self.stride is None else (None,)
         dtypes = {"token_ids": "int32", "segment_ids": "int32", "padding_mask": "bool"}
         return {
-            name: keras.KerasTensor((*text.shape, length), dtype=dtype, name=name)
+            name: keras.KerasTensor(
+                (*shape, *windows, self.widest), dtype=dtype, name=name
+            )
             for name, dtype in dtypes.items()
         }
+
+    @property
+    def widest(self) -> int | None:
+        """The width of every batch, if it is always the same."""
+        return self.sequence_length if self.padding == "max_length" else None
 
     def pack(
         self, segments: list[tf.RaggedTensor], sequence_length: int | tf.Tensor
@@ -129,7 +190,7 @@ class Preprocessor(TextLayer):
         between = (self.num_separators - 1) * (len(segments) - 1)
         if longest is not None:
             room = tf.cast(longest - 1 - len(segments) - between, tf.int64)
-            segments = _truncate_longest_first(segments, room)
+            segments = truncate_longest_first(segments, room)
         lengths = sum(x.row_lengths() + 1 for x in segments) + 1 + between
         width = self._width(lengths) if width is None else width
         columns = tf.range(width, dtype=tf.int64)
@@ -167,12 +228,22 @@ class Preprocessor(TextLayer):
             "sequence_length": self.sequence_length,
             "padding": self.padding,
             "num_separators": self.num_separators,
+            "stride": self.stride,
         }
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> "Preprocessor":
         tokenizer = keras.saving.deserialize_keras_object(config["tokenizer"])
         return cls(**{**config, "tokenizer": tokenizer})
+
+
+def _rows(x: tf.Tensor, shape: tf.Tensor, width: int | None) -> tf.Tensor:
+    """Gives flat rows the shape that their texts have."""
+    rank = shape.shape[0]
+    if rank != 1:
+        x = tf.reshape(x, tf.concat([shape, tf.shape(x)[1:]], 0))
+    x.set_shape([*[None] * (x.shape.rank - 1), width])
+    return x
 
 
 def _placed(segment: tf.RaggedTensor, start: tf.Tensor, ids: tf.Tensor) -> tf.Tensor:
@@ -192,6 +263,18 @@ def _check_length(length: int | None, least: int) -> None:
     )
 
 
+def _check_stride(stride: int | None, length: int | None) -> None:
+    if stride is None:
+        return
+    whole = isinstance(stride, int) and not isinstance(stride, bool)
+    if not whole or stride < 0 or length is None or stride >= length:
+        raise ValueError(
+            "`stride` must be a whole number of tokens, at least 0 and below "
+            f"`sequence_length`, or None. Received: {stride!r}, "
+            f"sequence_length={length}"
+        )
+
+
 def _check_padding(padding: Any, length: int | None) -> None:
     if padding == "longest" or (padding == "max_length" and length is not None):
         return
@@ -206,84 +289,3 @@ def _check_padding(padding: Any, length: int | None) -> None:
             "`padding` must rise to `sequence_length`. "
             f"Received: {buckets}, sequence_length={length}"
         )
-
-
-def named_texts(inputs: Any) -> dict[str, Any]:
-    """Returns `text` and, for pairs, `text_pair`, in this order."""
-    if isinstance(inputs, dict):
-        unknown = set(inputs) - {"text", "text_pair"}
-        if unknown or "text" not in inputs:
-            raise ValueError(
-                "The inputs must be `text` and, for pairs, `text_pair`. "
-                f"Received: {sorted(inputs)}"
-            )
-        return {name: inputs[name] for name in ("text", "text_pair") if name in inputs}
-    if isinstance(inputs, tuple):
-        if len(inputs) != 2:
-            raise ValueError(
-                "A tuple must be a pair `(text, text_pair)`; pass a batch as a list. "
-                f"Received: a tuple of {len(inputs)}"
-            )
-        return {"text": inputs[0], "text_pair": inputs[1]}
-    return {"text": inputs}
-
-
-def as_batch(text: Any, name: str) -> tf.Tensor:
-    """Returns a batch of strings, refusing a single one or a batch of batches."""
-    strings = as_strings(text, name)
-    if strings.shape.rank != 1:
-        raise ValueError(
-            f"`{name}` must be a batch of strings (rank 1). "
-            f"Received: rank {strings.shape.rank}, shape {strings.shape}"
-        )
-    return strings
-
-
-def _batched(text: Any, name: str) -> tf.Tensor:
-    strings = as_strings(text, name)
-    return strings[None] if strings.shape.rank == 0 else as_batch(strings, name)
-
-
-def _same_size(texts: list[tf.Tensor]) -> list[tf.Tensor]:
-    sizes = [text.shape[0] for text in texts]
-    message = "`text` and `text_pair` must have the same number of strings."
-    if None not in sizes and len(set(sizes)) > 1:
-        raise ValueError(f"{message} Received: {sizes[0]} and {sizes[1]}")
-    if len(texts) == 1 or None not in sizes:
-        return texts
-    same = tf.debugging.assert_equal(tf.size(texts[0]), tf.size(texts[1]), message)
-    with tf.control_dependencies([same]):
-        return [tf.identity(text) for text in texts]
-
-
-def _truncate_longest_first(
-    segments: list[tf.RaggedTensor], room: tf.Tensor
-) -> list[tf.RaggedTensor]:
-    """Shortens rows to `room` tokens, taking from the longer segment first.
-
-    Where both must shrink they end up equal, the odd token going to the one
-    that was longer (the second if they were equal), as in Hugging Face
-    tokenizers' `truncate_encodings`.
-    """
-    if len(segments) == 1:
-        return [_head(segments[0], room)]
-    first, second = (segment.row_lengths() for segment in segments)
-    half = room // 2
-    rest = room - half
-    longer_first = first > second
-    first_room = tf.where(longer_first, rest, half)
-    second_room = room - first_room
-    # What one segment leaves unused, the other may take.
-    return [
-        _head(segments[0], tf.maximum(first_room, room - second)),
-        _head(segments[1], tf.maximum(second_room, room - first)),
-    ]
-
-
-def _head(rows: tf.RaggedTensor, lengths: tf.Tensor) -> tf.RaggedTensor:
-    """Keeps the first `lengths` of each row."""
-    kept = tf.minimum(rows.row_lengths(), lengths)
-    owner = rows.value_rowids()
-    place = tf.range(tf.size(owner, tf.int64)) - tf.gather(rows.row_starts(), owner)
-    values = tf.boolean_mask(rows.values, place < tf.gather(kept, owner))
-    return tf.RaggedTensor.from_row_lengths(values, kept, validate=False)

@@ -154,6 +154,12 @@ class SentencePieceTokenizer(Tokenizer):
             ]
         )
 
+    def piece_texts(self) -> list[tuple[str, bool]]:
+        return [
+            (piece.replace(METASPACE, ""), not piece.startswith(METASPACE))
+            for piece in self._pieces
+        ]
+
     def get_config(self) -> dict[str, Any]:
         return {
             **super().get_config(),

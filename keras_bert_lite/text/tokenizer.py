@@ -149,6 +149,15 @@ class Tokenizer(TextLayer):
             for values in (tokens.ids, starts, ends)
         )
 
+    def piece_texts(self) -> list[tuple[str, bool]]:
+        """Returns each piece as readers see it, and whether it joins what is
+        before it."""
+        return [(piece, False) for piece in self._pieces]
+
+    def continues_word(self, ids: tf.Tensor) -> tf.Tensor | None:
+        """Returns which pieces stand inside a word, or `None` if none says so."""
+        return None
+
     def get_config(self) -> dict[str, Any]:
         roles = {f"{role}_token": token for role, token in self._roles.items()}
         return {**super().get_config(), "vocabulary": self.get_vocabulary(), **roles}

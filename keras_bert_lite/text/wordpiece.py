@@ -204,6 +204,12 @@ class WordPieceTokenizer(Tokenizer):
             strings = replace(strings, re.escape(token), stand_in + rest)
         return strings
 
+    def piece_texts(self) -> list[tuple[str, bool]]:
+        return [(piece, piece.startswith("##")) for piece in self._pieces]
+
+    def continues_word(self, ids: tf.Tensor) -> tf.Tensor:
+        return tf.gather(self._continues, ids)
+
     def _split(self, normalized: tf.Tensor) -> Tokens:
         ids, starts, ends = self._splitter.tokenize_with_offsets(normalized)
         tokens = Tokens(

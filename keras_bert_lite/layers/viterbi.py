@@ -1,0 +1,132 @@
+"""Sum and maximum over all paths through the scores of a conditional random field.
+
+A path is a label for every position. The masks, booleans of shape `(B, S)`, may be
+false anywhere: those positions are passed over, and transitions link the true ones
+around them. A row without any has one path, whose score is 0.
+"""
+
+from typing import Any, NamedTuple
+
+from keras import ops
+
+
+class CRFScores(NamedTuple):
+    """What scores a path: a `layers.CRF`'s output, taken apart.
+
+    `logits` `(B, S, L)`, `transitions` `(B, L, L)` [from, to], `starts` and `ends`
+    `(B, L)`.
+    """
+
+    logits: Any
+    transitions: Any
+    starts: Any
+    ends: Any
+
+
+def log_partition(scores: CRFScores, mask):
+    """The logarithm of the sum of `exp(path_score)` over all paths: `(B,)`.
+
+    The gradient is computed from the probabilities of labels and transitions:
+    XLA under TensorFlow cannot differentiate the loop, whose length it asks for.
+    """
+    mask = ops.cast(mask, "bool")
+    logits = ops.where(mask[:, :, None], scores.logits, 0.0)
+    return _log_partition(logits, *scores[1:], ops.cast(mask, logits.dtype))
+
+
+@ops.custom_gradient
+def _log_partition(logits, transitions, starts, ends, real):
+    before = _prefixes(logits, transitions, starts, real)
+    some = ops.max(real, axis=1)
+
+    def gradient(*arguments, upstream=None):
+        if upstream is None:  # TensorFlow and JAX pass it alone
+            (upstream,) = arguments
+        backwards = (ops.flip(logits, 1), ops.swapaxes(transitions, 1, 2), ends)
+        after = ops.flip(_prefixes(*backwards, ops.flip(real, 1)), 1)
+        scale = (upstream * some)[:, None]
+        nodes = ops.softmax(before + after - logits, axis=-1)
+        # `before` stands still at passed positions, so that one position back is
+        # the real one before, where there is one.
+        steps = before[:, :-1, :, None] + transitions[:, None] + after[:, 1:, None]
+        linked = real[:, 1:] * ops.minimum(ops.cumsum(real, axis=1)[:, :-1], 1.0)
+        return (
+            nodes * (real * scale)[:, :, None],
+            ops.einsum("bsij,bs->bij", ops.softmax(steps, axis=(2, 3)), linked * scale),
+            ops.softmax(starts + after[:, 0], axis=-1) * scale,
+            ops.softmax(ends + before[:, -1], axis=-1) * scale,
+            ops.zeros_like(real),
+        )
+
+    return ops.logsumexp(before[:, -1] + ends, axis=-1) * some, gradient
+
+
+def _prefixes(logits, transitions, starts, real):
+    """(B, S, L): log of the sum over all paths up to a position and a label."""
+
+    def step(before, row):
+        kind = row[:, -1:]
+        linked = ops.logsumexp(before[:, :, None] + transitions, axis=1)
+        after = ops.where(kind > 1, linked, starts) + row[:, :-1]
+        after = ops.where(kind > 0, after, before)
+        return after, after
+
+    rows = _rows(logits, real)
+    return ops.moveaxis(ops.scan(step, ops.zeros_like(starts), rows)[1], 0, 1)
+
+
+def viterbi(scores: CRFScores, mask):
+    """The best path, integers `(B, S)` (0 where passed over), and its score `(B,)`."""
+    mask = ops.cast(mask, "bool")
+    best, pointers = _forwards(scores, mask)
+    best = best + scores.ends
+    path = _backwards(ops.cast(ops.argmax(best, axis=-1), "int32"), pointers)
+    score = ops.where(ops.any(mask, axis=1), ops.max(best, axis=-1), 0.0)
+    return ops.where(mask, path[:, :-1], 0), score
+
+
+def _forwards(scores: CRFScores, mask):
+    """The best score to each last label, and, (S + 1, B, L), the label before."""
+    logits, transitions, starts, _ = scores
+    stay = ops.broadcast_to(
+        ops.arange(starts.shape[-1], dtype="int32"), ops.shape(starts)
+    )
+
+    def step(carry, row):
+        before, _ = carry
+        kind = row[:, -1:]
+        linked = before[:, :, None] + transitions
+        after = ops.where(kind > 1, ops.max(linked, axis=1), starts) + row[:, :-1]
+        after = ops.where(kind > 0, after, before)
+        pointers = ops.cast(ops.argmax(linked, axis=1), "int32")
+        carry = (after, ops.where(kind > 1, pointers, stay))
+        return carry, carry
+
+    carry = (ops.zeros_like(starts), stay)
+    # With one more position, passed over: TensorFlow cannot stack the results of a
+    # loop that never ran.
+    rows = ops.pad(_rows(logits, mask), ((0, 1), (0, 0), (0, 0)))
+    (best, _), (_, pointers) = ops.scan(step, carry, rows)
+    return best, pointers
+
+
+def _backwards(last, pointers):
+    """(B, S + 1): follows the pointers back from the last label."""
+
+    def step(label, row):
+        before = ops.take_along_axis(row, label[:, None], axis=1)[:, 0]
+        return before, label
+
+    _, path = ops.scan(step, last, pointers, reverse=True)
+    return ops.moveaxis(path, 0, 1)
+
+
+def _rows(logits, real):
+    """(S, B, L + 1): logits, and 0 at a passed position, 1 at the first real, else 2.
+
+    In one tensor, as Keras scans only one of unknown length under TensorFlow.
+    """
+    real = ops.cast(real, logits.dtype)
+    kinds = real * ops.minimum(ops.cumsum(real, axis=1), 2.0)
+    rows = ops.concatenate([logits, kinds[:, :, None]], axis=-1)
+    return ops.moveaxis(rows, 1, 0)

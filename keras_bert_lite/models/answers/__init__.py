@@ -1,0 +1,1 @@
+"""From a model's values to what a client wants to read."""

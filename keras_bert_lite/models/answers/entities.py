@@ -1,0 +1,242 @@
+"""Names in texts, from labels of tokens."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import keras
+import tensorflow as tf
+
+from keras_bert_lite.config import check_choice
+from keras_bert_lite.layers.crf import FORBIDDEN, split_crf_scores
+from keras_bert_lite.layers.heads import check_labels
+from keras_bert_lite.layers.viterbi import CRFScores, viterbi
+from keras_bert_lite.tagging import (
+    Chunks,
+    allowed_transitions,
+    chunk_types,
+    chunks,
+    has_scheme,
+)
+from keras_bert_lite.text.layer import TextLayer
+
+DECODINGS = ("lenient", "constrained")
+ENTITIES = {
+    "entities": ("string", ""),
+    "entity_labels": ("string", ""),
+    "entity_starts": ("int32", -1),
+    "entity_ends": ("int32", -1),
+    "entity_scores": ("float32", 0.0),
+}
+
+
+class _Words(NamedTuple):
+    """The W words that texts have, a row a text."""
+
+    logits: tf.Tensor  # (B, W, L) float32
+    mask: tf.Tensor  # (B, W) bool, true at words
+    starts: tf.Tensor  # (B, W) int32, code points
+    ends: tf.Tensor  # (B, W) int32, exclusive
+    numbers: tf.Tensor  # (B, W) int64, which of the words that were given
+
+
+@keras.saving.register_keras_serializable(package="keras_bert_lite")
+class EntityAnswer(TextLayer):
+    """Reads entities off the labels of words.
+
+    A word has the label of its first piece, scored in the window that shows
+    most of what is around it. A model with a CRF is decoded by Viterbi's
+    algorithm over the whole text. Labels without a scheme (parts of speech)
+    make every word an entity, but those labelled `O`.
+
+    Args:
+        labels: The names of the labels, in the order of the logits.
+        decoding: `"lenient"`: labels that their scheme forbids are read as the
+            official scorer reads them: an `I` that continues nothing begins an
+            entity. `"constrained"`: the best labels that the scheme allows.
+        split_words: Whether the texts were given as words, which then get a
+            label each.
+
+    Call arguments:
+        inputs: A dictionary of `logits` `(N, S, L)`, or of `crf_scores` as a
+            `CRF` layer makes them, and what `TextWindows` returns; with
+            `split_words`, `given`, the words `(B, W)`.
+
+    Output shape:
+        A dictionary.
+
+        - `entities` and `entity_labels`, strings, `entity_starts` and
+          `entity_ends`, int32, `entity_scores`, float32, all `(B, E)`: for each
+          entity its text, its type, its code points (`end` exclusive; of split
+          words, joined by spaces) and the mean probability of its words'
+          labels. Behind a text's last entity stand empty strings, -1 and 0.
+        - with `split_words`, `labels`, strings, and `scores`, float32,
+          `(B, W)`: each word's label, empty for an empty word; `O` for one of
+          which the tokenizer leaves nothing.
+
+    Raises:
+        ValueError: If the labels mix schemes, or `decoding` is another one.
+    """
+
+    def __init__(
+        self,
+        labels: Sequence[str],
+        decoding: str = "lenient",
+        split_words: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        check_choice("decoding", decoding, DECODINGS)
+        self.labels = check_labels(labels)
+        self.decoding = decoding
+        self.split_words = split_words
+        self._spelled = has_scheme(self.labels)
+        self._types = chunk_types(self.labels) if self._spelled else self.labels
+
+    def call(self, inputs: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+        scores = self._scores(inputs)
+        words = _words(inputs, scores.logits)
+        tags = self._tags(words, scores, "crf_scores" in inputs)
+        shares = tf.nn.softmax(words.logits)
+        shares = tf.gather(shares, tags, batch_dims=2) * tf.cast(words.mask, tf.float32)
+        entities = self._entities(words, self._chunks(tags, words.mask), shares, inputs)
+        if not self.split_words:
+            return entities
+        return {**entities, **self._word_labels(words, tags, shares, inputs["given"])}
+
+    def _scores(self, x: dict[str, tf.Tensor]) -> CRFScores:
+        """The scores of labels in windows, and of what may follow what."""
+        if "crf_scores" in x:
+            return split_crf_scores(tf.cast(x["crf_scores"], tf.float32))
+        logits, size = tf.cast(x["logits"], tf.float32), len(self.labels)
+        pairs = tf.zeros([tf.shape(logits)[0], size, size])
+        return CRFScores(logits, pairs, pairs[:, 0], pairs[:, 0])
+
+    def _tags(self, words: _Words, scores: CRFScores, crf: bool) -> tf.Tensor:
+        """(B, W): the labels' indices."""
+        if self.decoding == "lenient" and not crf:
+            return tf.argmax(words.logits, axis=-1, output_type=tf.int32)
+        penalties: Any = (0.0, 0.0, 0.0)
+        if self.decoding == "constrained":
+            allowed = allowed_transitions(self.labels)
+            penalties = tuple((~x * FORBIDDEN).astype("float32") for x in allowed)
+        rows = tf.shape(words.logits)[:1]  # every window has the same transitions
+        extra = (
+            tf.broadcast_to(x[:1] + penalty, tf.concat([rows, tf.shape(x)[1:]], 0))
+            for x, penalty in zip(scores[1:], penalties, strict=True)
+        )
+        return viterbi(CRFScores(words.logits, *extra), words.mask)[0]
+
+    def _chunks(self, tags: tf.Tensor, mask: tf.Tensor) -> Chunks:
+        if self._spelled:
+            return chunks(tags, mask, self.labels)
+        named = tf.constant([label != "O" for label in self.labels])
+        here = tf.broadcast_to(tf.range(tf.shape(tags)[1]), tf.shape(tags))
+        return Chunks(tf.logical_and(mask, tf.gather(named, tags)), here, tags)
+
+    def _entities(
+        self,
+        words: _Words,
+        found: Chunks,
+        shares: tf.Tensor,
+        x: dict[str, tf.Tensor],
+    ) -> dict[str, tf.Tensor]:
+        place = tf.where(found.begins)  # (E, 2)
+        row = place[:, 0]
+        last = tf.cast(tf.gather_nd(found.ends, place), tf.int64)
+        starts = tf.gather_nd(words.starts, place)
+        ends = tf.gather_nd(words.ends, tf.stack([row, last], 1))
+        text = tf.gather(x["text"], row)
+        sums = tf.pad(tf.cumsum(shares, axis=1), [[0, 0], [1, 0]])
+        total = tf.gather_nd(sums, tf.stack([row, last + 1], 1))
+        total -= tf.gather_nd(sums, place)
+        count = tf.cast(last + 1 - place[:, 1], tf.float32)
+        types = tf.gather_nd(found.types, place)
+        values = {
+            "entities": tf.strings.substr(text, starts, ends - starts, "UTF8_CHAR"),
+            "entity_labels": tf.gather(tf.constant(self._types), types),
+            "entity_starts": starts,
+            "entity_ends": ends,
+            "entity_scores": total / count,
+        }
+        rows = tf.size(x["text"], tf.int64)
+        return {
+            name: tf.RaggedTensor.from_value_rowids(
+                value, row, rows, validate=False
+            ).to_tensor(ENTITIES[name][1])
+            for name, value in values.items()
+        }
+
+    def _word_labels(
+        self, words: _Words, tags: tf.Tensor, shares: tf.Tensor, given: tf.Tensor
+    ) -> dict[str, tf.Tensor]:
+        seen = tf.where(words.mask)
+        place = tf.stack([seen[:, 0], tf.gather_nd(words.numbers, seen)], 1)
+        shape = tf.shape(given, tf.int64)
+        # 0 says that there is no label.
+        number = tf.scatter_nd(place, tf.gather_nd(tags, seen) + 1, shape)
+        names = tf.gather(tf.constant(["", *self.labels]), number)
+        outside = "O" if "O" in self.labels else ""
+        unseen = tf.logical_and(number == 0, given != "")
+        return {
+            "labels": tf.where(unseen, outside, names),
+            "scores": tf.scatter_nd(place, tf.gather_nd(shares, seen), shape),
+        }
+
+    def compute_output_spec(self, inputs: Any) -> dict[str, keras.KerasTensor]:
+        shape = (*inputs["text"].shape, None)
+        specs = {
+            name: keras.KerasTensor(shape, dtype=dtype)
+            for name, (dtype, _) in ENTITIES.items()
+        }
+        if self.split_words:
+            given = inputs["given"].shape
+            specs["labels"] = keras.KerasTensor(given, dtype="string")
+            specs["scores"] = keras.KerasTensor(given, dtype="float32")
+        return specs
+
+    def get_config(self) -> dict[str, Any]:
+        return {
+            **super().get_config(),
+            "labels": list(self.labels),
+            "decoding": self.decoding,
+            "split_words": self.split_words,
+        }
+
+
+def _words(x: dict[str, tf.Tensor], logits: tf.Tensor) -> _Words:
+    """Merges windows: each word from where most of what is around it is seen."""
+    rows = tf.ragged.row_splits_to_segment_ids(x["row_splits"])  # (T,)
+    kept = tf.logical_and(x["most_context"], tf.gather(x["firsts"], x["tokens"]))
+    tokens = tf.boolean_mask(x["tokens"], kept)
+    order = tf.argsort(tokens)
+    tokens = tf.gather(tokens, order)
+    place = tf.boolean_mask(tf.stack([x["windows"], x["columns"]], 1), kept)
+    values = (
+        tf.gather_nd(logits, tf.gather(place, order)),
+        tf.ones_like(tokens, tf.bool),
+        tf.gather(x["starts"], tokens),
+        _word_ends(x, rows, tokens),
+        tf.gather(x["words"], tokens),
+    )
+    row = tf.gather(rows, tokens)
+    count = tf.size(x["text"], tf.int64)
+    parts = (
+        tf.RaggedTensor.from_value_rowids(v, row, count, validate=False).to_tensor()
+        for v in values
+    )
+    # One column more, that there is always one.
+    return _Words(
+        *(tf.pad(v, [[0, 0], [0, 1], *[[0, 0]] * (v.shape.rank - 2)]) for v in parts)
+    )
+
+
+def _word_ends(
+    x: dict[str, tf.Tensor], rows: tf.Tensor, firsts: tf.Tensor
+) -> tf.Tensor:
+    """(W,): where the words end whose first tokens are `firsts`."""
+    word = tf.cumsum(tf.cast(x["firsts"], tf.int64)) - 1  # (T,)
+    own = tf.gather(tf.concat([firsts, [0]], 0), tf.maximum(word, 0))
+    same = tf.logical_and(word >= 0, tf.equal(tf.gather(rows, own), rows))
+    ends = tf.where(same, x["ends"], 0)
+    count = tf.size(firsts, tf.int64)
+    return tf.math.unsorted_segment_max(ends, tf.maximum(word, 0), count + 1)[:-1]

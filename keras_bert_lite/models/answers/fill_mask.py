@@ -1,0 +1,126 @@
+"""Words for masks."""
+
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from keras_bert_lite.config import check_positive
+from keras_bert_lite.text.layer import TextLayer
+from keras_bert_lite.text.strings import valid_utf8
+from keras_bert_lite.text.tokenizer import Tokenizer
+
+
+@keras.saving.register_keras_serializable(package="keras_bert_lite")
+class MaskAnswer(TextLayer):
+    """Names the most probable pieces at each mask, and fills them in.
+
+    Args:
+        tokenizer: The tokenizer, which must find masks in text.
+        top_k: How many pieces to name.
+
+    Call arguments:
+        inputs: A dictionary of `prediction_logits` `(B, S, V)`, `token_ids`
+            `(B, S)` and `text` `(B,)`.
+
+    Output shape:
+        A dictionary.
+
+        - `tokens`, strings `(B, M, top_k)`: the most probable pieces at each of
+          the text's masks, the best first; M is the most masks that a text of
+          the batch has, and the place of missing ones holds empty strings;
+        - `scores`, float32 of the same shape: their shares of the softmax;
+        - `filled`, strings `(B,)`: the text with the best piece for each mask.
+          A piece from inside a word (`##ing`) joins what stands before. Masks
+          that were truncated stay.
+
+    Raises:
+        ValueError: If the tokenizer takes a mask in a text for plain text, or
+            `top_k` is not from 1 to the size of the vocabulary.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, top_k: int = 5, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        check_positive("top_k", top_k)
+        if top_k > tokenizer.vocabulary_size():
+            raise ValueError(
+                f"`top_k` must be at most {tokenizer.vocabulary_size()}, the size of "
+                f"the vocabulary. Received: {top_k}"
+            )
+        self.tokenizer = tokenizer
+        self.top_k = top_k
+        self._mask_token = tokenizer.roles["mask"]
+        self._mask_id = self._id_in_text()
+        texts, inside = zip(*tokenizer.piece_texts(), strict=True)
+        self._texts = np.array([text.encode() for text in texts], object)
+        self._inside = np.array(inside)
+
+    def _id_in_text(self) -> int:
+        ids = self.tokenizer([self._mask_token]).flat_values.numpy().tolist()
+        if ids != [self.tokenizer.token_to_id(self._mask_token)]:
+            raise ValueError(
+                "`tokenizer` must find masks in text: make it with "
+                "`special_tokens_in_text=True`. Received one that cuts "
+                f"{self._mask_token!r} into {len(ids)} pieces"
+            )
+        return ids[0]
+
+    def call(self, inputs: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+        place = tf.where(tf.equal(inputs["token_ids"], self._mask_id))  # (M, 2)
+        logits = tf.gather_nd(inputs["prediction_logits"], place)
+        logits = tf.cast(logits, tf.float32)[:, : len(self._texts)]
+        best, ids = tf.nn.top_k(tf.nn.softmax(logits), self.top_k)
+        rows = tf.size(inputs["text"], tf.int64)
+        ids, best = (
+            tf.RaggedTensor.from_value_rowids(x, place[:, 0], rows, validate=False)
+            for x in (ids, best)
+        )
+        return {
+            "tokens": tf.gather(tf.constant(self._texts), ids).to_tensor(""),
+            "scores": best.to_tensor(0.0),
+            "filled": self._filled(inputs["text"], ids[:, :, 0]),
+        }
+
+    def _filled(self, text: tf.Tensor, ids: tf.RaggedTensor) -> tf.Tensor:
+        """Puts pieces (B, None) in the place of the masks of texts (B,)."""
+        parts = tf.strings.split(valid_utf8(text), self._mask_token)
+        joins = tf.gather(tf.constant(self._inside), ids)
+        pieces = tf.gather(tf.constant(self._texts), ids)
+        pieces = tf.where(
+            joins.values,
+            tf.strings.regex_replace(pieces.values, "^##", ""),
+            pieces.values,
+        )
+        # Behind them the masks that were truncated, and the end of the text.
+        missing = parts.row_lengths() - ids.row_lengths()
+        places = tf.ragged.range(missing)
+        ends = tf.equal(places.values, tf.gather(missing, places.value_rowids()) - 1)
+        rest = places.with_values(tf.where(ends, "", self._mask_token))
+        pieces = tf.concat([ids.with_values(pieces), rest], 1)
+        joins = tf.concat([joins, places.with_values(tf.zeros_like(ends))], 1)
+        before = tf.strings.regex_replace(parts.values, r"\s+$", "")
+        before = tf.where(joins.values, before, parts.values)
+        joined = parts.with_values(tf.strings.join([before, pieces.values]))
+        return tf.strings.reduce_join(joined, axis=1)
+
+    def compute_output_spec(self, inputs: Any) -> dict[str, keras.KerasTensor]:
+        (batch,) = inputs["text"].shape
+        shape = (batch, None, self.top_k)
+        return {
+            "tokens": keras.KerasTensor(shape, dtype="string"),
+            "scores": keras.KerasTensor(shape, dtype="float32"),
+            "filled": keras.KerasTensor((batch,), dtype="string"),
+        }
+
+    def get_config(self) -> dict[str, Any]:
+        return {
+            **super().get_config(),
+            "tokenizer": keras.saving.serialize_keras_object(self.tokenizer),
+            "top_k": self.top_k,
+        }
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> "MaskAnswer":
+        tokenizer = keras.saving.deserialize_keras_object(config["tokenizer"])
+        return cls(**{**config, "tokenizer": tokenizer})

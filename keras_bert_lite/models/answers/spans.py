@@ -1,0 +1,211 @@
+"""Answers to questions: the best spans of a context."""
+
+from typing import Any, NamedTuple
+
+import keras
+import tensorflow as tf
+
+from keras_bert_lite.config import check_number, check_positive
+from keras_bert_lite.text.layer import TextLayer
+
+LOWEST = -1e30
+NO_CONTEXT = 1e4  # the no-answer score of a context without tokens
+
+
+class _Spans(NamedTuple):
+    """The K best spans of each row, the best first."""
+
+    scores: tf.Tensor  # (rows, K) float32; `LOWEST` where there is no span
+    firsts: tf.Tensor  # (rows, K) int64, the first token
+    lasts: tf.Tensor  # (rows, K) int64, the last token
+
+    def best(self, count: int) -> "_Spans":
+        scores, order = tf.nn.top_k(self.scores, count)
+        parts = (tf.gather(x, order, batch_dims=1) for x in self[1:])
+        return _Spans(scores, *parts)
+
+
+@keras.saving.register_keras_serializable(package="keras_bert_lite")
+class SpanAnswer(TextLayer):
+    """Reads the best answers off the scores of begins and ends.
+
+    A span's score is `start_logits[first] + end_logits[last]`. A span begins
+    where its window shows most of what is around (BERT's max-context rule), so
+    that windows that share tokens do not count one span twice. All such spans
+    of up to `max_answer_length` tokens are compared, over all windows of a
+    context; of equal texts the best counts. No answer scores as the least
+    `start_logits[0] + end_logits[0]` of the windows.
+
+    Args:
+        max_answer_length: The most tokens of an answer.
+        n_best: How many answers to give.
+        no_answer_threshold: Answers nothing where no answer scores higher than
+            the best span by more than this. `None` always answers.
+
+    Call arguments:
+        inputs: A dictionary of `start_logits` and `end_logits`, `(N, S)`, and
+            what `TextWindows` returns.
+
+    Output shape:
+        A dictionary.
+
+        - `answer`, strings `(B,)`, `start` and `end`, int32 `(B,)`: code points
+          of the context, `end` exclusive; an empty string and -1 for no answer;
+        - `score`, float32 `(B,)`: the answer's share of the softmax over the n
+          best and, with a threshold, no answer;
+        - `no_answer_score`, float32 `(B,)`: the score of no answer less that of
+          the best span; 10,000 for a context without tokens;
+        - `answers`, `starts`, `ends`, `scores`, `(B, n_best)`: the n best; empty
+          strings, -1 and 0 where there are fewer.
+
+    Reference: [Devlin et al., 2019](https://arxiv.org/abs/1810.04805), sections
+    4.2 and 4.3; `write_predictions` in google-research/bert, run_squad.py, which
+    looks at the 20 best begins and ends only.
+    """
+
+    def __init__(
+        self,
+        max_answer_length: int = 30,
+        n_best: int = 5,
+        no_answer_threshold: float | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        check_positive("max_answer_length", max_answer_length)
+        check_positive("n_best", n_best)
+        if no_answer_threshold is not None:
+            check_number("no_answer_threshold", no_answer_threshold)
+        self.max_answer_length = max_answer_length
+        self.n_best = n_best
+        self.no_answer_threshold = no_answer_threshold
+
+    def call(self, inputs: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+        x = {
+            k: tf.cast(v, tf.float32) if k.endswith("logits") else v
+            for k, v in inputs.items()
+        }
+        rows = tf.size(x["text"], tf.int64)
+        spans = self._different(self._of_contexts(self._of_windows(x), x), x)
+        null = x["start_logits"][:, 0] + x["end_logits"][:, 0]
+        null = tf.math.unsorted_segment_min(null, x["window_rows"], rows)
+        return self._answers(spans, null, x)
+
+    def _of_windows(self, x: dict[str, tf.Tensor]) -> _Spans:
+        """The best spans of each of the N windows."""
+        place = tf.stack([x["windows"], x["columns"]], axis=1)
+        shape = tf.shape(x["start_logits"], tf.int64)
+        begins = _kept(x["start_logits"], place, x["most_context"])
+        ends = _kept(x["end_logits"], place, tf.ones_like(x["most_context"]))
+        token = tf.scatter_nd(place, x["tokens"], shape)
+        # (N, S, D): the span from each token over D tokens more.
+        length = self.max_answer_length
+        ends = tf.pad(ends, [[0, 0], [0, length]], constant_values=LOWEST)
+        reach = tf.range(shape[1])[:, None] + tf.range(length, dtype=tf.int64)
+        scores = begins[:, :, None] + tf.gather(ends, reach, axis=1)
+        flat = tf.reshape(scores, [shape[0], shape[1] * length])
+        best, order = tf.nn.top_k(_at_least(flat, self._count), self._count)
+        order = tf.minimum(tf.cast(order, tf.int64), shape[1] * length - 1)
+        first = order // length
+        last = tf.minimum(first + order % length, shape[1] - 1)
+        firsts, lasts = (tf.gather(token, i, batch_dims=1) for i in (first, last))
+        return _Spans(best, firsts, lasts)
+
+    @property
+    def _count(self) -> int:
+        """How many spans to look at: several may have the same text."""
+        return 3 * self.n_best
+
+    def _of_contexts(self, spans: _Spans, x: dict[str, tf.Tensor]) -> _Spans:
+        """The best spans of each of the B contexts."""
+        rows = tf.size(x["text"], tf.int64)
+        parts = [
+            tf.RaggedTensor.from_value_rowids(
+                part, x["window_rows"], rows, validate=False
+            ).to_tensor(tf.cast(fill, part.dtype))
+            for part, fill in zip(spans, (LOWEST, 0, 0), strict=True)
+        ]
+        flat = [tf.reshape(p, [rows, tf.shape(p)[1] * self._count]) for p in parts]
+        spare = [[0, 0], [0, self._count]]  # an empty batch has no windows
+        return _Spans(
+            tf.pad(flat[0], spare, constant_values=LOWEST),
+            *(tf.pad(x, spare) for x in flat[1:]),
+        ).best(self._count)
+
+    def _different(self, spans: _Spans, x: dict[str, tf.Tensor]) -> _Spans:
+        """The n best spans with different texts."""
+        texts = _texts(spans, x)[0]
+        same = tf.equal(texts[:, :, None], texts[:, None, :])  # (B, K, K)
+        before = tf.linalg.band_part(tf.ones([self._count] * 2), -1, 0)
+        before = tf.cast(before - tf.eye(self._count), tf.bool)
+        repeated = tf.reduce_any(tf.logical_and(same, before), axis=2)
+        scores = tf.where(repeated, LOWEST, spans.scores)
+        return spans._replace(scores=scores).best(self.n_best)
+
+    def _answers(
+        self, spans: _Spans, null: tf.Tensor, x: dict[str, tf.Tensor]
+    ) -> dict[str, tf.Tensor]:
+        texts, starts, ends = _texts(spans, x)
+        found = spans.scores > LOWEST / 2
+        difference = tf.where(found[:, 0], null - spans.scores[:, 0], NO_CONTEXT)
+        allowed = self.no_answer_threshold is not None
+        nothing = null if allowed else tf.fill(tf.shape(null), LOWEST)
+        shares = tf.nn.softmax(tf.concat([spans.scores, nothing[:, None]], 1))
+        scores = tf.where(found, shares[:, :-1], 0.0)
+        silent = difference > (self.no_answer_threshold or 0.0)
+        silent = tf.logical_or(~found[:, 0], tf.logical_and(allowed, silent))
+        silent_score = shares[:, -1] if allowed else tf.zeros_like(null)
+        return {
+            "answer": tf.where(silent, "", texts[:, 0]),
+            "start": tf.where(silent, -1, starts[:, 0]),
+            "end": tf.where(silent, -1, ends[:, 0]),
+            "score": tf.where(silent, silent_score, scores[:, 0]),
+            "no_answer_score": difference,
+            "answers": texts,
+            "starts": starts,
+            "ends": ends,
+            "scores": scores,
+        }
+
+    def compute_output_spec(self, inputs: Any) -> dict[str, keras.KerasTensor]:
+        dtypes = {"answer": "string", "start": "int32", "end": "int32"}
+        dtypes["score"] = "float32"
+        (batch,) = inputs["text"].shape
+        specs = {k: keras.KerasTensor((batch,), dtype=v) for k, v in dtypes.items()}
+        specs["no_answer_score"] = keras.KerasTensor((batch,), dtype="float32")
+        for name, dtype in dtypes.items():
+            shape = (batch, self.n_best)
+            specs[f"{name}s"] = keras.KerasTensor(shape, dtype=dtype)
+        return specs
+
+    def get_config(self) -> dict[str, Any]:
+        return {
+            **super().get_config(),
+            "max_answer_length": self.max_answer_length,
+            "n_best": self.n_best,
+            "no_answer_threshold": self.no_answer_threshold,
+        }
+
+
+def _kept(scores: tf.Tensor, place: tf.Tensor, keep: tf.Tensor) -> tf.Tensor:
+    """Scores (N, S) where `keep` (M,) says so, `LOWEST` elsewhere."""
+    kept = tf.scatter_nd(place, tf.cast(keep, tf.int32), tf.shape(scores, tf.int64))
+    return tf.where(kept > 0, scores, LOWEST)
+
+
+def _at_least(scores: tf.Tensor, count: int) -> tf.Tensor:
+    """Adds columns that are never best."""
+    return tf.pad(scores, [[0, 0], [0, count]], constant_values=2 * LOWEST)
+
+
+def _texts(
+    spans: _Spans, x: dict[str, tf.Tensor]
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """Returns texts, starts and ends, `(B, K)`: empty and -1 where there is none."""
+    found = spans.scores > LOWEST / 2
+    # A spare token, for contexts that have none.
+    starts = tf.gather(tf.concat([x["starts"], [0]], 0), spans.firsts)
+    ends = tf.gather(tf.concat([x["ends"], [0]], 0), spans.lasts)
+    starts, ends = tf.where(found, starts, 0), tf.where(found, ends, 0)
+    context = tf.broadcast_to(x["text"][:, None], tf.shape(starts))
+    texts = tf.strings.substr(context, starts, ends - starts, unit="UTF8_CHAR")
+    return texts, tf.where(found, starts, -1), tf.where(found, ends, -1)

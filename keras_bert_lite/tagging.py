@@ -1,0 +1,220 @@
+"""Tag schemes: which label may follow which, and the chunks that labels spell.
+
+In `B-PER I-PER O`, `B` begins a chunk of the type `PER`, `I` goes on with it and
+`O` is outside. BIOES adds `E`, the last of several, and `S`, the only one (BILOU
+calls them `L` and `U`). In IOB1, as CoNLL-2003 is written, `B` stands only where a
+chunk follows one of its own type.
+"""
+
+import itertools
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from keras import ops
+
+_TAG = re.compile(r"O|([BIESUL])(?:-(.+))?")
+_ALIASES = {"U": "S", "L": "E"}
+
+
+class Tag(NamedTuple):
+    """A tag's prefix, one of `OBIES`, and its type: `"_"` if it names none."""
+
+    prefix: str
+    type: str
+
+    def continues(self, before: "Tag") -> bool:
+        """Whether the tag goes on with the chunk of the one before it."""
+        goes_on = self.prefix in "IE" and before.prefix in "BI"
+        return goes_on and self.type == before.type
+
+
+class Transitions(NamedTuple):
+    """What a scheme allows: pairs `(L, L)` [from, to], first and last labels `(L,)`."""
+
+    pairs: np.ndarray
+    starts: np.ndarray
+    ends: np.ndarray
+
+
+class Chunks(NamedTuple):
+    """The chunks of rows of tags; each array has the shape `(B, S)`.
+
+    Where `begins` is true a chunk begins, whose last position is in `ends` and
+    whose type, an index into `chunk_types`, is in `types`. Both are 0 elsewhere.
+    """
+
+    begins: Any
+    ends: Any
+    types: Any
+
+
+def parse_tags(tags: Sequence[str], argument: str = "tags") -> list[Tag]:
+    """Splits tags, or labels, into prefix and type: `"L-PER"` is `E` of `PER`.
+
+    Raises:
+        ValueError: If one is neither `"O"` nor a prefix with a type.
+    """
+    return [_parse(tag, argument) for tag in tags]
+
+
+def has_scheme(labels: Sequence[str]) -> bool:
+    """Whether labels spell chunks; those of parts of speech do not.
+
+    Raises:
+        ValueError: If some labels have a prefix and a type, and others neither.
+    """
+    fits = [_TAG.fullmatch(label) for label in labels]
+    if not all(fits) and any(found and found[2] for found in fits):
+        parse_tags(labels, "labels")
+    return all(fits) and any(label != "O" for label in labels)
+
+
+def chunk_types(labels: Sequence[str]) -> list[str]:
+    """Returns the types that labels name, sorted."""
+    return sorted({tag.type for tag in parse_tags(labels, "labels")} - {""})
+
+
+def allowed_transitions(labels: Sequence[str]) -> Transitions:
+    """Returns what the labels' scheme allows.
+
+    `I-X` and `E-X` come only after `B-X` or `I-X`. If there are `E` or `S`, a
+    chunk of several must also be ended. Where there is no `B-X` among the
+    labels, `I-X` may begin a chunk. Labels without a scheme allow everything.
+
+    Args:
+        labels: The names of the labels.
+
+    Raises:
+        ValueError: If some labels have a prefix and others none.
+    """
+    size = len(labels)
+    if not has_scheme(labels):
+        free = np.ones(size, bool)
+        return Transitions(np.ones((size, size), bool), free, free)
+    tags = parse_tags(labels, "labels")
+    must_end = any(tag.prefix in "ES" for tag in tags)
+    needs = np.array([x.prefix in "IE" and Tag("B", x.type) in tags for x in tags])
+    closed = np.array([not must_end or x.prefix in "OES" for x in tags])
+    continues = np.array([[x.continues(before) for x in tags] for before in tags])
+    return Transitions(continues | closed[:, None] & ~needs, ~needs, closed)
+
+
+def to_bio(tags: Sequence[str]) -> list[str]:
+    """Rewrites the tags of one sentence, IOB1 or any scheme, as BIO.
+
+    Tags that their scheme forbids are read as the official scorer reads them.
+
+    Raises:
+        ValueError: If a tag has no prefix.
+    """
+    return [_written("B" if begins else "I", x) for x, begins, _ in _edges(tags)]
+
+
+def to_bioes(tags: Sequence[str]) -> list[str]:
+    """Rewrites the tags of one sentence as BIOES; see `to_bio`."""
+    names = {(True, True): "S", (True, False): "B", (False, True): "E"}
+    return [_written(names.get((b, c), "I"), x) for x, b, c in _edges(tags)]
+
+
+def compact(mask, *tensors):
+    """Moves the positions where the mask is true to the front, in their order.
+
+    Args:
+        mask: Booleans of shape `(B, S)`.
+        *tensors: Of shape `(B, S)` each.
+
+    Returns:
+        The mask and the tensors, moved; behind the real positions come the others.
+    """
+    position = ops.arange(ops.shape(mask)[1], dtype="int32")
+    order = ops.argsort(ops.where(mask, position, position + 2**30), axis=1)
+    return tuple(ops.take_along_axis(x, order, axis=1) for x in (mask, *tensors))
+
+
+def chunks(tags, mask, labels: Sequence[str]) -> Chunks:
+    """Finds the chunks in rows of tags, as the official scorer reads them.
+
+    Tags that their scheme forbids are read leniently: an `I` or `E` that does not
+    go on with the chunk before it begins one.
+
+    Args:
+        tags: Indices into `labels`, of shape `(B, S)`.
+        mask: Booleans of shape `(B, S)`. False positions, which may be anywhere,
+            are passed over.
+        labels: The names of the labels.
+
+    Returns:
+        The `Chunks`; their positions count the false ones too.
+
+    Raises:
+        ValueError: If a label has no prefix.
+
+    Reference: [Tjong Kim Sang and De Meulder, 2003](
+    https://aclanthology.org/W03-0419/), whose `conlleval` seqeval follows.
+    """
+    parsed, names = parse_tags(labels, "labels"), chunk_types(labels)
+    codes = np.array([names.index(x.type) if x.type else -1 for x in parsed], "int32")
+    go_on = np.array([x.prefix in "IE" for x in parsed])
+    stays_open = np.array([x.prefix in "BI" for x in parsed])
+    mask = ops.cast(mask, "bool")
+    tags = ops.where(mask, ops.cast(tags, "int32"), 0)
+    positions = ops.broadcast_to(
+        ops.arange(ops.shape(tags)[1], dtype="int32"), ops.shape(tags)
+    )
+    real, tags, positions = compact(mask, tags, positions)
+    types = ops.take(codes, tags)
+    inside = ops.logical_and(real, types >= 0)
+    joined = ops.take(go_on, tags)[:, 1:] & ops.take(stays_open, tags)[:, :-1]
+    joined = joined & (types[:, 1:] == types[:, :-1]) & real[:, 1:]
+    apart = ops.logical_not(joined)
+    edge = ops.ones_like(real[:, :1])
+    begins = inside & ops.concatenate([edge, apart], axis=1)
+    closes = inside & ops.concatenate([apart, edge], axis=1)
+    _, lasts = compact(closes, positions)
+    ends = _at(lasts, _count(begins))  # the n-th beginning has the n-th end
+    count = _count(mask)
+    begins = mask & _at(begins, count)
+    return Chunks(
+        begins,
+        ops.where(begins, _at(ends, count), 0),
+        ops.where(begins, _at(types, count), 0),
+    )
+
+
+def _parse(tag: str, argument: str) -> Tag:
+    found = _TAG.fullmatch(tag)
+    if found is None:
+        raise ValueError(
+            f"`{argument}` must be 'O' or one of the prefixes B, I, E, S, L and U "
+            f"with a type, such as 'B-PER'. Received: {tag!r}"
+        )
+    prefix, kind = found.groups()
+    if prefix is None:
+        return Tag("O", "")
+    return Tag(_ALIASES.get(prefix, prefix), kind or "_")
+
+
+def _edges(tags: Sequence[str]) -> list[tuple[Tag, bool, bool]]:
+    """Each tag, with whether a chunk begins and whether one ends at it."""
+    outside = Tag("O", "")
+    row = [outside, *parse_tags(tags), outside]
+    joined = [x.continues(before) for before, x in itertools.pairwise(row)]
+    rows = zip(row[1:-1], joined[:-1], joined[1:], strict=True)
+    return [(x, not before, not after) for x, before, after in rows]
+
+
+def _written(prefix: str, tag: Tag) -> str:
+    if tag.prefix == "O":
+        return "O"
+    return prefix if tag.type == "_" else f"{prefix}-{tag.type}"
+
+
+def _count(mask):
+    return ops.cumsum(ops.cast(mask, "int32"), axis=1)
+
+
+def _at(x, count):
+    """(B, S): what `x` holds at the `count`-th position, the first being 1."""
+    return ops.take_along_axis(x, ops.maximum(count - 1, 0), axis=1)

@@ -1,0 +1,106 @@
+"""Texts and pairs of texts, as users pass them."""
+
+from typing import Any
+
+import tensorflow as tf
+
+from keras_bert_lite.text.strings import as_strings
+
+
+def named_texts(inputs: Any) -> dict[str, Any]:
+    """Returns `text` and, for pairs, `text_pair`, in this order."""
+    if isinstance(inputs, dict):
+        unknown = set(inputs) - {"text", "text_pair"}
+        if unknown or "text" not in inputs:
+            raise ValueError(
+                "The inputs must be `text` and, for pairs, `text_pair`. "
+                f"Received: {sorted(inputs)}"
+            )
+        return {name: inputs[name] for name in ("text", "text_pair") if name in inputs}
+    if isinstance(inputs, tuple):
+        if len(inputs) != 2:
+            raise ValueError(
+                "A tuple must be a pair `(text, text_pair)`; pass a batch as a list. "
+                f"Received: a tuple of {len(inputs)}"
+            )
+        return {"text": inputs[0], "text_pair": inputs[1]}
+    return {"text": inputs}
+
+
+def as_batch(text: Any, name: str, rank: int = 1, words: bool = False) -> tf.Tensor:
+    """Returns a batch of strings of a rank, refusing any other.
+
+    Args:
+        text: Strings, as a user passes them.
+        name: The argument's name for error messages.
+        rank: 1, a row a string; or 2, a row several.
+        words: Whether a row's strings are its words: shorter rows are filled
+            up with empty strings.
+
+    Raises:
+        ValueError: If the rank is another one, or rows differ in length where
+            they may not.
+    """
+    strings = as_strings(text, name)
+    if strings.shape.rank != rank:
+        kind = "a batch of strings" if rank == 1 else "a batch of lists of strings"
+        raise ValueError(
+            f"`{name}` must be {kind} (rank {rank}). "
+            f"Received: rank {strings.shape.rank}, shape {strings.shape}"
+        )
+    if not isinstance(strings, tf.RaggedTensor):
+        return strings
+    if words:
+        return strings.to_tensor("")
+    return _dense(strings, name)
+
+
+def aligned(named: dict[str, Any]) -> tuple[tf.Tensor, list[tf.Tensor]]:
+    """Brings a text and its pair to one shape.
+
+    Args:
+        named: `text` and, for pairs, `text_pair`: strings of one shape, of rank
+            0, 1 or 2; or a `text` of shape `(B,)` beside a `text_pair` `(B, C)`:
+            each text stands before each of its choices.
+
+    Returns:
+        The shape, a vector of integers, and the flat texts.
+
+    Raises:
+        ValueError: If the shapes do not go together.
+    """
+    texts = [_dense(as_strings(x, name), name) for name, x in named.items()]
+    ranks = [x.shape.rank for x in texts]
+    if max(ranks) > 2 or (len(set(ranks)) > 1 and ranks != [1, 2]):
+        raise ValueError(
+            "The texts must have the same rank, at most 2, or `text` rank 1 and "
+            f"`text_pair` rank 2. Received: {dict(zip(named, ranks, strict=True))}"
+        )
+    if len(texts) == 2:
+        texts = _same_size(*texts)
+    shape = tf.shape(texts[-1])
+    return shape, [tf.reshape(x, [-1]) for x in texts]
+
+
+def _dense(strings: tf.Tensor | tf.RaggedTensor, name: str) -> tf.Tensor:
+    if not isinstance(strings, tf.RaggedTensor):
+        return strings
+    raise ValueError(
+        f"`{name}` must have as many strings in every row. "
+        f"Received: a ragged tensor of shape {strings.shape}"
+    )
+
+
+def _same_size(text: tf.Tensor, pair: tf.Tensor) -> list[tf.Tensor]:
+    message = "`text` and `text_pair` must have the same number of strings."
+    if pair.shape.rank == 0:
+        return [text, pair]
+    sizes = text.shape[0], pair.shape[0]
+    if None not in sizes and sizes[0] != sizes[1]:
+        raise ValueError(f"{message} Received: {sizes[0]} and {sizes[1]}")
+    same = tf.debugging.assert_equal(tf.shape(text)[0], tf.shape(pair)[0], message)
+    with tf.control_dependencies([] if tf.executing_eagerly() else [same]):
+        text = tf.identity(text)
+    if text.shape.rank == 1 and pair.shape.rank == 2:
+        text = tf.repeat(text[:, None], tf.shape(pair)[1], 1)
+    return [text, pair]

@@ -1,0 +1,88 @@
+"""Tokens that know where in a text they stand."""
+
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from keras_bert_lite.text.strings import valid_utf8
+from keras_bert_lite.text.tokenizer import Tokenizer
+
+_IN_WORD = r"[\p{L}\p{M}\p{N}_]"
+
+
+class LocatedTokens(NamedTuple):
+    """The T tokens of B texts. Offsets count code points; ends are exclusive."""
+
+    text: tf.Tensor  # (B,) strings, valid UTF-8
+    ids: tf.RaggedTensor  # (B, None) int32
+    starts: tf.Tensor  # (T,) int32
+    ends: tf.Tensor  # (T,) int32
+
+    @property
+    def rows(self) -> tf.Tensor:
+        """(T,) int64: the text that each token is from."""
+        return self.ids.value_rowids()
+
+
+def locate(tokenizer: Tokenizer, text: tf.Tensor) -> LocatedTokens:
+    """Tokenizes texts of shape (B,) and keeps where each token stands."""
+    text = valid_utf8(text)
+    ids, starts, ends = tokenizer.tokenize_with_offsets(text)
+    return LocatedTokens(text, ids, starts.values, ends.values)
+
+
+def word_begins(tokenizer: Tokenizer, tokens: LocatedTokens) -> tf.Tensor:
+    """Returns which tokens begin a word, (T,) bool.
+
+    A WordPiece word ends where no `##` piece follows. Other kinds have no such
+    mark for punctuation: there a word is a run of letters, digits, marks and
+    underscores, or a piece of anything else.
+    """
+    seen = tokens.ends > tokens.starts
+    continues = tokenizer.continues_word(tokens.ids.values)
+    if continues is None:
+        text = tf.gather(tokens.text, tokens.rows)
+        continues = tf.logical_and(
+            _in_word(text, tokens.starts), _in_word(text, tokens.starts - 1)
+        )
+    return tf.logical_and(seen, tf.logical_not(continues))
+
+
+def locate_words(
+    tokenizer: Tokenizer, words: tf.Tensor
+) -> tuple[LocatedTokens, tf.Tensor]:
+    """Tokenizes words of shape (B, W), a space between them.
+
+    Returns:
+        The tokens of the B texts that the words make, and for each token,
+        (T,) int64, which word of its row it is from, 0 to W - 1.
+    """
+    shape = tf.shape(words)
+    words = tf.reshape(valid_utf8(tf.reshape(words, [-1])), shape)
+    tokens = locate(tokenizer, tf.strings.reduce_join(words, 1, separator=" "))
+    lengths = tf.strings.length(words, unit="UTF8_CHAR") + 1  # with the space
+    starts = tf.cumsum(tf.reshape(lengths, [-1]), exclusive=True)
+    row_starts = tf.cumsum(tf.reduce_sum(lengths, 1), exclusive=True)
+    # The last character is one of the word's; the first may be a space.
+    last = tf.maximum(tokens.ends - 1, tokens.starts)
+    place = tf.gather(row_starts, tokens.rows) + last
+    word = tf.searchsorted(starts, place, side="right") - 1
+    return tokens, tf.cast(word, tf.int64) - tokens.rows * tf.cast(shape[1], tf.int64)
+
+
+def firsts_of(rows: tf.Tensor, words: tf.Tensor) -> tf.Tensor:
+    """Returns which tokens, (T,) bool, are the first of their word."""
+    before = tf.concat([[-1], words[:-1]], 0)
+    row_before = tf.concat([[-1], rows[:-1]], 0)
+    return tf.logical_or(tf.not_equal(words, before), tf.not_equal(rows, row_before))
+
+
+def _in_word(text: tf.Tensor, place: tf.Tensor) -> tf.Tensor:
+    """Whether a character, (T,) of texts (T,), belongs into a word."""
+    length = tf.strings.length(text, unit="UTF8_CHAR")
+    inside = tf.logical_and(place >= 0, place < length)
+    begin = tf.where(inside, place, 0)
+    character = tf.strings.substr(
+        text, begin, tf.cast(inside, tf.int32), unit="UTF8_CHAR"
+    )
+    return tf.strings.regex_full_match(character, _IN_WORD)

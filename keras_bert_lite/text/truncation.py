@@ -1,0 +1,36 @@
+"""Shortening rows of tokens."""
+
+import tensorflow as tf
+
+
+def truncate_longest_first(
+    segments: list[tf.RaggedTensor], room: tf.Tensor
+) -> list[tf.RaggedTensor]:
+    """Shortens rows to `room` tokens, taking from the longer segment first.
+
+    Where both must shrink they end up equal, the odd token going to the one
+    that was longer (the second if they were equal), as in Hugging Face
+    tokenizers' `truncate_encodings`.
+    """
+    if len(segments) == 1:
+        return [head(segments[0], room)]
+    first, second = (segment.row_lengths() for segment in segments)
+    half = room // 2
+    rest = room - half
+    longer_first = first > second
+    first_room = tf.where(longer_first, rest, half)
+    second_room = room - first_room
+    # What one segment leaves unused, the other may take.
+    return [
+        head(segments[0], tf.maximum(first_room, room - second)),
+        head(segments[1], tf.maximum(second_room, room - first)),
+    ]
+
+
+def head(rows: tf.RaggedTensor, lengths: tf.Tensor) -> tf.RaggedTensor:
+    """Keeps the first `lengths` of each row."""
+    kept = tf.minimum(rows.row_lengths(), lengths)
+    owner = rows.value_rowids()
+    place = tf.range(tf.size(owner, tf.int64)) - tf.gather(rows.row_starts(), owner)
+    values = tf.boolean_mask(rows.values, place < tf.gather(kept, owner))
+    return tf.RaggedTensor.from_row_lengths(values, kept, validate=False)

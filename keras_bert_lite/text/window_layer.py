@@ -1,0 +1,119 @@
+"""Windows over texts, as a layer of a string-in model."""
+
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from keras_bert_lite.text.layer import TextLayer
+from keras_bert_lite.text.located import (
+    LocatedTokens,
+    firsts_of,
+    locate,
+    locate_words,
+    word_begins,
+)
+from keras_bert_lite.text.packing import Preprocessor
+
+ID_DTYPES = {"token_ids": "int32", "segment_ids": "int32", "padding_mask": "bool"}
+PLACE_DTYPES = {
+    "window_rows": "int64",
+    "windows": "int64",
+    "columns": "int64",
+    "tokens": "int64",
+    "most_context": "bool",
+    "row_splits": "int64",
+    "starts": "int32",
+    "ends": "int32",
+    "firsts": "bool",
+    "words": "int64",
+}
+
+
+@keras.saving.register_keras_serializable(package="keras_bert_lite")
+class TextWindows(TextLayer):
+    """Cuts texts into windows and says which token stands where.
+
+    B texts become N rows of ids; see `Preprocessor.windows`. For a pair, the
+    `text` (a question) stands before each window of the `text_pair`.
+
+    Args:
+        preprocessor: A `Preprocessor`.
+
+    Call arguments:
+        inputs: A dictionary of `text` and, for pairs, `text_pair`: strings of
+            shape `(B,)`. A `text` of shape `(B, W)` is split into words,
+            shorter rows being filled up with empty strings.
+
+    Output shape:
+        A dictionary.
+
+        - `token_ids`, `segment_ids`, `padding_mask`, `(N, S)`: an encoder's
+          inputs;
+        - `text`, `(B,)`: what the offsets count in;
+        - `window_rows`, `(N,)`: the text of each window;
+        - for the M tokens of all windows: `windows` and `columns`, where in the
+          ids they stand; `tokens`, which of the T tokens they are;
+          `most_context`, true once for each token (see `Windows`);
+        - for the T tokens of all texts: `starts` and `ends`, their code points;
+          `firsts`, whether they begin a word; `words`, which word of the row
+          they are from (of split words; else 0). `row_splits`, `(B + 1,)`, says
+          which tokens are whose.
+    """
+
+    def __init__(self, preprocessor: Preprocessor, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.preprocessor = preprocessor
+
+    def call(self, inputs: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+        tokenizer = self.preprocessor.tokenizer
+        *before, content = (inputs[x] for x in ("text", "text_pair") if x in inputs)
+        tokens, words, firsts = self._located(content)
+        segments = [*(tokenizer(text) for text in before), tokens.ids]
+        windows, columns, ids = self.preprocessor.windows(segments)
+        return {
+            **ids,
+            "text": tokens.text,
+            "window_rows": windows.rows,
+            "windows": windows.windows,
+            "columns": columns,
+            "tokens": windows.tokens,
+            "most_context": windows.has_most_context(),
+            "row_splits": tokens.ids.row_splits,
+            "starts": tokens.starts,
+            "ends": tokens.ends,
+            "firsts": firsts,
+            "words": words,
+        }
+
+    def _located(
+        self, content: tf.Tensor
+    ) -> tuple[LocatedTokens, tf.Tensor, tf.Tensor]:
+        """Returns tokens, the words that they are from and which begin one."""
+        tokenizer = self.preprocessor.tokenizer
+        if content.shape.rank == 1:
+            tokens = locate(tokenizer, content)
+            begins = word_begins(tokenizer, tokens)
+            return tokens, tf.zeros_like(tokens.starts, tf.int64), begins
+        tokens, words = locate_words(tokenizer, content)
+        return tokens, words, firsts_of(tokens.rows, words)
+
+    def compute_output_spec(self, inputs: Any) -> dict[str, keras.KerasTensor]:
+        width = self.preprocessor.widest
+        ids = {k: ((None, width), dtype) for k, dtype in ID_DTYPES.items()}
+        places = {k: ((None,), dtype) for k, dtype in PLACE_DTYPES.items()}
+        batch = next(iter(inputs.values())).shape[:1]
+        specs = {**ids, "text": (batch, "string"), **places}
+        return {
+            k: keras.KerasTensor(shape, dtype=dtype, name=k)
+            for k, (shape, dtype) in specs.items()
+        }
+
+    def get_config(self) -> dict[str, Any]:
+        layer = keras.saving.serialize_keras_object(self.preprocessor)
+        return {**super().get_config(), "preprocessor": layer}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> "TextWindows":
+        layer = keras.saving.deserialize_keras_object(config["preprocessor"])
+        return cls(**{**config, "preprocessor": layer})

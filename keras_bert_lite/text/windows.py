@@ -1,0 +1,90 @@
+"""Overlapping windows over texts that are too long for one row."""
+
+from typing import NamedTuple
+
+import tensorflow as tf
+
+
+class Windows(NamedTuple):
+    """N windows over the T tokens of B texts; every text has one at least.
+
+    M counts the tokens window by window: one that k windows hold counts k
+    times.
+    """
+
+    num_rows: tf.Tensor  # () int64: B
+    rows: tf.Tensor  # (N,) int64: the text, rising
+    lengths: tf.Tensor  # (N,) int64: tokens in the window
+    tokens: tf.Tensor  # (M,) int64: the token, counted over all texts
+
+    @property
+    def windows(self) -> tf.Tensor:
+        """(M,) int64: the window that holds the token."""
+        return tf.repeat(tf.range(tf.size(self.lengths, tf.int64)), self.lengths)
+
+    @property
+    def text_of_tokens(self) -> tf.Tensor:
+        """(M,) int64: the text that the token is from."""
+        return tf.repeat(self.rows, self.lengths)
+
+    @property
+    def places(self) -> tf.Tensor:
+        """(M,) int64: where in its window the token stands."""
+        return _places(self.lengths)
+
+    def has_most_context(self) -> tf.Tensor:
+        """(M,) bool: whether no window shows more of what is around the token.
+
+        That is the smaller of what stands left and right of it, plus a
+        hundredth of the window's length; of equals the first. Every token has
+        it once.
+
+        Reference: `_check_is_max_context` in google-research/bert, run_squad.py.
+        """
+        windows, places = self.windows, self.places
+        length = tf.gather(self.lengths, windows)
+        score = 100 * tf.minimum(places, length - 1 - places) + length
+        size = tf.reduce_max(tf.concat([self.tokens, [-1]], 0)) + 1
+        best = tf.math.unsorted_segment_max(score, self.tokens, size)
+        among = tf.equal(score, tf.gather(best, self.tokens))
+        candidates = tf.where(among, windows, tf.int64.max)
+        first = tf.math.unsorted_segment_min(candidates, self.tokens, size)
+        return tf.equal(candidates, tf.gather(first, self.tokens))
+
+    def by_row(self, x: tf.Tensor, fill: int | bool) -> tf.Tensor:
+        """Puts windows `(N, S)` of each text side by side: `(B, W, S)`."""
+        ragged = tf.RaggedTensor.from_value_rowids(
+            x, self.rows, self.num_rows, validate=False
+        )
+        return ragged.to_tensor(tf.cast(fill, x.dtype))
+
+
+def cut(lengths: tf.Tensor, room: tf.Tensor, stride: int) -> Windows:
+    """Cuts texts into windows.
+
+    A window begins `room - stride` tokens after the one before; the last ends
+    with the text.
+
+    Args:
+        lengths: (B,) int64, tokens of each text.
+        room: (B,) int64, the most tokens that a window may hold, at least 1.
+        stride: Tokens that neighbouring windows share; at most half of `room`.
+
+    Reference: `_add_overflow` of Hugging Face's fast tokenizers; `doc_spans` in
+    google-research/bert, run_squad.py.
+    """
+    room = tf.maximum(room, 1)
+    step = room - tf.minimum(tf.cast(stride, tf.int64), room // 2)
+    counts = 1 + tf.maximum(lengths - room + step - 1, 0) // step
+    rows = tf.repeat(tf.range(tf.size(lengths, tf.int64)), counts)
+    begins = _places(counts) * tf.gather(step, rows)
+    held = tf.minimum(tf.gather(lengths, rows) - begins, tf.gather(room, rows))
+    firsts = tf.gather(tf.cumsum(lengths, exclusive=True), rows) + begins
+    tokens = tf.repeat(firsts, held) + _places(held)
+    return Windows(tf.size(lengths, tf.int64), rows, held, tokens)
+
+
+def _places(lengths: tf.Tensor) -> tf.Tensor:
+    """0, 1, ... inside each of several runs: [2, 3] -> [0, 1, 0, 1, 2]."""
+    begins = tf.cumsum(lengths, exclusive=True)
+    return tf.range(tf.reduce_sum(lengths)) - tf.repeat(begins, lengths)

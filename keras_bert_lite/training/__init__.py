@@ -1,0 +1,1 @@
+"""Data, losses, metrics, optimizers and evaluation: what training needs."""

@@ -1,0 +1,119 @@
+"""From rows to batches."""
+
+import functools
+import operator
+from collections.abc import Callable
+from typing import Any, TypedDict
+
+import tensorflow as tf
+
+from keras_bert_lite.config import check_positive
+from keras_bert_lite.training.data.records import Record, records
+from keras_bert_lite.training.data.rows import Row, row_dataset
+
+POOL = 50  # batches whose rows are sorted by length together
+
+
+class Batching(TypedDict, total=False):
+    """The options of `batches`."""
+
+    batch_size: int
+    shuffle: bool | int
+    seed: int | None
+    drop_remainder: bool
+    group_by_length: bool
+    check: bool
+
+
+def batches(
+    source: Any,
+    row: Callable[[Record], Row],
+    finish: Callable[[dict[str, tf.Tensor]], Any],
+    batch_size: int = 32,
+    shuffle: bool | int = False,
+    seed: int | None = None,
+    drop_remainder: bool = False,
+    group_by_length: bool = False,
+    check: bool = True,
+) -> tf.data.Dataset:
+    """Makes batches of a source's records, for `model.fit`.
+
+    Args:
+        source: See `records`.
+        row: Makes named arrays of a record, of the same shapes for every record;
+            it raises `ValueError` at one that it cannot use.
+        finish: Makes what the data set gives of a batch of these, on
+            TensorFlow ops: it runs inside the data set, on several batches at
+            a time.
+        batch_size: The number of rows (B) in a batch.
+        shuffle: `True` shuffles all rows, for which it holds them in memory
+            (strings, not ids). A number keeps so many in memory, from which the
+            next row is drawn: for sources that are too large. `False` streams
+            the rows in their order. Every epoch has an order of its own.
+        seed: Of the shuffling; `None`: that of `keras.utils.set_random_seed`.
+        drop_remainder: Whether to leave out a last batch that is not full, as
+            TPUs need.
+        group_by_length: Whether to put texts of similar length into a batch, so
+            that less is padding: the rows of 50 batches at a time are
+            sorted by their number of characters, the batches shuffled.
+        check: Whether to go through the source once at the start, which names a
+            bad record now rather than in the midst of training, and tells
+            Keras the number of batches. `False` is for sources that are slow,
+            or have no end; errors then are TensorFlow's, with the
+            message inside. With `shuffle=True` the source is always read.
+
+    Returns:
+        A `tf.data.Dataset` of what `finish` returns.
+
+    Raises:
+        ValueError: If there are no records, fewer than a batch with
+            `drop_remainder`, a record cannot be used, which the message
+            names by its number from 0, or `group_by_length` is asked for
+            without `shuffle`.
+    """
+    check_positive("batch_size", batch_size)
+    if not isinstance(shuffle, bool):
+        check_positive("shuffle", shuffle)
+    if group_by_length and not shuffle:
+        raise ValueError(
+            "`group_by_length` changes the order of the rows and needs `shuffle`. "
+            f"Received: shuffle={shuffle}"
+        )
+    rows = row_dataset(records(source), row, shuffle, seed, check)
+    size = int(rows.cardinality())
+    if drop_remainder and 0 <= size < batch_size:
+        raise ValueError(
+            f"`batch_size` must be at most the number of records, {size}, with "
+            f"`drop_remainder`. Received: {batch_size}"
+        )
+    if group_by_length:
+        batched = _grouped(rows, batch_size, drop_remainder, seed)
+    else:
+        batched = rows.batch(batch_size, drop_remainder)
+    finished = batched.map(finish, num_parallel_calls=tf.data.AUTOTUNE)
+    return finished.prefetch(tf.data.AUTOTUNE)
+
+
+def _grouped(
+    rows: tf.data.Dataset, batch_size: int, drop_remainder: bool, seed: int | None
+) -> tf.data.Dataset:
+    """Batches rows of similar length, with as many batches as otherwise."""
+    size = int(rows.cardinality())
+    sorted_rows = rows.batch(POOL * batch_size).map(_by_length)
+    batched = sorted_rows.rebatch(batch_size, drop_remainder)
+    if size >= 0:
+        count = size // batch_size if drop_remainder else -(-size // batch_size)
+        batched = batched.apply(tf.data.experimental.assert_cardinality(count))
+    return batched.shuffle(POOL, seed)
+
+
+def _by_length(rows: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+    lengths = [_characters(x) for x in rows.values() if x.dtype == tf.string]
+    order = tf.argsort(functools.reduce(operator.add, lengths))
+    return {name: tf.gather(x, order) for name, x in rows.items()}
+
+
+def _characters(texts: tf.Tensor) -> tf.Tensor:
+    """Counts the characters of each row: `(B, ...)` -> `(B,)`."""
+    lengths = tf.strings.length(texts, "UTF8_CHAR")
+    return tf.reduce_sum(tf.reshape(lengths, [tf.shape(texts)[0], -1]), -1)

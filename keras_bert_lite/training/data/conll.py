@@ -1,0 +1,112 @@
+"""Tagged words in CoNLL's columns."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from keras_bert_lite.config import check_choice
+from keras_bert_lite.tagging import to_bio, to_bioes
+from keras_bert_lite.training.data.lines import Line, Paths, as_paths, read_lines
+from keras_bert_lite.training.data.records import Record, Records
+
+DOCUMENT = "-DOCSTART-"
+SCHEMES = {"bio": to_bio, "bioes": to_bioes}
+Sentence = list[tuple[Line, list[str]]]
+
+
+def read_conll(
+    path: Paths,
+    word_column: int = 0,
+    tag_column: int | None = -1,
+    scheme: str | None = None,
+    delimiter: str | None = None,
+) -> Records:
+    """Reads the sentences of a file in CoNLL's columns, one at a time.
+
+    A line holds a word and what is known of it, in columns; a sentence ends at
+    an empty line, at a `-DOCSTART-` line, which is skipped, or with the file.
+
+    Args:
+        path: A file or several, in UTF-8; `.gz` and `.xz` are decompressed.
+        word_column: The column of the words, from 0; from the end if negative.
+        tag_column: That of the tags; `None`: there are none.
+        scheme: `"bio"` or `"bioes"` rewrites the tags so, whatever scheme they are
+            in: those of CoNLL-2003 are in IOB1, with `B-` only where it tells two
+            adjacent entities apart. `None` leaves them as they are.
+        delimiter: What stands between columns; `None`: spaces and tabs.
+
+    Returns:
+        `Records` of `words` and `tags`, lists of the same length; read anew at
+        each pass.
+
+    Raises:
+        ValueError: In a pass, naming file and line, if a line has not as many
+            columns as the first of its file, an empty word or tag, no such
+            column, a tag that no scheme has, or is not UTF-8.
+        FileNotFoundError: If there is no such file.
+
+    Reference: [Tjong Kim Sang and De Meulder,
+    2003](https://aclanthology.org/W03-0419/).
+    """
+    check_choice("scheme", scheme, (*SCHEMES, None))
+    paths = as_paths(path)
+
+    def read() -> Iterator[Record]:
+        for each in paths:
+            for rows in _sentences(each, delimiter):
+                record = {"words": _column(rows, word_column, "word_column")}
+                if tag_column is not None:
+                    tags = _column(rows, tag_column, "tag_column")
+                    record["tags"] = _rewritten(tags, scheme, rows[0][0])
+                yield record
+
+    return Records(read)
+
+
+def _sentences(path: Path, delimiter: str | None) -> Iterator[Sentence]:
+    sentence: Sentence = []
+    width = None
+    for line in read_lines(path):
+        values = _values(line, delimiter)
+        if values and values[0] != DOCUMENT:
+            width = width or len(values)
+            if len(values) != width:
+                raise line.error(
+                    f"must have {width} columns, as the first line of words has. "
+                    f"Received: {len(values)}, {line.text[:200]!r}"
+                )
+            sentence.append((line, values))
+        elif sentence:
+            yield sentence
+            sentence = []
+    if sentence:
+        yield sentence
+
+
+def _values(line: Line, delimiter: str | None) -> list[str]:
+    # Not `split()`: a word may be a no-break space.
+    text = line.text.strip(" \t")
+    if not text:
+        return []
+    return line.text.split(delimiter) if delimiter else re.split("[ \t]+", text)
+
+
+def _column(rows: Sentence, column: int, argument: str) -> list[str]:
+    line, first = rows[0]
+    if not -len(first) <= column < len(first):
+        raise line.error(
+            f"`{argument}` must be one of {len(first)} columns. Received: {column}"
+        )
+    for line, values in rows:
+        if not values[column]:
+            raise line.error(
+                f"column {column} must not be empty. Received: {line.text!r}"
+            )
+    return [values[column] for _, values in rows]
+
+
+def _rewritten(tags: list[str], scheme: str | None, line: Line) -> list[str]:
+    try:
+        return SCHEMES[scheme](tags) if scheme else tags
+    except ValueError as error:
+        raise line.error(f"in the sentence that begins here, {error}") from error

@@ -1,0 +1,147 @@
+"""What a record holds, checked and as arrays: texts, targets, weights."""
+
+import reprlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from keras_bert_lite.training.data.records import Record
+
+Columns = str | Sequence[str]  # a column, or several to be stacked
+LARGEST = float(np.finfo(np.float32).max)
+Converter = Callable[[Any], np.ndarray]
+
+
+def value_of(record: Record, columns: Columns, argument: str) -> Any:
+    """Returns the value of a column, or the list of those of several.
+
+    Raises:
+        ValueError: If the record lacks a column.
+    """
+    names = [columns] if isinstance(columns, str) else list(columns)
+    for name in names:
+        if name not in record:
+            raise ValueError(
+                f"`{argument}` must be one of the columns {list(record)}. "
+                f"Received: {name!r}"
+            )
+    values = [record[name] for name in names]
+    return values[0] if isinstance(columns, str) else values
+
+
+def text_of(record: Record, columns: Columns, argument: str) -> np.ndarray:
+    """Returns a text `()`, or those of several columns `(number of columns,)`."""
+    value = value_of(record, columns, argument)
+    if isinstance(columns, str):
+        return np.array(_utf8(value, argument), object)
+    return np.array([_utf8(each, argument) for each in value], object)
+
+
+def choices_of(record: Record, columns: Columns, argument: str) -> np.ndarray:
+    """Returns the texts `(C,)` of a column of lists, or of several columns."""
+    value = value_of(record, columns, argument)
+    if not isinstance(value, list) or len(value) < 2:
+        raise ValueError(
+            f"`{argument}` must be a list of two texts or more. Received: {value!r}"
+        )
+    return np.array([_utf8(each, argument) for each in value], object)
+
+
+def weight_of(record: Record, column: str) -> np.ndarray:
+    """Returns a weight `()`, a number from 0 on."""
+    weight = target_of(record, column, numbers, "weight")
+    if weight.shape != (1,) or weight[0] < 0:
+        raise ValueError(f"`weight` must be one number from 0 on. Received: {weight}")
+    return weight.reshape([])
+
+
+def index_in(labels: Sequence[str]) -> Converter:
+    """Makes a converter of a label, a name or an index, to its index `()`."""
+    places = {name: place for place, name in enumerate(labels)}
+
+    def convert(value: Any) -> np.ndarray:
+        if isinstance(value, str) and value in places:
+            return np.array(places[value], np.int32)
+        if isinstance(value, int) and 0 <= value < len(labels):
+            return np.array(value, np.int32)
+        raise ValueError(
+            f"must be one of {reprlib.repr(list(labels))} or an index into them, an "
+            f"integer. Received: {value!r}"
+        )
+
+    return convert
+
+
+def indicators(labels: Sequence[str]) -> Converter:
+    """Makes a converter of labels to a row of 0 and 1 `(len(labels),)`.
+
+    It takes a list of names, or such a row; not a list of indices, which could
+    not be told from a row.
+    """
+    places = {name: place for place, name in enumerate(labels)}
+
+    def convert(value: Any) -> np.ndarray:
+        if not isinstance(value, list):
+            raise ValueError(f"must be a list. Received: {value!r}")
+        if len(value) == len(labels) and all(x in (0, 1) for x in value):
+            return np.array(value, np.float32)
+        if unknown := [x for x in value if not isinstance(x, str) or x not in places]:
+            raise ValueError(
+                f"must be names from {reprlib.repr(list(labels))}, or {len(labels)} "
+                f"numbers 0 or 1. Received: {value!r}, of which {unknown} are not"
+            )
+        row = np.zeros(len(labels), np.float32)
+        row[[places[name] for name in value]] = 1
+        return row
+
+    return convert
+
+
+def numbers(value: Any) -> np.ndarray:
+    """Converts a number, or a list of them, to a row `(number of them,)`."""
+    row = value if isinstance(value, list) else [value]
+    if not row or not all(
+        isinstance(x, (int, float)) and abs(x) <= LARGEST for x in row
+    ):
+        raise ValueError(
+            "must be a number in float32's range, or a list of them; strings "
+            f"are converted by `read_table(..., converters=...)`. Received: {value!r}"
+        )
+    return np.array(row, np.float32)
+
+
+def choice_among(number: int) -> Converter:
+    """Makes a converter of the index of one of so many choices."""
+
+    def convert(value: Any) -> np.ndarray:
+        if isinstance(value, int) and 0 <= value < number:
+            return np.array(value, np.int32)
+        raise ValueError(
+            f"must be the index of one of {number} choices. Received: {value!r}"
+        )
+
+    return convert
+
+
+def target_of(
+    record: Record, columns: Columns, convert: Converter, argument: str = "label"
+) -> np.ndarray:
+    """Converts the value of a column, or of several, to a target."""
+    value = value_of(record, columns, argument)
+    try:
+        return convert(value)
+    except ValueError as error:
+        raise ValueError(f"`{argument}` {error}") from None
+
+
+def _utf8(value: Any, argument: str) -> bytes:
+    if not isinstance(value, str):
+        raise ValueError(
+            f"`{argument}` must be a string. Received: {value!r:.200} "
+            f"(of type {type(value).__name__})"
+        )
+    try:
+        return value.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"`{argument}` must be Unicode. Received: {error}") from None

@@ -1,0 +1,96 @@
+"""Lines of text files, with the place of each for error messages."""
+
+import gzip
+import lzma
+import os
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+BOM = b"\xef\xbb\xbf"
+Paths = str | os.PathLike | Sequence[str | os.PathLike]
+_BROKEN = (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError)
+
+
+class Line(NamedTuple):
+    """A line without its end; `number` counts from 1."""
+
+    path: Path
+    number: int
+    text: str
+
+    def error(self, message: str) -> ValueError:
+        return ValueError(f"{self.path}:{self.number}: {message}")
+
+
+def as_paths(path: Paths) -> list[Path]:
+    """Returns one path or several as a list.
+
+    Raises:
+        TypeError: If it is neither.
+        FileNotFoundError: If one of them is no file.
+    """
+    several = [path] if isinstance(path, (str, os.PathLike)) else path
+    try:
+        paths = [Path(each) for each in several]
+    except TypeError:
+        raise TypeError(
+            f"`path` must be a path or a list of paths. Received: {path!r}"
+        ) from None
+    for each in paths:
+        if not each.is_file():
+            raise FileNotFoundError(f"`path` must be a file. Received: {str(each)!r}")
+    return paths
+
+
+def read_lines(path: Path) -> Iterator[Line]:
+    """Reads the lines of a UTF-8 file, one at a time.
+
+    A line ends with LF or CR LF, the last one perhaps with neither. A byte order
+    mark is left out. Files with the suffix `.gz` or `.xz` are decompressed.
+
+    Raises:
+        ValueError: If a line is not UTF-8, or a compressed file is not whole.
+    """
+    with opened(path) as file:
+        lines = enumerate(file, 1)
+        while True:
+            try:
+                number, line = next(lines)
+            except StopIteration:
+                return
+            except _BROKEN as error:
+                raise ValueError(
+                    f"{path}: must be a whole compressed file. Received: {error}"
+                ) from error
+            yield _decoded(path, number, line)
+
+
+def read_text(path: Path) -> str:
+    """Reads a whole file as `read_lines` does."""
+    return "\n".join(line.text for line in read_lines(path))
+
+
+def suffix(path: Path) -> str:
+    """Returns the suffix that tells the format, `.tsv` of `a.tsv.gz`."""
+    packed = path.suffix in (".gz", ".xz")
+    return (path.with_suffix("") if packed else path).suffix.lower()
+
+
+def opened(path: Path) -> IO[bytes]:
+    openers: dict[str, Any] = {".gz": gzip.open, ".xz": lzma.open}
+    return openers.get(path.suffix, open)(path, "rb")
+
+
+def _decoded(path: Path, number: int, line: bytes) -> Line:
+    if number == 1:
+        line = line.removeprefix(BOM)
+    line = line.removesuffix(b"\n").removesuffix(b"\r")
+    try:
+        return Line(path, number, line.decode())
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{path}:{number}: must be UTF-8. Received: {error.reason} at byte "
+            f"{error.start}, {line[error.start : error.start + 8]!r}"
+        ) from None

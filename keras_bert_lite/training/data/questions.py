@@ -1,0 +1,119 @@
+"""Data sets of questions whose answers are spans of a context."""
+
+from typing import Any, Unpack
+
+import numpy as np
+import tensorflow as tf
+
+from keras_bert_lite.text.located import locate
+from keras_bert_lite.text.packing import Preprocessor
+from keras_bert_lite.training.data import fields
+from keras_bert_lite.training.data.records import Record
+from keras_bert_lite.training.data.windows import Rows, WindowBatching, window_batches
+
+
+def question_dataset(
+    source: Any,
+    preprocessor: Preprocessor,
+    question: str = "question",
+    context: str = "context",
+    answers: str = "answers",
+    **batching: Unpack[WindowBatching],
+) -> tf.data.Dataset:
+    """Makes the batches that `question_answerer` is trained on.
+
+    A context too long for one row is cut into windows, rows of their own. The
+    target of a window that does not hold all of the answer is its first token,
+    as it is where there is no answer; so it is too for an answer of which the
+    tokenizer leaves nothing.
+
+    Args:
+        source: Records in the form of `read_squad`, or of SQuAD in Hugging
+            Face's datasets.
+        preprocessor: Its `sequence_length` is that of a window, its `stride`
+            how many tokens neighbours share (`None`: 128).
+        question, context, answers: The columns. An answer is a dictionary of
+            `text` and `answer_start`, two lists, of which the first elements
+            count; empty lists say that there is no answer.
+        **batching: `batch_size`, `shuffle`, `seed`, `drop_remainder`, `check`:
+            see `window_batches`.
+
+    Returns:
+        A `tf.data.Dataset` of `(inputs, targets)`; targets are the indices
+        `start_logits` and `end_logits`, int32 `(B,)`.
+
+    Raises:
+        ValueError: If a record lacks a column, or its context has another text
+            where its answer should be.
+
+    Reference: `convert_examples_to_features` in google-research/bert, run_squad.py.
+    """
+
+    def row(record: Record) -> dict[str, np.ndarray]:
+        begin, end = _span(record, context, answers)
+        return {
+            "question": fields.text_of(record, question, "question"),
+            "context": fields.text_of(record, context, "context"),
+            "begin": np.array(begin, np.int32),
+            "end": np.array(end, np.int32),
+        }
+
+    def cut(rows: Rows) -> tuple[Rows, Rows]:
+        return _windows(preprocessor, rows)
+
+    return window_batches(source, row, cut, _finish, preprocessor, **batching)
+
+
+def _finish(ids: Rows, targets: Rows) -> tuple[Rows, Rows]:
+    return ids, targets
+
+
+def _span(record: Record, context: str, answers: str) -> tuple[int, int]:
+    """Returns where the answer begins and ends; -1 and -1 for none."""
+    text = fields.value_of(record, context, "context")
+    given = fields.value_of(record, answers, "answers")
+    if not isinstance(given, dict) or not {"text", "answer_start"} <= set(given):
+        raise ValueError(
+            "`answers` must be a dictionary of the lists `text` and `answer_start`. "
+            f"Received: {given!r:.200}"
+        )
+    if not given["text"]:
+        return -1, -1
+    answer, begin = given["text"][0], given["answer_start"][0]
+    found = text[begin : begin + len(answer)] if begin >= 0 else ""
+    if not answer or found != answer:
+        raise ValueError(
+            "`answers` must stand at their `answer_start` in the context. "
+            f"Received: {answer!r} at {begin}, where the context has {found!r}"
+        )
+    return begin, begin + len(answer)
+
+
+def _windows(preprocessor: Preprocessor, x: Rows) -> tuple[Rows, Rows]:
+    tokens = locate(preprocessor.tokenizer, x["context"])
+    question = preprocessor.tokenizer(x["question"])
+    windows, columns, ids = preprocessor.windows([question, tokens.ids])
+    rows = tokens.rows
+    inside = tf.logical_and(
+        tokens.ends > tf.maximum(tf.gather(x["begin"], rows), 0),
+        tokens.starts < tf.gather(x["end"], rows),
+    )
+    number, place = tf.size(x["begin"]), tf.range(tf.size(rows, tf.int64))
+    first = tf.where(inside, place, tf.int64.max)
+    first = tf.math.unsorted_segment_min(first, rows, number)
+    last = tf.math.unsorted_segment_max(tf.where(inside, place, -1), rows, number)
+
+    def column_of(token: tf.Tensor) -> tf.Tensor:
+        """(N,): where the windows hold the token of their row, or 0."""
+        here = tf.equal(windows.tokens, tf.gather(token, windows.text_of_tokens))
+        held = tf.where(here, columns, 0)
+        size = tf.size(windows.lengths)
+        held = tf.math.unsorted_segment_max(held, windows.windows, size)
+        return tf.cast(tf.maximum(held, 0), tf.int32)
+
+    start, end = column_of(first), column_of(last)
+    whole = tf.logical_and(start > 0, end > 0)
+    return ids, {
+        "start_logits": tf.where(whole, start, 0),
+        "end_logits": tf.where(whole, end, 0),
+    }

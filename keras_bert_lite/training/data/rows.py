@@ -1,0 +1,100 @@
+"""From records to a data set of rows, which are named arrays."""
+
+import functools
+import itertools
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import tensorflow as tf
+
+from keras_bert_lite.training.data.records import Record, Records
+
+Row = dict[str, np.ndarray]
+CHUNK = 256  # rows handed to TensorFlow at a time; one by one takes ten times as long
+
+
+def row_dataset(
+    source: Records,
+    row: Callable[[Record], Row],
+    shuffle: bool | int = False,
+    seed: int | None = None,
+    check: bool = True,
+) -> tf.data.Dataset:
+    """Makes a `tf.data.Dataset` of one row a record.
+
+    Args:
+        source, row, shuffle, seed, check: See `batches`.
+
+    Returns:
+        A data set of what `row` returns, of known size if `check`, if all rows
+        are shuffled or if the source knows its size.
+
+    Raises:
+        ValueError: If there are no records, or one that was looked at
+            cannot be used.
+    """
+    read = functools.partial(_rows, source, row)
+    if shuffle is True:
+        rows = _held(read())
+        return rows.shuffle(rows.cardinality(), seed)
+    rows = _streamed(read, sum(1 for _ in read()) if check else source.size)
+    return rows.shuffle(shuffle, seed) if shuffle else rows
+
+
+def _rows(source: Records, make: Callable[[Record], Row]) -> Iterator[Row]:
+    shapes = None
+    for number, record in enumerate(source):
+        try:
+            row = make(record)
+        except ValueError as error:
+            raise ValueError(f"Record {number}: {error}") from error
+        received = {name: value.shape for name, value in row.items()}
+        shapes = shapes or received
+        if received != shapes:
+            raise ValueError(
+                f"Record {number} must have as many values as the first record, of "
+                f"shapes {shapes}. Received: {received}"
+            )
+        yield row
+
+
+def _held(rows: Iterator[Row]) -> tf.data.Dataset:
+    columns = _stacked(rows)
+    if not columns:
+        raise _no_records()
+    return tf.data.Dataset.from_tensor_slices(columns)
+
+
+def _streamed(read: Callable[[], Iterator[Row]], size: int | None) -> tf.data.Dataset:
+    first = next(read(), None)
+    if first is None:
+        raise _no_records()
+    signature = {
+        name: tf.TensorSpec((None, *value.shape), value.dtype)
+        for name, value in first.items()
+    }
+    chunks = tf.data.Dataset.from_generator(
+        lambda: _chunks(read()), output_signature=signature
+    )
+    rows = chunks.unbatch()
+    if size is None:
+        return rows
+    return rows.apply(tf.data.experimental.assert_cardinality(size))
+
+
+def _chunks(rows: Iterator[Row]) -> Iterator[Row]:
+    while chunk := _stacked(itertools.islice(rows, CHUNK)):
+        yield chunk
+
+
+def _stacked(rows: Iterator[Row]) -> Row:
+    """Stacks rows, name by name; of no rows there are no names."""
+    columns: dict[str, list[np.ndarray]] = {}
+    for row in rows:
+        for name, value in row.items():
+            columns.setdefault(name, []).append(value)
+    return {name: np.stack(values) for name, values in columns.items()}
+
+
+def _no_records() -> ValueError:
+    return ValueError("`source` must hold records. Received: none")

@@ -1,0 +1,162 @@
+"""Data sets of the tasks that give a text, or several, one answer."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Unpack
+
+import numpy as np
+import tensorflow as tf
+
+from keras_bert_lite.layers.heads import check_labels
+from keras_bert_lite.text.packing import Preprocessor
+from keras_bert_lite.training.data import fields
+from keras_bert_lite.training.data.batches import Batching, batches
+from keras_bert_lite.training.data.records import Record
+
+
+def text_dataset(
+    source: Any,
+    preprocessor: Preprocessor,
+    text: fields.Columns = "text",
+    text_pair: str | None = None,
+    label: fields.Columns | None = "label",
+    labels: Sequence[str] | None = None,
+    multi_label: bool = False,
+    weight: str | None = None,
+    **batching: Unpack[Batching],
+) -> tf.data.Dataset:
+    """Makes the batches that classifiers, regressors and sentence encoders take.
+
+    Args:
+        source: The records; see `records`.
+        preprocessor: Tokenizes the texts, a batch at a time.
+        text: The column of the texts; several columns, such as `["anchor",
+            "positive"]`, are stacked for sentence encoders, `(B, 2, S)`.
+        text_pair: The column of the second texts of pairs.
+        label: The column of the targets; several columns of numbers make a row.
+            `None`: there are no targets, as for `predict`.
+        labels: The names of the labels, in the order of the model's, for a
+            classifier: a target is a name or an index. `None`: targets are
+            numbers, for a regressor.
+        multi_label: Whether any number of labels may be true: a target then is
+            a list of names, or a row of 0 and 1.
+        weight: The column of the samples' weights, numbers from 0 on.
+        **batching: `batch_size`, `shuffle`, `seed`, `drop_remainder`,
+            `group_by_length`, `check`: see `batches`.
+
+    Returns:
+        A `tf.data.Dataset` of the preprocessor's outputs, `(inputs, targets)` or
+        `(inputs, targets, weights)`. Targets are indices `(B,)`, rows of 0 and 1
+        `(B, len(labels))`, or numbers `(B, number of them)`; weights `(B,)`.
+
+    Raises:
+        ValueError: If an argument does not fit, or a record: it lacks a column,
+            its text is no string, its label none of `labels`, its number not
+            finite.
+
+    Example:
+
+    >>> rows = read_table("RTE/train.tsv")
+    >>> train = text_dataset(
+    ...     rows, preprocessor, "sentence1", "sentence2",
+    ...     labels=["entailment", "not_entailment"], shuffle=True,
+    ... )
+    >>> model.fit(train, epochs=3, shuffle=False)  # the data set shuffles
+    """
+    convert = _converter(label, labels, multi_label, weight)
+
+    def row(record: Record) -> dict[str, np.ndarray]:
+        texts = {"text": fields.text_of(record, text, "text")}
+        if text_pair is not None:
+            texts["text_pair"] = fields.text_of(record, text_pair, "text_pair")
+        return {**texts, **_answer(record, label, convert, weight)}
+
+    return batches(source, row, _finish(preprocessor), **batching)
+
+
+def choice_dataset(
+    source: Any,
+    preprocessor: Preprocessor,
+    text: str = "text",
+    text_pair: fields.Columns = "choices",
+    label: str | None = "label",
+    weight: str | None = None,
+    **batching: Unpack[Batching],
+) -> tf.data.Dataset:
+    """Makes the batches that `multiple_choice` takes.
+
+    Args:
+        source, preprocessor, weight, batching: See `text_dataset`.
+        text: The column of the questions.
+        text_pair: The column of the choices, a list of C texts, as many in every
+            record; or C columns.
+        label: The column of the right choice, an index from 0 on. `None`: there
+            are no targets.
+
+    Returns:
+        As `text_dataset`; ids are `(B, C, S)`, targets indices `(B,)`.
+
+    Raises:
+        ValueError: If an argument does not fit, or a record: it lacks a column,
+            has not as many choices as the first, its label is none of them.
+    """
+    _check_weight(weight, label)
+
+    def row(record: Record) -> dict[str, np.ndarray]:
+        choices = fields.choices_of(record, text_pair, "text_pair")
+        question = fields.text_of(record, text, "text")
+        convert = fields.choice_among(len(choices))
+        answer = _answer(record, label, convert, weight)
+        return {"text": question, "text_pair": choices, **answer}
+
+    return batches(source, row, _finish(preprocessor), **batching)
+
+
+def _answer(
+    record: Record,
+    label: fields.Columns | None,
+    convert: fields.Converter,
+    weight: str | None,
+) -> dict[str, np.ndarray]:
+    answer = {}
+    if label is not None:
+        answer["target"] = fields.target_of(record, label, convert)
+    if weight is not None:
+        answer["weight"] = fields.weight_of(record, weight)
+    return answer
+
+
+def _finish(preprocessor: Preprocessor) -> Callable[[dict[str, tf.Tensor]], Any]:
+    def finish(batch: dict[str, tf.Tensor]) -> Any:
+        texts = {name: batch[name] for name in ("text", "text_pair") if name in batch}
+        inputs = {k: _sized(x, batch["text"]) for k, x in preprocessor(texts).items()}
+        answers = [batch[name] for name in ("target", "weight") if name in batch]
+        return (inputs, *answers) if answers else inputs
+
+    return finish
+
+
+def _sized(x: tf.Tensor, texts: tf.Tensor) -> tf.Tensor:
+    """States the size of the batch, which TPUs must know, where it is known."""
+    return tf.ensure_shape(x, [texts.shape[0], *x.shape[1:]])
+
+
+def _converter(
+    label: fields.Columns | None,
+    labels: Sequence[str] | None,
+    multi_label: bool,
+    weight: str | None,
+) -> fields.Converter:
+    _check_weight(weight, label)
+    if labels is None:
+        if multi_label:
+            raise ValueError("`multi_label` needs `labels`. Received: labels=None")
+        return fields.numbers
+    names = check_labels(labels, at_least=1 if multi_label else 2)
+    return fields.indicators(names) if multi_label else fields.index_in(names)
+
+
+def _check_weight(weight: str | None, label: fields.Columns | None) -> None:
+    if weight is not None and label is None:
+        raise ValueError(
+            f"`weight` needs a `label`. Received: weight={weight!r}, label=None"
+        )

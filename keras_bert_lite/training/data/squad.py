@@ -1,0 +1,149 @@
+"""Questions and answers in SQuAD's JSON."""
+
+import json
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from keras_bert_lite.config import check_choice
+from keras_bert_lite.training.data.lines import Paths, as_paths, read_text
+from keras_bert_lite.training.data.records import Record, Records
+
+OUTCOMES = {
+    "find": "moved to the nearest place where their text stands",
+    "skip": "left out, and questions that have no other answer",
+}
+
+
+def read_squad(path: Paths, misplaced: str = "error") -> Records:
+    """Reads the questions of SQuAD 1.1 or 2.0, as Hugging Face datasets gives them.
+
+    A file is one JSON value, so it is held in memory whole during a pass.
+
+    Args:
+        path: A file or several, in UTF-8; `.gz` and `.xz` are decompressed.
+        misplaced: What is done with an answer whose text does not stand at its
+            `answer_start`: `"error"` refuses it, `"find"` moves it to the
+            nearest place in the context where its text stands (an error if
+            there is none), `"skip"` leaves it out, and a question that has no
+            other answer with it. The last two say in a warning how many.
+
+    Returns:
+        `Records` of `id`, `title`, `question`, `context`, `answers` (a dictionary
+        of the lists `text` and `answer_start`, which counts code points) and
+        `is_impossible`, true if version 2.0 says that the context has no answer.
+        Read anew at each pass.
+
+    Raises:
+        ValueError: In a pass, naming the file, and the line or the question, if
+            it is not SQuAD's JSON, an id occurs twice, a question without an
+            answer has one, or an answer is misplaced.
+        FileNotFoundError: If there is no such file.
+
+    Reference: [Rajpurkar et al., 2018](https://arxiv.org/abs/1806.03822).
+    """
+    check_choice("misplaced", misplaced, ("error", "find", "skip"))
+    paths = as_paths(path)
+
+    def read() -> Iterator[Record]:
+        for each in paths:
+            yield from _records(each, misplaced)
+
+    return Records(read)
+
+
+def _records(path: Path, misplaced: str) -> Iterator[Record]:
+    seen: set[str] = set()
+    count: Counter[str] = Counter()
+    for article, paragraph, question in _questions(path):
+        name = _field(question, "id", str, f"{path}")
+        where = f"{path}: question {name!r}"
+        if name in seen:
+            raise ValueError(f"{where}: the id must occur once. Received: it again")
+        seen.add(name)
+        context = _field(paragraph, "context", str, where)
+        stated = _field(question, "answers", list, where, [])
+        impossible = _field(question, "is_impossible", bool, where, False)
+        if impossible and stated:
+            raise ValueError(
+                f"{where}: `answers` must be empty where `is_impossible` is true. "
+                f"Received: {stated!r:.200}"
+            )
+        placed = [_placed(each, context, misplaced, where) for each in stated]
+        answers = [answer for answer, _ in placed if answer is not None]
+        count["all"] += len(placed)
+        count["misplaced"] += sum(moved for _, moved in placed)
+        if stated and not answers:
+            continue
+        yield {
+            "id": name,
+            "title": _field(article, "title", str, where, ""),
+            "question": _field(question, "question", str, where),
+            "context": context,
+            "answers": {
+                "text": [text for text, _ in answers],
+                "answer_start": [start for _, start in answers],
+            },
+            "is_impossible": impossible,
+        }
+    if count["misplaced"]:
+        warnings.warn(
+            f"{path}: {count['misplaced']} of {count['all']} answers did not stand at "
+            f"their `answer_start` and were {OUTCOMES[misplaced]}.",
+            stacklevel=2,
+        )
+
+
+def _questions(path: Path) -> Iterator[tuple[Any, Any, Any]]:
+    """Yields every question after its article and its paragraph."""
+    try:
+        whole = json.loads(read_text(path))
+    except json.JSONDecodeError as error:
+        raise ValueError(
+            f"{path}:{error.lineno}: must be JSON. Received: {error}"
+        ) from None
+    for article in _field(whole, "data", list, f"{path}"):
+        for paragraph in _field(article, "paragraphs", list, f"{path}"):
+            for question in _field(paragraph, "qas", list, f"{path}"):
+                yield article, paragraph, question
+
+
+def _field(node: Any, name: str, kind: type, where: str, default: Any = None) -> Any:
+    value = node.get(name, default) if isinstance(node, dict) else None
+    if not isinstance(value, kind):
+        raise ValueError(
+            f"{where}: `{name}` must be a {kind.__name__}. Received: {value!r:.200}, "
+            f"in {node!r:.200}"
+        )
+    return value
+
+
+def _placed(
+    answer: Any, context: str, misplaced: str, where: str
+) -> tuple[tuple[str, int] | None, bool]:
+    """Returns an answer's text and start, and whether it was misplaced."""
+    text = _field(answer, "text", str, where)
+    start = _field(answer, "answer_start", int, where)
+    if text and start >= 0 and context.startswith(text, start):
+        return (text, start), False
+    if misplaced == "skip":
+        return None, True
+    places = _places(text, context)
+    if misplaced == "error" or not places:
+        raise ValueError(
+            f"{where}: an answer's text must stand at its `answer_start`, in code "
+            f'points, or pass misplaced="find" or "skip". Received: {text!r} '
+            f"at {start}; it stands at {places[:8]}"
+        )
+    return (text, min(places, key=lambda place: abs(place - start))), True
+
+
+def _places(text: str, context: str) -> list[int]:
+    places = []
+    place = context.find(text) if text else -1
+    while place >= 0:
+        places.append(place)
+        place = context.find(text, place + 1)
+    return places

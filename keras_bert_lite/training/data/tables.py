@@ -1,0 +1,146 @@
+"""Tables: tab-separated and comma-separated values."""
+
+import csv
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from keras_bert_lite.training.data.lines import (
+    Line,
+    Paths,
+    as_paths,
+    read_lines,
+    suffix,
+)
+from keras_bert_lite.training.data.records import Record, Records
+
+DELIMITERS = {".tsv": "\t", ".tab": "\t", ".csv": ","}
+Row = tuple[Line, list[str]]  # where it begins, and its values
+
+
+def read_table(
+    path: Paths,
+    columns: Sequence[str] | None = None,
+    delimiter: str | None = None,
+    quoting: bool | None = None,
+    converters: Mapping[str, Callable[[str], Any]] | None = None,
+) -> Records:
+    r"""Reads the rows of a table as records, one at a time.
+
+    Empty lines hold no row. In a file without quoting every line is a row and a
+    quotation mark is a character as any other, as GLUE's files need; with it, a
+    quoted value may hold delimiters, line ends and doubled quotation marks.
+
+    Args:
+        path: A file or several, in UTF-8; `.gz` and `.xz` are decompressed.
+        columns: The names of the columns, for files that do not begin with
+            them. `None`: each file's first row holds them.
+        delimiter: What stands between values; `None`: a tab in `.tsv` files,
+            a comma in `.csv` files.
+        quoting: Whether quotation marks quote; `None`: if the delimiter is not
+            a tab.
+        converters: Functions that make values of strings, by column, such as
+            `{"label": int}`.
+
+    Returns:
+        `Records`, read anew at each pass.
+
+    Raises:
+        ValueError: At once, if the delimiter is not known; in a pass, naming
+            file and line, if a row has more or fewer values than there are
+            columns, a value cannot be converted, the quoting is broken, a quoted
+            file's value is longer than `csv.field_size_limit()`, or a line is
+            not UTF-8.
+        FileNotFoundError: If there is no such file.
+
+    Example:
+
+    >>> rows = read_table("SST-2/train.tsv", converters={"label": int})
+    >>> next(iter(rows))
+    {'sentence': 'fine weather', 'label': 1}
+
+    Reference: [RFC 4180](https://www.rfc-editor.org/rfc/rfc4180), for quoting.
+    """
+    if columns is not None:
+        _check_names(columns, "`columns`")
+    forms = [(each, delimiter or _delimiter(each)) for each in as_paths(path)]
+
+    def read() -> Iterator[Record]:
+        for each, between in forms:
+            quoted = between != "\t" if quoting is None else quoting
+            rows = (_quoted_rows if quoted else _plain_rows)(each, between)
+            yield from _records(each, rows, columns, converters or {})
+
+    return Records(read)
+
+
+def _delimiter(path: Path) -> str:
+    if suffix(path) not in DELIMITERS:
+        raise ValueError(
+            f"`delimiter` must be given for files other than {sorted(DELIMITERS)}. "
+            f"Received: delimiter=None, path={str(path)!r}"
+        )
+    return DELIMITERS[suffix(path)]
+
+
+def _plain_rows(path: Path, delimiter: str) -> Iterator[Row]:
+    for line in read_lines(path):
+        if line.text:
+            yield line, line.text.split(delimiter)
+
+
+def _quoted_rows(path: Path, delimiter: str) -> Iterator[Row]:
+    lines = (f"{line.text}\n" for line in read_lines(path))
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    while True:
+        start = Line(path, reader.line_num + 1, "")
+        try:
+            values = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            raise start.error(f"must be a row of values. Received: {error}") from None
+        if values:
+            yield start, values
+
+
+def _records(
+    path: Path,
+    rows: Iterator[Row],
+    columns: Sequence[str] | None,
+    converters: Mapping[str, Callable[[str], Any]],
+) -> Iterator[Record]:
+    if columns is None:
+        line, columns = next(rows, (None, []))
+        _check_names(columns, f"{path}:{line.number if line else 1}: the columns")
+    if unknown := set(converters) - set(columns):
+        raise ValueError(
+            f"`converters` must name columns of {path}, {list(columns)}. "
+            f"Received: {sorted(unknown)}"
+        )
+    for line, values in rows:
+        if len(values) != len(columns):
+            raise line.error(
+                f"must have {len(columns)} values, one for each of {list(columns)}. "
+                f"Received: {len(values)}, {str(values)[:200]}"
+            )
+        record = dict(zip(columns, values, strict=True))
+        yield {**record, **_converted(record, converters, line)}
+
+
+def _converted(record: Record, converters: Mapping, line: Line) -> Record:
+    converted = {}
+    for name, convert in converters.items():
+        try:
+            converted[name] = convert(record[name])
+        except (ValueError, TypeError, KeyError) as error:
+            raise line.error(
+                f"column {name!r} must be fit for {convert!r}. "
+                f"Received: {record[name]!r} ({error})"
+            ) from error
+    return converted
+
+
+def _check_names(columns: Sequence[str], what: str) -> None:
+    if isinstance(columns, str) or not columns or len(set(columns)) < len(columns):
+        raise ValueError(f"{what} must be different names. Received: {columns!r}")

@@ -1,0 +1,136 @@
+"""Data sets of words with labels."""
+
+from collections.abc import Sequence
+from typing import Any, Unpack
+
+import numpy as np
+import tensorflow as tf
+
+from keras_bert_lite.config import check_choice
+from keras_bert_lite.layers.heads import check_labels
+from keras_bert_lite.tagging import has_scheme, parse_tags
+from keras_bert_lite.text.located import firsts_of, locate_words
+from keras_bert_lite.text.packing import Preprocessor
+from keras_bert_lite.training.data import fields
+from keras_bert_lite.training.data.records import Record
+from keras_bert_lite.training.data.windows import Rows, WindowBatching, window_batches
+
+SEPARATOR = "\x1f"  # a row of words travels as one string: rows have one shape
+
+
+def token_dataset(
+    source: Any,
+    preprocessor: Preprocessor,
+    labels: Sequence[str],
+    words: str = "words",
+    tags: str = "tags",
+    pieces: str = "first",
+    **batching: Unpack[WindowBatching],
+) -> tf.data.Dataset:
+    """Makes the batches that `token_classifier` is trained on.
+
+    A sentence too long for one row is cut into windows, rows of their own; each
+    word counts in the one that shows most of what is around it.
+
+    Args:
+        source: Records in the form of `read_conll`.
+        preprocessor: Its `sequence_length` is that of a window, its `stride`
+            how many tokens neighbours share (`None`: 128).
+        labels: The names of the labels, in the order of the model's.
+        words, tags: The columns: lists of the same length; tags are names of
+            labels or indices.
+        pieces: Which pieces of a word are targets. `"first"`: the first has the
+            word's label, the others weight 0. `"all"`: the others are labelled
+            as the continuation, `I-X` after `B-X`, or as the first.
+        **batching: `batch_size`, `shuffle`, `seed`, `drop_remainder`, `check`:
+            see `window_batches`.
+
+    Returns:
+        A `tf.data.Dataset` of `(inputs, targets, weights)`; targets are indices,
+        int32 `(B, S)`, weights float32 `(B, S)`: 0 where there is no target.
+
+    Raises:
+        ValueError: If a record lacks a column, has no words, not as many tags as
+            words, or a tag that is none of `labels`.
+    """
+    check_choice("pieces", pieces, ("first", "all"))
+    names = check_labels(labels)
+    convert = fields.index_in(names)
+    continuations = tf.constant(_continuations(names))
+
+    def row(record: Record) -> dict[str, np.ndarray]:
+        found = _words(record, words)
+        given = fields.value_of(record, tags, "tags")
+        if not isinstance(given, list) or len(given) != len(found):
+            raise ValueError(
+                f"`tags` must be a list of {len(found)}, one for each word. "
+                f"Received: {given!r:.200}"
+                + (f" ({len(given)} tags)" if isinstance(given, list) else "")
+            )
+        indices = [
+            fields.target_of({tags: tag}, tags, convert, "tags") for tag in given
+        ]
+        return {
+            "words": np.array(SEPARATOR.join(found).encode(), object),
+            "tags": np.array(SEPARATOR.join(map(str, indices)).encode(), object),
+        }
+
+    def cut(rows: Rows) -> tuple[Rows, Rows]:
+        split = tf.strings.split(rows["words"], SEPARATOR).to_tensor("")
+        numbers = tf.strings.split(rows["tags"], SEPARATOR)
+        numbers = tf.strings.to_number(numbers, tf.int32).to_tensor()
+        return _windows(preprocessor, split, numbers, pieces, continuations)
+
+    return window_batches(source, row, cut, _finish, preprocessor, **batching)
+
+
+def _finish(ids: Rows, targets: Rows) -> tuple[Rows, tf.Tensor, tf.Tensor]:
+    return ids, targets["tags"], targets["weights"]
+
+
+def _words(record: Record, column: str) -> list[str]:
+    found = fields.value_of(record, column, "words")
+    valid = isinstance(found, list) and all(isinstance(x, str) for x in found)
+    if not valid or not found or any(SEPARATOR in word for word in found):
+        raise ValueError(
+            "`words` must be a list of one string or more, without U+001F. "
+            f"Received: {found!r:.200}"
+        )
+    return found
+
+
+def _continuations(labels: list[str]) -> list[int]:
+    """For each label the one that later pieces of its word have."""
+    if not has_scheme(labels):
+        return list(range(len(labels)))
+    tags = parse_tags(labels)
+    places = {(tag.prefix, tag.type): i for i, tag in enumerate(tags)}
+    return [
+        places.get(("I", tag.type), i) if tag.prefix in "BS" else i
+        for i, tag in enumerate(tags)
+    ]
+
+
+def _windows(
+    preprocessor: Preprocessor,
+    words: tf.Tensor,
+    tags: tf.Tensor,
+    pieces: str,
+    continuations: tf.Tensor,
+) -> tuple[Rows, Rows]:
+    """Cuts words (B, W) with tags (B, W) into windows."""
+    tokens, numbers = locate_words(preprocessor.tokenizer, words)
+    windows, columns, ids = preprocessor.windows([tokens.ids])
+    first = firsts_of(tokens.rows, numbers)  # (T,)
+    label = tf.gather_nd(tags, tf.stack([tokens.rows, numbers], 1))
+    label = tf.where(first, label, tf.gather(continuations, label))
+    counts = windows.has_most_context()  # (M,)
+    if pieces == "first":
+        counts = tf.logical_and(counts, tf.gather(first, windows.tokens))
+    place = tf.stack([windows.windows, columns], 1)
+    shape = tf.shape(ids["token_ids"], tf.int64)
+    label = tf.where(counts, tf.gather(label, windows.tokens), 0)
+    return ids, {
+        "tags": tf.scatter_nd(place, label, shape),
+        "weights": tf.scatter_nd(place, tf.cast(counts, tf.float32), shape),
+    }

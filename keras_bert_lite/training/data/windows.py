@@ -1,0 +1,94 @@
+"""Data sets of rows that are windows over texts."""
+
+from collections.abc import Callable
+from typing import Any, TypedDict
+
+import numpy as np
+import tensorflow as tf
+
+from keras_bert_lite.config import check_positive
+from keras_bert_lite.text.packing import Preprocessor
+from keras_bert_lite.training.data.records import Record, records
+from keras_bert_lite.training.data.rows import row_dataset
+
+CHUNK = 64  # records that are cut into windows together
+POOL = 50  # batches whose windows are shuffled together
+
+Rows = dict[str, tf.Tensor]
+
+
+class WindowBatching(TypedDict, total=False):
+    """The options of `window_batches`."""
+
+    batch_size: int
+    shuffle: bool | int
+    seed: int | None
+    drop_remainder: bool
+    check: bool
+
+
+def window_batches(
+    source: Any,
+    row: Callable[[Record], dict[str, np.ndarray]],
+    cut: Callable[[Rows], tuple[Rows, Rows]],
+    finish: Callable[[Rows, Rows], Any],
+    preprocessor: Preprocessor,
+    batch_size: int = 32,
+    shuffle: bool | int = False,
+    seed: int | None = None,
+    drop_remainder: bool = False,
+    check: bool = True,
+) -> tf.data.Dataset:
+    """Makes batches of the windows that records are cut into.
+
+    How many there are is known only at the end of the first epoch; a schedule
+    needs them before: `sum(1 for _ in dataset)`.
+
+    Args:
+        source, row, check, drop_remainder: See `batches`.
+        cut: Makes the N windows of some records: their ids `(N, S)`, and what
+            belongs to them, `(N,)` or `(N, S)`, filled up with zeros.
+        finish: Makes what the data set gives of a batch of both.
+        preprocessor: Says what ids are filled up with, and to which length if
+            that is always the same.
+        batch_size: The number of windows (B) in a batch.
+        shuffle: As in `batches`, of the records; then the windows of 50 batches
+            are shuffled too.
+        seed: Of the shuffling.
+
+    Returns:
+        A `tf.data.Dataset`. A batch is as long as its longest window.
+
+    Raises:
+        ValueError: If there are no records, or one cannot be used.
+    """
+    check_positive("batch_size", batch_size)
+    if not isinstance(shuffle, bool):
+        check_positive("shuffle", shuffle)
+    rows = row_dataset(records(source), row, shuffle, seed, check).batch(CHUNK)
+    windows = rows.map(cut, num_parallel_calls=tf.data.AUTOTUNE).unbatch()
+    windows = windows.map(_trimmed)
+    if shuffle:
+        windows = windows.shuffle(POOL * batch_size, seed)
+    width = preprocessor.widest
+    padding = tf.nest.map_structure(
+        lambda spec: tf.zeros([], spec.dtype), windows.element_spec
+    )
+    padding[0]["token_ids"] = tf.constant(preprocessor.tokenizer.pad_id, tf.int32)
+    batched = windows.padded_batch(
+        batch_size,
+        tf.nest.map_structure(
+            lambda spec: [width] * spec.shape.rank, windows.element_spec
+        ),
+        padding,
+        drop_remainder,
+    )
+    return batched.map(finish).prefetch(tf.data.AUTOTUNE)
+
+
+def _trimmed(ids: Rows, others: Rows) -> tuple[Rows, Rows]:
+    """Takes the padding off a row, which fitted the rows that it was cut with."""
+    length = tf.math.count_nonzero(ids["padding_mask"])
+    return tf.nest.map_structure(
+        lambda x: x[:length] if x.shape.rank else x, (ids, others)
+    )

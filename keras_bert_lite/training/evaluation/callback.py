@@ -1,0 +1,79 @@
+"""Evaluation of whole data sets while a model trains."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import keras
+
+from keras_bert_lite.config import check_positive
+
+Score = Callable[[keras.Model], Mapping[str, float]]
+
+
+class Evaluation(keras.callbacks.Callback):
+    """Adds numbers about the model to the logs at the end of an epoch.
+
+    They stand beside `loss` and `val_loss` in the progress bar and the history,
+    and every callback after this one in the list finds them: those that stop,
+    save or log. What decides by them must be told which way is better, since
+    Keras knows that of its own metrics only.
+
+    ```python
+    model.fit(
+        train,
+        epochs=10,
+        callbacks=[
+            kbl.Evaluation(kbl.scorers.spearman(validation)),
+            keras.callbacks.EarlyStopping("val_spearman", mode="max", patience=2),
+        ],
+    )
+    ```
+
+    Args:
+        score: Takes the model and returns numbers by name; one of `scorers`, or
+            any function of yours.
+        prefix: What the names begin with in the logs.
+        every: After how many epochs. In the epochs between the logs lack the
+            numbers, as they lack those of `validation_freq` of `model.fit`.
+
+    Raises:
+        TypeError: If `score` is no function, or returns anything but numbers by
+            name.
+        ValueError: If `every` is no positive integer, or the logs have a name
+            already.
+    """
+
+    def __init__(self, score: Score, prefix: str = "val_", every: int = 1) -> None:
+        super().__init__()
+        if not callable(score):
+            raise TypeError(
+                "`score` must be a function that takes a model and returns numbers by "
+                f"name. Received: {score!r}"
+            )
+        check_positive("every", every)
+        self.score = score
+        self.prefix = prefix
+        self.every = every
+
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+        if logs is None or (epoch + 1) % self.every:
+            return
+        numbers = _numbers(self.score(self.model))
+        numbers = {self.prefix + name: x for name, x in numbers.items()}
+        if taken := sorted(set(numbers) & set(logs)):
+            raise ValueError(
+                f"`prefix` must make names that the logs do not have, unlike {taken}. "
+                f"Received: {self.prefix!r}"
+            )
+        logs.update(numbers)
+
+
+def _numbers(report: Any) -> dict[str, float]:
+    if not isinstance(report, Mapping):
+        raise TypeError(f"`score` must return numbers by name. Received: {report!r}")
+    try:
+        return {name: float(x) for name, x in report.items()}
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"`score` must return numbers by name. Received: {report!r}"
+        ) from error

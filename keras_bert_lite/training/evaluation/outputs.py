@@ -1,0 +1,121 @@
+"""What a model says about batches, and the names it says it in."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import keras
+import numpy as np
+
+from keras_bert_lite import layers
+from keras_bert_lite.layers.crf import split_crf_scores
+from keras_bert_lite.layers.viterbi import viterbi
+from keras_bert_lite.models.sentence_encoder import EMBEDDING
+
+
+def batches(data: Iterable) -> Iterator[tuple[Any, np.ndarray, np.ndarray | None]]:
+    """Yields the inputs, targets and weights (or `None`) of each batch, as arrays.
+
+    Tensors of a `tf.data.Dataset` are no inputs of a model under JAX.
+
+    Raises:
+        ValueError: If there is no batch, or one without targets.
+    """
+    empty = True
+    for batch in data:
+        empty = False
+        inputs, targets, weights = keras.utils.unpack_x_y_sample_weight(batch)
+        if targets is None:
+            raise ValueError(
+                f"`data` must be batches (inputs, targets). Received: {type(batch)}"
+            )
+        yield keras.tree.map_structure(_array, (inputs, targets, weights))
+    if empty:
+        raise ValueError(
+            "`data` must have at least one batch, and again each time that it is "
+            f"read. Received: {data!r}"
+        )
+
+
+def scores_of(model: keras.Model, inputs: Any) -> np.ndarray:
+    """Returns the `crf_scores` or the `logits` of a batch."""
+    outputs = model.predict_on_batch(inputs)
+    if not isinstance(outputs, dict):
+        return outputs
+    for name in ("crf_scores", "logits"):
+        if name in outputs:
+            return outputs[name]
+    raise ValueError(f"The model must give `logits`. Received: {sorted(outputs)}")
+
+
+def one_number(model: keras.Model, inputs: Any) -> np.ndarray:
+    """Returns a number for each row `(B,)`: a regressor's, or the cosine of two texts.
+
+    Raises:
+        ValueError: If there is more than one number a row, or not two texts.
+    """
+    if isinstance(model.output, dict) and EMBEDDING in model.output:
+        return _cosines(_vectors(model, inputs))
+    numbers = scores_of(model, inputs)
+    if numbers.shape[1:] not in ((), (1,)):
+        raise ValueError(
+            f"The model must give one number a row. Received: shape {numbers.shape}"
+        )
+    return numbers.reshape(-1)
+
+
+def _vectors(model: keras.Model, inputs: dict[str, Any]) -> np.ndarray:
+    """Returns the vectors `(B, C, H)` of inputs `(B, C, S)`."""
+    if len(model.output[EMBEDDING].shape) == 3:
+        return model.predict_on_batch(inputs)[EMBEDDING]
+    shape = np.shape(next(iter(inputs.values())))
+    if len(shape) != 3:
+        raise ValueError(
+            f"The inputs must be two texts a row, (B, 2, S). Received: shape {shape}"
+        )
+    texts = [{k: x[:, i] for k, x in inputs.items()} for i in range(shape[1])]
+    return np.stack([model.predict_on_batch(x)[EMBEDDING] for x in texts], axis=1)
+
+
+def _cosines(vectors: np.ndarray) -> np.ndarray:
+    if vectors.shape[1] != 2:
+        raise ValueError(
+            f"The inputs must be two texts a row. Received: {vectors.shape[1]}"
+        )
+    lengths = np.linalg.norm(vectors, axis=-1).prod(axis=1)
+    return vectors.prod(axis=1).sum(axis=-1) / np.maximum(lengths, 1e-12)
+
+
+def best_tags(scores: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """Returns the best tags `(B, S)` of logits or of the output of a `layers.CRF`."""
+    if scores.shape[1] == mask.shape[1]:
+        return np.argmax(scores, axis=-1)
+    parts = split_crf_scores(keras.ops.convert_to_tensor(scores))
+    return keras.ops.convert_to_numpy(viterbi(parts, mask)[0])
+
+
+def labels_of(model: keras.Model, labels: Sequence[str] | None) -> list[str]:
+    """Returns the labels, those of the model's head if they are not given."""
+    if labels is not None:
+        return list(labels)
+    for layer in model.layers:
+        if isinstance(layer, layers.ClassificationHead):
+            return list(layer.labels)
+    raise ValueError(
+        "`labels` must be given, for the model has no head with labels. Received: None"
+    )
+
+
+def check_targets(targets: np.ndarray, labels: Sequence[str]) -> None:
+    bad = targets[~np.isin(targets, range(len(labels)))]
+    if bad.size:
+        raise ValueError(
+            f"`data` must have indices of the {len(labels)} labels as targets. "
+            f"Received: {bad[0]}"
+        )
+
+
+def _array(x: Any) -> Any:
+    """A tensor of any library as an array; `None` stays."""
+    if x is None:
+        return None
+    return keras.ops.convert_to_numpy(x) if keras.ops.is_tensor(x) else np.asarray(x)

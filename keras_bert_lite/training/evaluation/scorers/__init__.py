@@ -1,0 +1,22 @@
+"""Ready-made functions for `Evaluation`: data in, numbers by name out.
+
+Each takes data and returns a function of a model. A data set is one for
+`model.evaluate`: a `tf.data.Dataset`, or another iterable, of batches
+`(inputs, targets)` or `(inputs, targets, weights)`, which is read once a call.
+
+```python
+score = kbl.scorers.classification_report(validation)
+score(model)  # {"accuracy": 0.92, "macro_f1": 0.91, "f1/negative": 0.9, ...}
+```
+
+The official scorers come with `pip install keras-bert-lite[evaluation]`.
+"""
+
+from keras_bert_lite.training.evaluation.scorers.questions import squad
+from keras_bert_lite.training.evaluation.scorers.ranks import spearman
+from keras_bert_lite.training.evaluation.scorers.reports import (
+    classification_report,
+    entity_report,
+)
+
+__all__ = ["classification_report", "entity_report", "spearman", "squad"]

@@ -1,0 +1,14 @@
+"""The official scorers, which are installed on request."""
+
+import importlib
+from typing import Any
+
+
+def optional(module: str) -> Any:
+    """Imports a module of the extra `evaluation`, or says how to install it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise ImportError(
+            f"This needs {module}: `pip install keras-bert-lite[evaluation]`."
+        ) from error

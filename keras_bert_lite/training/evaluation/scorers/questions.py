@@ -1,0 +1,78 @@
+"""Answers to questions, read off a context."""
+
+import functools
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import keras
+import numpy as np
+
+from keras_bert_lite.models.text_model import TextModel, with_text
+from keras_bert_lite.text.packing import Preprocessor
+from keras_bert_lite.training.evaluation.callback import Score
+from keras_bert_lite.training.evaluation.squad import squad_scores
+
+
+def squad(
+    data: Iterable[Mapping[str, Any]],
+    preprocessor: Preprocessor | None = None,
+    batch_size: int = 32,
+    **options: Any,
+) -> Score:
+    """Exact match and F1 of the answers to questions; see `squad_scores`.
+
+    Args:
+        data: Records of `id`, `question`, `context` and `answers`, as `read_squad`
+            gives them. Kept in memory.
+        preprocessor: What turns strings into the model's inputs; `None` if the
+            model takes strings.
+        batch_size: Questions a batch.
+        **options: For the answers, as in `with_text`. Where the data has questions
+            without an answer, `no_answer_threshold` is 0 unless given.
+
+    Returns:
+        A function that gives the numbers of `squad_scores`. The best thresholds
+        are found where there are questions without an answer; they are values
+        for `no_answer_threshold`.
+
+    Raises:
+        ValueError: When called, if the model takes no strings and there is no
+            preprocessor.
+    """
+    records = list(data)
+    unanswerable = any(not record["answers"]["text"] for record in records)
+    if unanswerable:
+        options = {"no_answer_threshold": 0.0, **options}
+
+    @functools.lru_cache(maxsize=1)
+    def string_model(model: keras.Model) -> keras.Model:
+        if isinstance(model, TextModel):
+            return model
+        if preprocessor is None:
+            raise ValueError(
+                "`preprocessor` must be given for a model that takes no strings. "
+                "Received: None"
+            )
+        return with_text(model, preprocessor, **options)
+
+    def score(model: keras.Model) -> dict[str, float]:
+        texts = {
+            "text": [record["question"] for record in records],
+            "text_pair": [record["context"] for record in records],
+        }
+        outputs = string_model(model).predict(texts, batch_size, verbose=0)
+        report = squad_scores(records, _by_id(records, outputs["answer"]))
+        if unanswerable:
+            best = squad_scores(
+                records,
+                _by_id(records, outputs["answers"][:, 0]),
+                _by_id(records, outputs["no_answer_score"]),
+            )
+            report |= {k: v for k, v in best.items() if k.startswith("best_")}
+        return report
+
+    return score
+
+
+def _by_id(records: list[Mapping[str, Any]], values: np.ndarray) -> dict[str, Any]:
+    return {x["id"]: v for x, v in zip(records, values.tolist(), strict=True)}

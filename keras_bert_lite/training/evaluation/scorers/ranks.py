@@ -1,0 +1,36 @@
+"""How well numbers rank texts."""
+
+from collections.abc import Iterable
+
+import keras
+import numpy as np
+
+from keras_bert_lite.training.evaluation.callback import Score
+from keras_bert_lite.training.evaluation.outputs import batches, one_number
+from keras_bert_lite.training.evaluation.scorers.optional import optional
+
+
+def spearman(data: Iterable) -> Score:
+    """Rank correlation of targets and predictions, as `scipy.stats.spearmanr`.
+
+    Args:
+        data: Batches whose targets are numbers, `(B,)` or `(B, 1)`. Weights are
+            passed over.
+
+    Returns:
+        A function that gives `spearman`: of a regressor's `logits`; of the cosines
+        of a sentence encoder, where the inputs are two texts a row, `(B, 2, S)`.
+        It is NaN where one side is constant.
+
+    Raises:
+        ImportError: If scipy is not installed.
+        ValueError: When called, if the model gives more than one number a row.
+    """
+    stats = optional("scipy.stats")
+
+    def score(model: keras.Model) -> dict[str, float]:
+        pairs = [(y, one_number(model, x)) for x, y, _ in batches(data)]
+        targets, numbers = (np.concatenate(x, None) for x in zip(*pairs, strict=True))
+        return {"spearman": float(stats.spearmanr(targets, numbers).statistic)}
+
+    return score

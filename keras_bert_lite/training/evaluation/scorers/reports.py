@@ -1,0 +1,130 @@
+"""Reports on labels and on entities."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import keras
+import numpy as np
+
+from keras_bert_lite.training.evaluation.callback import Score
+from keras_bert_lite.training.evaluation.outputs import (
+    batches,
+    best_tags,
+    check_targets,
+    labels_of,
+    scores_of,
+)
+from keras_bert_lite.training.evaluation.scorers.optional import optional
+
+AVERAGES = {"micro avg": "", "macro avg": "macro_", "weighted avg": "weighted_"}
+MEASURES = {"precision": "precision", "recall": "recall", "f1-score": "f1"}
+
+
+def classification_report(data: Iterable, labels: Sequence[str] | None = None) -> Score:
+    """Accuracy, precision, recall and F1, as in scikit-learn's report.
+
+    Args:
+        data: Batches whose targets are indices of labels, `(B,)` or `(B, 1)`.
+            Weights, of the same shape, count.
+        labels: The names of the labels; `None`: those of the model's head.
+
+    Returns:
+        A function that gives `accuracy`; `precision`, `recall` and `f1` of each
+        label (`f1/label`), their means (`macro_f1`) and the means weighted by
+        how often a label is true (`weighted_f1`). 0 stands for 0/0.
+
+    Raises:
+        ImportError: If scikit-learn is not installed.
+        ValueError: When called, if the model's head has no labels, or a target
+            is none of them.
+    """
+    metrics = optional("sklearn.metrics")
+
+    def score(model: keras.Model) -> dict[str, float]:
+        names = labels_of(model, labels)
+        rows = [
+            (y, np.argmax(scores_of(model, x), -1), np.ones(len(y)) if w is None else w)
+            for x, y, w in batches(data)
+        ]
+        true, found, weights = (
+            np.concatenate(x, None) for x in zip(*rows, strict=True)
+        )
+        check_targets(true[weights != 0], names)
+        report = metrics.classification_report(
+            true[weights != 0],
+            found[weights != 0],
+            labels=range(len(names)),
+            target_names=names,
+            sample_weight=weights[weights != 0],
+            zero_division=0,
+            output_dict=True,
+        )
+        return {"accuracy": float(report.pop("accuracy")), **_flat(report)}
+
+    return score
+
+
+def entity_report(data: Iterable, labels: Sequence[str] | None = None) -> Score:
+    """Precision, recall and F1 of whole entities, as in seqeval's report.
+
+    Args:
+        data: Batches whose targets are indices of tags, `(B, S)`. Positions with
+            the weight 0 are passed over.
+        labels: The names of the tags, such as `"B-PER"`; `None`: those of the
+            model's head.
+
+    Returns:
+        A function that gives `precision`, `recall` and `f1` of all entities
+        (CoNLL's numbers), of each type (`f1/PER`), and the means over the types
+        (`macro_f1`, `weighted_f1`). 0 stands for 0/0. Of a model with a CRF the
+        best path counts.
+
+    Raises:
+        ImportError: If seqeval is not installed.
+        ValueError: When called, if the model's head has no labels, or a target
+            is none of them.
+    """
+    metrics = optional("seqeval.metrics")
+
+    def score(model: keras.Model) -> dict[str, float]:
+        names = labels_of(model, labels)
+        true: list[list[str]] = []
+        found: list[list[str]] = []
+        for x, y, w in batches(data):
+            mask = _mask(y, w)
+            check_targets(y[mask], names)
+            true += _named(y, mask, names)
+            found += _named(best_tags(scores_of(model, x), mask), mask, names)
+        if not metrics.sequence_labeling.get_entities(true + found):
+            return {p + x: 0.0 for p in AVERAGES.values() for x in MEASURES.values()}
+        options = {"output_dict": True, "zero_division": 0}
+        return _flat(metrics.classification_report(true, found, **options))
+
+    return score
+
+
+def _mask(targets: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    """Booleans `(B, S)`: where the weights, `(B, S)` or `(B,)`, are not 0."""
+    if weights is None:
+        return np.ones(targets.shape, bool)
+    if weights.ndim < targets.ndim:
+        weights = weights[:, None]
+    return np.broadcast_to(weights != 0, targets.shape)
+
+
+def _named(tags: np.ndarray, mask: np.ndarray, names: list[str]) -> list[list[str]]:
+    """The names of the tags where the mask is true, row by row."""
+    return [
+        [names[int(tag)] for tag in row[kept]]
+        for row, kept in zip(tags, mask, strict=True)
+    ]
+
+
+def _flat(report: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+    """A report by label and measure as numbers by name, the averages first."""
+    numbers = {}
+    for name in sorted(report, key=lambda name: name not in AVERAGES):
+        for measure, short in MEASURES.items():
+            average = name in AVERAGES
+            key = AVERAGES[name] + short if average else f"{short}/{name}"
+            numbers[key] = float(report[name][measure])
+    return numbers

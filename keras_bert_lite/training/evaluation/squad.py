@@ -1,0 +1,142 @@
+"""Exact match and F1 of answers to questions, as SQuAD counts them."""
+
+import math
+import re
+import string
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+ARTICLES = re.compile(r"\b(a|an|the)\b")
+WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+
+def squad_scores(
+    references: Iterable[Mapping[str, Any]],
+    predictions: Mapping[str, str],
+    no_answer_scores: Mapping[str, float] | None = None,
+) -> dict[str, float]:
+    """Compares predicted answers with those of SQuAD 1.1 or 2.0.
+
+    Of texts in lower case, without punctuation and articles, `exact` counts equal
+    ones and `f1` is `2 c / (p + g)`, where `c` words are common to the `p` predicted
+    and the `g` given ones; a question has the best number that any of its answers
+    gives. Where there is no answer, only an empty prediction is right. The numbers
+    are those of the official `evaluate-v2.0.py`, which on SQuAD 1.1 are those of
+    `evaluate-v1.1.py` (its `exact_match` is `exact` here).
+
+    Args:
+        references: The questions, as `datasets` and `read_squad` give them: records
+            of an `id` and of `answers`, whose `text` is a list of strings, empty
+            if the question has no answer.
+        predictions: The text of the answer by `id`, empty for no answer. Answers to
+            other questions are passed over.
+        no_answer_scores: By `id`, how much speaks for there being no answer. With
+            them, the threshold is searched above which a question should rather
+            have been left without an answer.
+
+    Returns:
+        `exact` and `f1` in percent and `total`, the number of questions; the same
+        three of the questions with an answer (`HasAns_`) and without one
+        (`NoAns_`), if there are any; with `no_answer_scores` also `best_exact`,
+        `best_exact_thresh`, `best_f1` and `best_f1_thresh` (minus infinity where
+        it is best to answer nothing).
+
+    Raises:
+        ValueError: If there are no questions, an id occurs twice, or a prediction
+            or score is missing (the official program counts that as wrong).
+        TypeError: If a prediction is no string.
+
+    Reference: [Rajpurkar et al., 2018](https://arxiv.org/abs/1806.03822).
+    """
+    golds = _golds(references)
+    _check_complete("predictions", golds, predictions)
+    exact = {i: max(_exact(x, predictions[i]) for x in golds[i]) for i in golds}
+    f1 = {i: max(_f1(x, predictions[i]) for x in golds[i]) for i in golds}
+    report = _means(exact, f1, golds)
+    answered = [i for i, texts in golds.items() if texts != [""]]
+    unanswered = [i for i, texts in golds.items() if texts == [""]]
+    for prefix, ids in (("HasAns_", answered), ("NoAns_", unanswered)):
+        report |= {prefix + k: v for k, v in _means(exact, f1, ids).items() if ids}
+    if no_answer_scores is not None:
+        _check_complete("no_answer_scores", golds, no_answer_scores)
+        for name, scores in (("best_exact", exact), ("best_f1", f1)):
+            best, threshold = _best(scores, no_answer_scores, set(unanswered))
+            report |= {name: best, f"{name}_thresh": threshold}
+    return report
+
+
+def normalize_answer(text: str) -> str:
+    """Returns a text in lower case, without punctuation, articles, extra spaces."""
+    text = text.lower().translate(WITHOUT_PUNCTUATION)
+    return " ".join(ARTICLES.sub(" ", text).split())
+
+
+def _golds(references: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """Returns the answers of each question, `[""]` if it has none."""
+    golds: dict[str, list[str]] = {}
+    for record in references:
+        if record["id"] in golds:
+            raise ValueError(
+                f"`references` must have each id once. Received: {record['id']!r} again"
+            )
+        texts = [x for x in record["answers"]["text"] if normalize_answer(x)]
+        golds[record["id"]] = texts or [""]
+    if not golds:
+        raise ValueError("`references` must have at least one question. Received: none")
+    return golds
+
+
+def _check_complete(name: str, golds: Mapping[str, Any], values: Mapping) -> None:
+    missing = [i for i in golds if i not in values]
+    if missing:
+        raise ValueError(
+            f"`{name}` must have every question; {len(missing)} of {len(golds)} are "
+            f"missing. Received: none for {missing[:3]}"
+        )
+    for i in golds if name == "predictions" else ():
+        if not isinstance(values[i], str):
+            raise TypeError(
+                f"`predictions` must be strings. Received: {values[i]!r} for {i!r}"
+            )
+
+
+def _exact(gold: str, prediction: str) -> float:
+    return float(normalize_answer(gold) == normalize_answer(prediction))
+
+
+def _f1(gold: str, prediction: str) -> float:
+    given = normalize_answer(gold).split()
+    predicted = normalize_answer(prediction).split()
+    if not given or not predicted:
+        return float(given == predicted)
+    common = (Counter(given) & Counter(predicted)).total()
+    return 2 * common / (len(given) + len(predicted))
+
+
+def _means(
+    exact: Mapping[str, float], f1: Mapping[str, float], ids: Iterable[str]
+) -> dict[str, float]:
+    ids = list(ids)
+    means = {
+        name: 100 * sum(scores[i] for i in ids) / max(len(ids), 1)
+        for name, scores in (("exact", exact), ("f1", f1))
+    }
+    return {**means, "total": len(ids)}
+
+
+def _best(
+    scores: Mapping[str, float],
+    no_answer_scores: Mapping[str, float],
+    unanswered: set[str],
+) -> tuple[float, float]:
+    """Returns the best mean, and the highest score of the questions it answers."""
+    total = best = float(len(unanswered))
+    threshold = -math.inf
+    ids = sorted(scores, key=lambda i: no_answer_scores[i])
+    for place, i in enumerate(ids, 1):
+        total += scores[i] - (i in unanswered)
+        last = place == len(ids) or no_answer_scores[ids[place]] > no_answer_scores[i]
+        if last and total > best:
+            best, threshold = total, no_answer_scores[i]
+    return 100 * best / len(scores), float(threshold)

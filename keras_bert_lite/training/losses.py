@@ -1,0 +1,115 @@
+"""Losses that Keras does not have.
+
+For labels of tokens without a `CRF`,
+`keras.losses.SparseCategoricalCrossentropy(from_logits=True,
+reduction="mean_with_sample_weight")` is the mean over the positions whose sample
+weight is not 0, and 0 where there are none.
+"""
+
+import keras
+from keras import ops
+
+from keras_bert_lite.layers.crf import split_crf_scores
+from keras_bert_lite.layers.viterbi import CRFScores, log_partition
+from keras_bert_lite.tagging import compact
+
+
+@keras.saving.register_keras_serializable(package="keras_bert_lite")
+class CRFLoss(keras.losses.Loss):
+    """The negative log-likelihood of label sequences under a `layers.CRF`.
+
+    By default the sum over the rows, divided by the number of targets; 0 if there
+    are none. Targets outside `[0, L)` make it NaN.
+
+    Args:
+        reduction: `"mean_with_sample_weight"`: see above;
+            `"sum_over_batch_size"`: the mean over the rows; `"sum"`; or `None`:
+            the rows' values.
+        name: Name of the loss.
+
+    Call arguments:
+        y_true: Indices of labels, of shape `(B, S)`.
+        y_pred: The output of a `CRF` layer, `(B, S + L + 2, L)`.
+        sample_weight: Of shape `(B, S)`: positions with 0, wherever they are, are
+            no targets and are passed over. A row counts by the mean of its other
+            weights. `(B,)`: weights of whole rows. `None`: all count.
+
+    Raises:
+        ValueError: If the shapes do not fit.
+
+    Reference: [Lample et al., 2016](https://arxiv.org/abs/1603.01360), section 2.2.
+    """
+
+    def __init__(
+        self, reduction: str | None = "mean_with_sample_weight", name: str = "crf_loss"
+    ) -> None:
+        super().__init__(name=name, reduction=reduction, dtype="float32")
+
+    def __call__(self, y_true, y_pred, sample_weight=None):
+        y_true, y_pred = ops.convert_to_tensor(y_true), ops.convert_to_tensor(y_pred)
+        _check_shapes(tuple(y_true.shape), tuple(y_pred.shape))
+        if sample_weight is None:
+            sample_weight = 1.0
+        weights = ops.convert_to_tensor(sample_weight, "float32")
+        if len(weights.shape) == 1:
+            weights = weights[:, None]
+        weights = ops.broadcast_to(weights, ops.shape(y_true))
+        # Keras reduces the rows' means with the rows' sums of weights.
+        return super().__call__((y_true, weights), y_pred, ops.sum(weights, axis=1))
+
+    def call(self, y_true, y_pred):
+        tags, weights = y_true
+        mask = weights != 0
+        wrong = mask & ((tags < 0) | (tags >= y_pred.shape[-1]))
+        tags = ops.where(wrong, 0, ops.cast(tags, "int32"))
+        values = negative_log_likelihood(split_crf_scores(y_pred), tags, mask)
+        count = ops.sum(ops.cast(mask, values.dtype), axis=1)
+        values = values / ops.maximum(count, 1.0)
+        return ops.where(ops.any(wrong, axis=1), float("nan"), values)
+
+
+def negative_log_likelihood(scores: CRFScores, tags, mask):
+    """`log_partition - path_score`: `(B,)`; see `layers.viterbi`."""
+    # Both change alike; small numbers lose less of the difference.
+    peaks = ops.stop_gradient(ops.max(scores.logits, axis=-1, keepdims=True))
+    scores = scores._replace(logits=scores.logits - peaks)
+    return log_partition(scores, mask) - path_score(scores, tags, mask)
+
+
+def path_score(scores: CRFScores, tags, mask):
+    """The score of a path: `(B,)`.
+
+    Args:
+        scores: What scores it.
+        tags: Its labels, integers in `[0, L)`, of shape `(B, S)`; anything where
+            the mask is false.
+        mask: Where the path has positions.
+    """
+    mask = ops.cast(mask, "bool")
+    tags = ops.where(mask, ops.cast(tags, "int32"), 0)
+    chosen = ops.take_along_axis(scores.logits, tags[:, :, None], axis=2)[:, :, 0]
+    real, tags = compact(mask, tags)
+    size = scores.transitions.shape[-1]
+    pairs = ops.reshape(scores.transitions, (-1, size * size))
+    steps = ops.take_along_axis(pairs, tags[:, :-1] * size + tags[:, 1:], axis=1)
+    last = ops.sum(ops.cast(real, "int32"), axis=1, keepdims=True) - 1
+    last = ops.take_along_axis(tags, ops.maximum(last, 0), axis=1)
+    total = (
+        ops.sum(ops.where(mask, chosen, 0.0), axis=1)
+        + ops.sum(ops.where(real[:, 1:], steps, 0.0), axis=1)
+        + ops.take_along_axis(scores.starts, tags[:, :1], axis=1)[:, 0]
+        + ops.take_along_axis(scores.ends, last, axis=1)[:, 0]
+    )
+    return ops.where(real[:, 0], total, 0.0)
+
+
+def _check_shapes(y_true: tuple, y_pred: tuple) -> None:
+    ranks = (len(y_true), len(y_pred))
+    if ranks == (2, 3) and (
+        None in (y_true[1], y_pred[1]) or y_pred[1] == y_true[1] + y_pred[2] + 2
+    ):
+        return
+    raise ValueError(
+        "`y_true` must have the shape (B, S) and `y_pred`, the output of a CRF "
+        f"layer, (B, S + L + 2, L). Received: the shapes {y_true} and {y_pred}"
+    )
