@@ -3,7 +3,9 @@
 PYTHON ?= python3
 PYTHON311 ?= python3.11
 DATA ?= ../shared/data
-PIP = -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+# seqeval has no wheel, and pip before 23.1 builds it the old way, which fails.
+PIP = -m pip --disable-pip-version-check install --quiet --use-pep517 \
+    --constraint constraints.txt
 # Files of tests that run at once, in processes of their own.
 WORKERS ?= 2
 PYTEST = -m pytest -n $(WORKERS) --dist loadfile

@@ -1,6 +1,6 @@
 """BERT as Keras layers: from raw text to a served model."""
 
-from keras_bert_lite import layers, serving
+from keras_bert_lite import layers, serving, training
 from keras_bert_lite._version import __version__
 from keras_bert_lite.checkpoints.hugging_face.saving import save_hugging_face
 from keras_bert_lite.checkpoints.keras_hub.exchange import from_keras_hub, to_keras_hub
@@ -30,7 +30,10 @@ from keras_bert_lite.models.pretraining import (
 )
 from keras_bert_lite.models.question_answerer import question_answerer
 from keras_bert_lite.models.resize import add_tokens, resize
-from keras_bert_lite.models.sentence_encoder import sentence_encoder
+from keras_bert_lite.models.sentence_encoder import (
+    sentence_encoder,
+    sentence_groups,
+)
 from keras_bert_lite.models.shrink import take_layers
 from keras_bert_lite.models.text_model import TextModel, with_text
 from keras_bert_lite.models.token_classifier import token_classifier
@@ -87,12 +90,14 @@ __all__ = [
     "resize",
     "save_hugging_face",
     "sentence_encoder",
+    "sentence_groups",
     "serving",
     "set_remove_padding",
     "take_layers",
     "text_classifier",
     "to_keras_hub",
     "token_classifier",
+    "training",
     "with_internals",
     "with_text",
 ]

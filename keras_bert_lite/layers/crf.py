@@ -52,17 +52,15 @@ class CRF(keras.layers.Layer):
         **kwargs: Any,
     ) -> None:
         super().__init__(**{**kwargs, "dtype": "float32"})
-        if labels is not None:
-            labels = check_labels(labels)
-        elif constrained:
+        if constrained and labels is None:
             raise ValueError(
                 "`labels` must name the labels if `constrained`. Received: None"
             )
-        self.labels = labels
+        self.labels = None if labels is None else check_labels(labels)
         self.constrained = constrained
         self.penalties: Any = (0.0, 0.0, 0.0)
-        if constrained:
-            allowed = allowed_transitions(labels)
+        if self.labels is not None and constrained:
+            allowed = allowed_transitions(self.labels)
             self.penalties = tuple((~x * FORBIDDEN).astype("float32") for x in allowed)
 
     def build(self, logits_shape):

@@ -25,8 +25,8 @@ def signatures_of(model: TextModel) -> dict[str, Any]:
         Concrete functions by name: `serving_default` and `tokenize` take
         strings, `token_ids` takes ids, and `classify`, for a classifier,
         serialized `tf.Example`s. A model that cuts texts into windows, of which
-        there are more than texts, has no `tokenize`. Outputs have the batch first; numbers that
-        are not whole are float32.
+        there are more than texts, has no `tokenize`. Outputs have the batch
+        first; numbers that are not whole are float32.
     """
     texts = {
         name: tf.TensorSpec([None] * len(x.shape), tf.string, name)

@@ -33,6 +33,7 @@ def suffix_of(model: keras.Model) -> str:
         return "ForNextSentencePrediction"
     if names == {"start_logits", "end_logits"}:
         return "ForQuestionAnswering"
+    _check_plain_head(model, names)
     if names != {"logits"}:
         raise ValueError(
             "`model` must be an encoder or made by a task's builder. "
@@ -45,6 +46,21 @@ def suffix_of(model: keras.Model) -> str:
     if len(outputs["logits"].shape) == 3:
         return "ForTokenClassification"
     return "ForSequenceClassification"
+
+
+def _check_plain_head(model: keras.Model, names: set[str]) -> None:
+    """Refuses what transformers' classes have no place for."""
+    if names == {"crf_scores"}:
+        raise ValueError(
+            "transformers has no conditional random field; `model.save` keeps it. "
+            "Received: a token classifier with `crf=True`"
+        )
+    for name in ("pooling", "window_pooling"):
+        if any(layer.name == name for layer in model.layers):
+            raise ValueError(
+                "transformers' classifiers read the first token of one row; "
+                f"`model.save` keeps other forms. Received: a model with {name!r}"
+            )
 
 
 def head_fields(model: keras.Model, head: Head) -> dict[str, Any]:

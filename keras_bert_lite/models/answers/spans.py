@@ -124,7 +124,9 @@ class SpanAnswer(TextLayer):
             ).to_tensor(tf.cast(fill, part.dtype))
             for part, fill in zip(spans, (LOWEST, 0, 0), strict=True)
         ]
-        flat = [tf.reshape(p, [rows, tf.shape(p)[1] * self._count]) for p in parts]
+        flat = [
+            tf.reshape(p, [rows, tf.shape(p, tf.int64)[1] * self._count]) for p in parts
+        ]
         spare = [[0, 0], [0, self._count]]  # an empty batch has no windows
         return _Spans(
             tf.pad(flat[0], spare, constant_values=LOWEST),

@@ -33,7 +33,8 @@ def text_dataset(
             "positive"]`, are stacked for sentence encoders, `(B, 2, S)`.
         text_pair: The column of the second texts of pairs.
         label: The column of the targets; several columns of numbers make a row.
-            `None`: there are no targets, as for `predict`.
+            `None`: there are no targets, as for `predict`; but zeros, which Keras
+            asks for, where several columns of texts belong together.
         labels: The names of the labels, in the order of the model's, for a
             classifier: a target is a name or an index. `None`: targets are
             numbers, for a regressor.
@@ -68,7 +69,10 @@ def text_dataset(
         texts = {"text": fields.text_of(record, text, "text")}
         if text_pair is not None:
             texts["text_pair"] = fields.text_of(record, text_pair, "text_pair")
-        return {**texts, **_answer(record, label, convert, weight)}
+        answer = _answer(record, label, convert, weight)
+        if label is None and not isinstance(text, str):
+            answer["target"] = np.zeros([], np.float32)
+        return {**texts, **answer}
 
     return batches(source, row, _finish(preprocessor), **batching)
 

@@ -60,7 +60,7 @@ def one_number(model: keras.Model, inputs: Any) -> np.ndarray:
         raise ValueError(
             f"The model must give one number a row. Received: shape {numbers.shape}"
         )
-    return numbers.reshape(-1)
+    return numbers.reshape(-1).astype(np.float32)
 
 
 def _vectors(model: keras.Model, inputs: dict[str, Any]) -> np.ndarray:
@@ -81,6 +81,7 @@ def _cosines(vectors: np.ndarray) -> np.ndarray:
         raise ValueError(
             f"The inputs must be two texts a row. Received: {vectors.shape[1]}"
         )
+    vectors = vectors.astype(np.float32)  # of bfloat16
     lengths = np.linalg.norm(vectors, axis=-1).prod(axis=1)
     return vectors.prod(axis=1).sum(axis=-1) / np.maximum(lengths, 1e-12)
 

@@ -45,8 +45,7 @@ class EntityF1(keras.metrics.Metric):
         A number in [0, 1]; `(len(types),)` of them if `average` is `None`.
 
     Raises:
-        ValueError: If a label has no prefix, all are `"O"`, or the average is
-            another.
+        ValueError: If a label has no prefix, or the average is another one.
 
     Reference: [Tjong Kim Sang and De Meulder, 2003](
     https://aclanthology.org/W03-0419/).

