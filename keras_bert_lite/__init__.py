@@ -1,6 +1,6 @@
 """BERT as Keras layers: from raw text to a served model."""
 
-from keras_bert_lite import layers, serving, training
+from keras_bert_lite import layers, serving
 from keras_bert_lite._version import __version__
 from keras_bert_lite.checkpoints.hugging_face.saving import save_hugging_face
 from keras_bert_lite.checkpoints.keras_hub.exchange import from_keras_hub, to_keras_hub
@@ -50,11 +50,24 @@ from keras_bert_lite.text.packing import Preprocessor
 from keras_bert_lite.text.sentence_piece import SentencePieceTokenizer
 from keras_bert_lite.text.vocabulary import learn_vocabulary
 from keras_bert_lite.text.wordpiece import WordPieceTokenizer
+from keras_bert_lite.training import losses, metrics
+from keras_bert_lite.training.data import (
+    choice_dataset,
+    question_dataset,
+    read_conll,
+    read_jsonl,
+    read_squad,
+    read_table,
+    text_dataset,
+    token_dataset,
+)
+from keras_bert_lite.training.evaluation import Evaluation, scorers, squad_scores
 
 __all__ = [
     "BytePairTokenizer",
     "Client",
     "EncoderConfig",
+    "Evaluation",
     "LiteRTModel",
     "OnnxModel",
     "Preprocessor",
@@ -65,6 +78,7 @@ __all__ = [
     "__version__",
     "add_tokens",
     "check_servable",
+    "choice_dataset",
     "encoder",
     "encoder_of",
     "export_litert",
@@ -78,26 +92,36 @@ __all__ = [
     "load_model",
     "load_preprocessor",
     "load_tokenizer",
+    "losses",
     "masked_lm",
+    "metrics",
     "multi_label_classifier",
     "multiple_choice",
     "next_sentence_predictor",
     "predict_texts",
     "pretrainer",
     "question_answerer",
+    "question_dataset",
+    "read_conll",
+    "read_jsonl",
+    "read_squad",
+    "read_table",
     "regressor",
     "replaced_token_detector",
     "resize",
     "save_hugging_face",
+    "scorers",
     "sentence_encoder",
     "sentence_groups",
     "serving",
     "set_remove_padding",
+    "squad_scores",
     "take_layers",
     "text_classifier",
+    "text_dataset",
     "to_keras_hub",
     "token_classifier",
-    "training",
+    "token_dataset",
     "with_internals",
     "with_text",
 ]

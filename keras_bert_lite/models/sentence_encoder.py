@@ -59,7 +59,7 @@ def sentence_groups(encoder: keras.Model, name: str = "sentence_groups") -> kera
         A functional model whose inputs have an axis of C texts, `(B, C, S)`: a
         pair, or an anchor, a positive and a negative. The output is
         `sentence_embedding`, `(B, C, H)`. Train it with a loss of
-        `keras_bert_lite.training.embedding_losses`.
+        `keras_bert_lite.losses`.
 
     Raises:
         ValueError: If `encoder` is another model.

@@ -3,19 +3,23 @@
 from keras_bert_lite.training.data.batches import batches
 from keras_bert_lite.training.data.conll import read_conll
 from keras_bert_lite.training.data.jsonl import read_jsonl
+from keras_bert_lite.training.data.questions import question_dataset
 from keras_bert_lite.training.data.records import Records, records
 from keras_bert_lite.training.data.sequences import choice_dataset, text_dataset
 from keras_bert_lite.training.data.squad import read_squad
 from keras_bert_lite.training.data.tables import read_table
+from keras_bert_lite.training.data.tokens import token_dataset
 
 __all__ = [
     "Records",
     "batches",
     "choice_dataset",
+    "question_dataset",
     "read_conll",
     "read_jsonl",
     "read_squad",
     "read_table",
     "records",
     "text_dataset",
+    "token_dataset",
 ]

@@ -1,10 +1,4 @@
-"""Losses that Keras does not have.
-
-For labels of tokens without a `CRF`,
-`keras.losses.SparseCategoricalCrossentropy(from_logits=True,
-reduction="mean_with_sample_weight")` is the mean over the positions whose sample
-weight is not 0, and 0 where there are none.
-"""
+"""The loss of a conditional random field."""
 
 import keras
 from keras import ops
