@@ -48,7 +48,7 @@ class Task:
     batch: int = 32
     rate: float = 1e-4
     length: int = 128
-    stride: int = 128
+    stride: int | None = None
     held_out: int = 0
 
     @property
@@ -138,6 +138,7 @@ TASKS = {
             batch=8,
             rate=2e-4,
             length=384,
+            stride=128,
             held_out=12,
         ),
     )

@@ -34,6 +34,7 @@ def string_form(
         return _span_form(model, preprocessor, options)
     if isinstance(head, layers.ClassificationHead) and _labels_tokens(model):
         return _token_form(model, head, preprocessor, options)
+    _check_windows(model, preprocessor)
     if outputs == {"prediction_logits"}:
         return _mask_form(model, preprocessor, options)
     if any(layer.name == "join_choices" for layer in model.layers):
@@ -42,6 +43,18 @@ def string_form(
     values = model(preprocessor(inputs))
     answer = _answer_about_text(model, head, options)
     return inputs, answer(values["logits"]) if answer else values
+
+
+def _check_windows(model: keras.Model, preprocessor: Preprocessor) -> None:
+    """Refuses windows for a model that takes none, and the reverse."""
+    takes = any(layer.name == "join_windows" for layer in model.layers)
+    if takes == (preprocessor.stride is not None):
+        return
+    need = "a `stride` for a model with" if takes else "no `stride` for a model without"
+    raise ValueError(
+        f"`preprocessor` must have {need} `windows`. "
+        f"Received: stride={preprocessor.stride}"
+    )
 
 
 def _head(model: keras.Model) -> keras.layers.Layer | None:

@@ -1,6 +1,6 @@
 """The string-in form of a model."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import keras
@@ -47,33 +47,40 @@ class TextModel(keras.Model):
             and callbacks.
         """
         if isinstance(x, tf.data.Dataset):
+            if self._has_sequence_outputs():
+                batches = x.take(kwargs.get("steps") or -1)
+                return self._predict_batches(
+                    self._strings(keras.utils.unpack_x_y_sample_weight(batch)[0])
+                    for batch in batches
+                )
             outputs = super().predict(x, batch_size, *args, **kwargs)
-            return tf.nest.map_structure(_as_array, outputs)
+            return tf.nest.map_structure(as_array, outputs)
         x = self._strings(x)
-        size = batch_size or 32
-        if len(next(iter(x.values()))) > size and self._has_sequence_outputs():
-            return self._predict_sequences(x, size)
-        if len(next(iter(x.values()))) == 0:
-            return tf.nest.map_structure(_as_array, self(x))
+        size, rows = batch_size or 32, len(next(iter(x.values())))
+        if rows > size and self._has_sequence_outputs():
+            return self._predict_batches(
+                {name: v[i : i + size] for name, v in x.items()}
+                for i in range(0, rows, size)
+            )
+        if rows == 0:
+            return tf.nest.map_structure(as_array, self(x))
         outputs = super().predict(x, size, *args, **kwargs)
-        return tf.nest.map_structure(_as_array, outputs)
+        return tf.nest.map_structure(as_array, outputs)
 
     def _has_sequence_outputs(self) -> bool:
         return any(None in output.shape[1:] for output in self.outputs)
 
-    def _predict_sequences(self, x: dict[str, tf.Tensor], size: int) -> Any:
+    def _predict_batches(self, batches: Iterable[dict[str, tf.Tensor]]) -> Any:
         """Joins batches of different length, which Keras does element by element."""
-        rows = len(next(iter(x.values())))
-        batches = [
-            self.predict_on_batch({name: v[i : i + size] for name, v in x.items()})
-            for i in range(0, rows, size)
-        ]
+        answers = [self.predict_on_batch(batch) for batch in batches]
+        if not answers:
+            raise ValueError("`x` must hold a batch or more. Received: none")
         return {
             name: tf.nest.map_structure(
                 lambda *parts, name=name: _joined(parts, ABSENT.get(name, 0)),
-                *(batch[name] for batch in batches),
+                *(answer[name] for answer in answers),
             )
-            for name in batches[0]
+            for name in answers[0]
         }
 
     def _strings(self, inputs: Any) -> dict[str, Any]:
@@ -86,10 +93,17 @@ class TextModel(keras.Model):
         if any(isinstance(x, keras.KerasTensor) for x in named.values()):
             return named
         words = len(named) == 1
-        return {
+        batches = {
             name: as_batch(x, name, len(self.input[name].shape), words)
             for name, x in named.items()
         }
+        sizes = [x.shape[0] for x in batches.values()]
+        if None not in sizes and len(set(sizes)) > 1:
+            raise ValueError(
+                "`text` and `text_pair` must have the same number of rows. "
+                f"Received: {sizes[0]} and {sizes[1]}"
+            )
+        return batches
 
 
 def with_text(
@@ -165,7 +179,8 @@ def _check_fit(model: keras.Model, preprocessor: Preprocessor) -> None:
         )
 
 
-def _as_array(value: Any) -> np.ndarray:
+def as_array(value: Any) -> np.ndarray:
+    """Returns a tensor as numpy: strings as text, halves as float32."""
     if isinstance(value, tf.RaggedTensor):
         value = value.to_tensor()
     array = np.asarray(value)
@@ -175,7 +190,7 @@ def _as_array(value: Any) -> np.ndarray:
 
 
 def _joined(parts: Sequence[Any], absent: int) -> np.ndarray:
-    arrays = [_as_array(part) for part in parts]
+    arrays = [as_array(part) for part in parts]
     shape = np.max([array.shape[1:] for array in arrays], axis=0, initial=0)
     return np.concatenate([_padded(x, shape, absent) for x in arrays])
 

@@ -7,7 +7,8 @@ import keras
 
 from keras_bert_lite.models.text_model import TextModel
 from keras_bert_lite.serving.exported_signatures import (
-    labels_of,
+    ON_LOGITS,
+    answer_of,
     model_on_ids,
     preprocessor_of,
 )
@@ -21,7 +22,7 @@ def file_metadata(model: TextModel) -> str:
 
     Raises:
         TypeError: If the model was not made by `with_text`.
-        ValueError: If its answers need more than labels, or it returns lists
+        ValueError: If its answers need the text or windows, or it returns lists
             or half-precision numbers.
     """
     if not isinstance(model, TextModel):
@@ -29,13 +30,15 @@ def file_metadata(model: TextModel) -> str:
             "`model` must be a string-in model made by `with_text`. "
             f"Received: {model!r}"
         )
-    labels = labels_of(model)
-    values = model_on_ids(model).output
-    if not labels and set(model.output) != set(values):
+    answer, body = answer_of(model), model_on_ids(model)
+    plain = all(len(x.shape) == 2 for x in body.input.values())
+    if not plain or not (answer is None or isinstance(answer, ON_LOGITS)):
         raise ValueError(
-            "`model` must be a classifier or return what it returns on ids. "
-            f"Received: a model with the answers {sorted(model.output)}"
+            "`model` must take one row of ids a text and answer with labels or "
+            "numbers, or return what it returns on ids; `export_saved_model` takes "
+            f"any. Received: a model with the answers {sorted(model.output)}"
         )
+    values = body.output
     others = [name for name, x in values.items() if _kind(x) != "float32"]
     if others:
         raise ValueError(
@@ -46,7 +49,7 @@ def file_metadata(model: TextModel) -> str:
     description = {
         "preprocessor": preprocessor,
         "inputs": list(model.input),
-        "labels": labels,
+        "answer": answer and keras.saving.serialize_keras_object(answer),
     }
     return json.dumps(description)
 

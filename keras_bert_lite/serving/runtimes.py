@@ -4,9 +4,11 @@ import abc
 import os
 from typing import Any
 
+import keras
 import numpy as np
 import tensorflow as tf
 
+from keras_bert_lite.models.text_model import as_array
 from keras_bert_lite.serving.file_metadata import METADATA_KEY, read_metadata
 from keras_bert_lite.text.inputs import as_batch, named_texts
 
@@ -16,7 +18,8 @@ class FileModel(abc.ABC):
 
     def __init__(self, metadata: str | None, path: str | os.PathLike) -> None:
         self.preprocessor, description = read_metadata(metadata, path)
-        self.labels: list[str] = description["labels"]
+        answer = description["answer"]
+        self.answer = answer and keras.saving.deserialize_keras_object(answer)
         self.inputs: list[str] = description["inputs"]
         text = {name: tf.TensorSpec([None], tf.string, name) for name in self.inputs}
         self._tokenize = tf.function(self.preprocessor).get_concrete_function(text)
@@ -52,11 +55,9 @@ class FileModel(abc.ABC):
         return {k: x.numpy() for k, x in self._tokenize(*flat).items()}
 
     def _answers(self, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        if not self.labels:
+        if self.answer is None:
             return values
-        logits = values["logits"]
-        names = np.array(self.labels)[logits.argmax(axis=-1)]
-        return {"label": names, "scores": tf.nn.softmax(logits).numpy()}
+        return {k: as_array(x) for k, x in self.answer(values["logits"]).items()}
 
     @abc.abstractmethod
     def _run(self, ids: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -42,11 +42,18 @@ def as_batch(text: Any, name: str, rank: int = 1, words: bool = False) -> tf.Ten
             they may not.
     """
     strings = as_strings(text, name)
+    if rank == 2 and strings.shape == (0,):  # no rows: of no words, of one choice
+        strings = tf.reshape(strings, [0, 0 if words else 1])
     if strings.shape.rank != rank:
         kind = "a batch of strings" if rank == 1 else "a batch of lists of strings"
         raise ValueError(
             f"`{name}` must be {kind} (rank {rank}). "
             f"Received: rank {strings.shape.rank}, shape {strings.shape}"
+        )
+    if rank == 2 and not words and strings.shape[1] == 0:
+        raise ValueError(
+            f"`{name}` must have a string or more in every row. "
+            f"Received: shape {strings.shape}"
         )
     if not isinstance(strings, tf.RaggedTensor):
         return strings

@@ -36,7 +36,8 @@ def word_begins(tokenizer: Tokenizer, tokens: LocatedTokens) -> tf.Tensor:
 
     A WordPiece word ends where no `##` piece follows. Other kinds have no such
     mark for punctuation: there a word is a run of letters, digits, marks and
-    underscores, or a piece of anything else.
+    underscores, or a piece of anything else. A piece that begins inside the one
+    before it, as the later bytes of a character do, begins no word.
     """
     seen = tokens.ends > tokens.starts
     continues = tokenizer.continues_word(tokens.ids.values)
@@ -45,6 +46,7 @@ def word_begins(tokenizer: Tokenizer, tokens: LocatedTokens) -> tf.Tensor:
         continues = tf.logical_and(
             _in_word(text, tokens.starts), _in_word(text, tokens.starts - 1)
         )
+        continues = tf.logical_or(continues, _begins_inside(tokens))
     return tf.logical_and(seen, tf.logical_not(continues))
 
 
@@ -75,6 +77,14 @@ def firsts_of(rows: tf.Tensor, words: tf.Tensor) -> tf.Tensor:
     before = tf.concat([[-1], words[:-1]], 0)
     row_before = tf.concat([[-1], rows[:-1]], 0)
     return tf.logical_or(tf.not_equal(words, before), tf.not_equal(rows, row_before))
+
+
+def _begins_inside(tokens: LocatedTokens) -> tf.Tensor:
+    """Which tokens, (T,) bool, begin before the end of the one before them."""
+    rows = tokens.rows
+    row_before = tf.concat([[-1], rows[:-1]], 0)
+    end_before = tf.concat([[0], tokens.ends[:-1]], 0)
+    return tf.logical_and(tf.equal(rows, row_before), tokens.starts < end_before)
 
 
 def _in_word(text: tf.Tensor, place: tf.Tensor) -> tf.Tensor:

@@ -96,7 +96,10 @@ class TextWindows(TextLayer):
             begins = word_begins(tokenizer, tokens)
             return tokens, tf.zeros_like(tokens.starts, tf.int64), begins
         tokens, words = locate_words(tokenizer, content)
-        return tokens, words, firsts_of(tokens.rows, words)
+        # Byte-level BPE has a piece for the space before an empty word.
+        given = tf.gather_nd(content, tf.stack([tokens.rows, words], 1))
+        begins = tf.logical_and(firsts_of(tokens.rows, words), given != "")
+        return tokens, words, begins
 
     def compute_output_spec(self, inputs: Any) -> dict[str, keras.KerasTensor]:
         width = self.preprocessor.widest

@@ -10,7 +10,7 @@ import pytest
 from keras_bert_lite.layers.crf import CRF, CRFDecoder, split_crf_scores
 from keras_bert_lite.layers.viterbi import log_partition, viterbi
 from keras_bert_lite.tagging import allowed_transitions
-from keras_bert_lite.training.losses import path_score
+from keras_bert_lite.training.losses.crf import path_score
 from tests import conformance
 from tests.conformance import assert_all_close, check_layer, randomize, to_numpy
 from tests.layers.samples import STATES

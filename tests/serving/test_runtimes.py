@@ -63,7 +63,7 @@ def test_texts_over_the_length(model, runtime):
 
 
 def test_what_the_file_carries(model, runtime):
-    assert runtime.labels == ["schlecht", "schön"]
+    assert runtime.answer.labels == ["schlecht", "schön"]
     assert runtime.preprocessor.sequence_length == 24
     assert runtime.preprocessor.tokenizer.get_vocabulary() == tiny.VOCABULARY
 

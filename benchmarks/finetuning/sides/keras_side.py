@@ -41,7 +41,10 @@ class KerasSide(Side):
             return {"loss": loss}
         ends = ("start_logits", "end_logits")
         # Their mean, as transformers has it.
-        return {"loss": dict.fromkeys(ends, loss), "loss_weights": dict.fromkeys(ends, 0.5)}
+        return {
+            "loss": dict.fromkeys(ends, loss),
+            "loss_weights": dict.fromkeys(ends, 0.5),
+        }
 
     def train(self, order, step_done):
         tell = keras.callbacks.LambdaCallback(

@@ -21,7 +21,7 @@ class KerasBertLite(KerasSide):
         width = encoder.output["sequence_output"].shape[-1]
         self.model.get_layer("head").dense.set_weights(self.head(width))
         self.preprocessor = kbl.load_preprocessor(
-            minilm(), sequence_length=self.task.length
+            minilm(), sequence_length=self.task.length, stride=self.task.stride
         )
         steps = sum(1 for _ in self.dataset(self.rows))
         self.compile(steps * self.task.epochs)

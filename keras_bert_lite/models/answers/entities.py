@@ -237,6 +237,9 @@ def _word_ends(
     word = tf.cumsum(tf.cast(x["firsts"], tf.int64)) - 1  # (T,)
     own = tf.gather(tf.concat([firsts, [0]], 0), tf.maximum(word, 0))
     same = tf.logical_and(word >= 0, tf.equal(tf.gather(rows, own), rows))
-    ends = tf.where(same, x["ends"], 0)
+    # A piece that is only a space has no width and stands behind the word.
+    seen = tf.logical_and(same, x["ends"] > x["starts"])
+    ends = tf.where(seen, x["ends"], 0)
     count = tf.size(firsts, tf.int64)
-    return tf.math.unsorted_segment_max(ends, tf.maximum(word, 0), count + 1)[:-1]
+    ends = tf.math.unsorted_segment_max(ends, tf.maximum(word, 0), count + 1)[:-1]
+    return tf.maximum(ends, tf.gather(x["starts"], firsts))
