@@ -131,8 +131,8 @@ class TestPreprocessor:
         preprocessor = tiny.preprocessor(12, stride=2)
         ids = preprocessor((["a b c d e f g h i j"], ["k l m n o p q"]))
         real = ids["padding_mask"].numpy().sum(-1)
-        assert real.tolist() == [[12, 12]]
-        assert (ids["segment_ids"].numpy().sum(-1) == 6).all()
+        assert real.tolist() == [[12, 11]]
+        assert ids["segment_ids"].numpy().sum(-1).tolist() == [[6, 5]]
 
     def test_short_texts_are_the_rows_of_a_plain_call(self):
         plain = tiny.preprocessor(16)((tiny.TEXTS[:2], ["fine", ""]))

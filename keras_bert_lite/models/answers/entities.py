@@ -7,14 +7,13 @@ import keras
 import tensorflow as tf
 
 from keras_bert_lite.config import check_choice
+from keras_bert_lite.layers.chunks import Chunks, chunks
 from keras_bert_lite.layers.crf import FORBIDDEN, split_crf_scores
 from keras_bert_lite.layers.heads import check_labels
 from keras_bert_lite.layers.viterbi import CRFScores, viterbi
 from keras_bert_lite.tagging import (
-    Chunks,
     allowed_transitions,
     chunk_types,
-    chunks,
     has_scheme,
 )
 from keras_bert_lite.text.layer import TextLayer

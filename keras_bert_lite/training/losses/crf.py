@@ -3,9 +3,9 @@
 import keras
 from keras import ops
 
+from keras_bert_lite.layers.chunks import compact
 from keras_bert_lite.layers.crf import split_crf_scores
 from keras_bert_lite.layers.viterbi import CRFScores, log_partition
-from keras_bert_lite.tagging import compact
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
