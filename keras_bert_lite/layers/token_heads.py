@@ -35,7 +35,7 @@ class SpanHead(DenseHead):
     def build(self, x_shape, padding_mask_shape=None):
         super().build(x_shape)
 
-    def call(self, x, padding_mask=None, training=None):
+    def call(self, x, training=None, padding_mask=None):
         scores = super().call(x, training=training)
         if padding_mask is not None:
             real = ops.cast(padding_mask, "bool")[:, :, None]

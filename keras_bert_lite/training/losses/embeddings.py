@@ -151,9 +151,8 @@ def _distance(a, b):
 
 def _check_texts(y_pred, least: int, most: int | None) -> None:
     shape = tuple(y_pred.shape)
-    texts = shape[1] if len(shape) == 3 else None
-    known = texts is not None
-    if len(shape) != 3 or (known and (texts < least or (most and texts > most))):
+    texts = shape[1] if len(shape) == 3 and shape[1] is not None else least
+    if len(shape) != 3 or texts < least or (most and texts > most):
         count = str(least) if most else f"{least} or more"
         raise ValueError(
             f"`y_pred` must hold the vectors of {count} texts a row, (batch, texts, "
