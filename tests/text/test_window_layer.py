@@ -55,7 +55,7 @@ def test_the_question_stands_before_each_window():
         outputs["segment_ids"],
         strict=True,
     ):
-        question = questions[row]
+        question = questions[row][:3]  # half of the room for text
         assert ids[1 : 1 + len(question)].tolist() == question
         assert segments[: 2 + len(question)].sum() == 0
 

@@ -121,9 +121,9 @@ class TestPreprocessor:
     def test_a_first_text_stands_before_each_window(self, separators):
         preprocessor = tiny.preprocessor(12, stride=2, num_separators=separators)
         ids = preprocessor((["is it"], ["a b c d e f g h i j"]))
-        room = 12 - 2 - separators - 2
-        assert ids["token_ids"].shape[1] == len(reference(10, room, 2))
         text = preprocessor.tokenizer(["is it"])[0].numpy().tolist()
+        room = 12 - 2 - separators - len(text)
+        assert ids["token_ids"].shape[1] == len(reference(10, room, 2))
         for row in ids["token_ids"][0].numpy():
             assert row[1 : 1 + len(text)].tolist() == text
 
