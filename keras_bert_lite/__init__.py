@@ -51,6 +51,7 @@ from keras_bert_lite.text.sentence_piece import SentencePieceTokenizer
 from keras_bert_lite.text.vocabulary import learn_vocabulary
 from keras_bert_lite.text.wordpiece import WordPieceTokenizer
 from keras_bert_lite.training import losses, metrics
+from keras_bert_lite.training.checkpointing import set_gradient_checkpointing
 from keras_bert_lite.training.data import (
     choice_dataset,
     question_dataset,
@@ -62,6 +63,9 @@ from keras_bert_lite.training.data import (
     token_dataset,
 )
 from keras_bert_lite.training.evaluation import Evaluation, scorers, squad_scores
+from keras_bert_lite.training.freezing import freeze
+from keras_bert_lite.training.lora import enable_lora, merge_lora
+from keras_bert_lite.training.optimizer import adamw
 
 __all__ = [
     "BytePairTokenizer",
@@ -76,15 +80,18 @@ __all__ = [
     "TextModel",
     "WordPieceTokenizer",
     "__version__",
+    "adamw",
     "add_tokens",
     "check_servable",
     "choice_dataset",
+    "enable_lora",
     "encoder",
     "encoder_of",
     "export_litert",
     "export_onnx",
     "export_saved_model",
     "export_tf_hub",
+    "freeze",
     "from_keras_hub",
     "layers",
     "learn_vocabulary",
@@ -94,6 +101,7 @@ __all__ = [
     "load_tokenizer",
     "losses",
     "masked_lm",
+    "merge_lora",
     "metrics",
     "multi_label_classifier",
     "multiple_choice",
@@ -114,6 +122,7 @@ __all__ = [
     "sentence_encoder",
     "sentence_groups",
     "serving",
+    "set_gradient_checkpointing",
     "set_remove_padding",
     "squad_scores",
     "take_layers",

@@ -43,6 +43,8 @@ class Encoder(CompositeLayer):
             are the same; it needs TensorFlow without XLA. `"auto"`: wherever
             that is so, SavedModels included. Rows stay padded with
             `attentions` or `sequence_ids`.
+        gradient_checkpointing: Whether training keeps of each block only the
+            output, and computes the rest again for the gradients.
         layers: Another `Encoder` whose layers to share; see `with_outputs`.
 
     Call arguments:
@@ -74,6 +76,7 @@ class Encoder(CompositeLayer):
         hidden_states: bool = False,
         attentions: bool = False,
         remove_padding: bool | str = "auto",
+        gradient_checkpointing: bool = False,
         layers: "Encoder | None" = None,
         **kwargs: Any,
     ) -> None:
@@ -88,6 +91,7 @@ class Encoder(CompositeLayer):
         self.hidden_states = hidden_states
         self.attentions = attentions
         self.remove_padding = remove_padding
+        self.gradient_checkpointing = gradient_checkpointing
         relative = relative_positions_of(relative_positions)
         self._block_config: dict[str, Any] = {
             "num_heads": num_heads,
@@ -155,10 +159,13 @@ class Encoder(CompositeLayer):
         )
 
     def build(self, x_shape, padding_mask_shape=None, sequence_ids_shape=None):
-        for layer in (*self.blocks, self.relative_table, self.convolution):
-            # Layers may be shared; see `with_outputs`.
-            if layer is not None and not layer.built:
+        for layer in self._sublayers():
+            if not layer.built:  # they may be shared; see `with_outputs`
                 layer.build(x_shape)
+
+    def _sublayers(self) -> list[keras.layers.Layer]:
+        layers = (*self.blocks, self.relative_table, self.convolution)
+        return [layer for layer in layers if layer is not None]
 
     @property
     def remove_padding(self) -> bool | str:
@@ -177,6 +184,18 @@ class Encoder(CompositeLayer):
             )
         self._remove_padding = choice
         self.supports_jit = choice in (False, "auto")  # or Keras leaves XLA off
+
+    @property
+    def gradient_checkpointing(self) -> bool:
+        return self._gradient_checkpointing
+
+    @gradient_checkpointing.setter
+    def gradient_checkpointing(self, choice: bool) -> None:
+        if not isinstance(choice, bool):
+            raise TypeError(
+                f"`gradient_checkpointing` must be True or False. Received: {choice!r}"
+            )
+        self._gradient_checkpointing = choice
 
     def _removes_padding(self, padding_mask, sequence_ids) -> bool:
         if padding_mask is None or sequence_ids is not None or self.attentions:
@@ -209,7 +228,9 @@ class Encoder(CompositeLayer):
             arguments["relative_embeddings"] = self.relative_table.rows()
         for i in range(self.num_layers):
             block = self.blocks[i // layers_per_block]
-            output = block(x, return_weights=self.attentions, **arguments)
+            checkpointing = self.gradient_checkpointing and arguments["training"]
+            run = block.recomputed if checkpointing else block
+            output = run(x, return_weights=self.attentions, **arguments)
             x, weights = output if self.attentions else (output, None)
             if i == 0 and self.convolution is not None:
                 x = self._convolved(states[0], x, **arguments)
@@ -254,11 +275,14 @@ class Encoder(CompositeLayer):
         """Returns a layer of the same sublayers, hence weights, with other outputs."""
         outputs = {"hidden_states": hidden_states, "attentions": attentions}
         config = {**self.get_config(), **outputs, "dtype": self.dtype_policy}
+        config.pop("frozen", None)  # the sublayers know it
         return Encoder(**config, layers=self)
 
     def get_config(self) -> dict[str, Any]:
+        frozen = [x.name for x in self._sublayers() if not x.trainable]
         return {
             **super().get_config(),
+            **({"frozen": frozen} if frozen and self.trainable else {}),
             "num_layers": self.num_layers,
             **self._block_config,
             **self._convolution_config,
@@ -267,6 +291,7 @@ class Encoder(CompositeLayer):
             "hidden_states": self.hidden_states,
             "attentions": self.attentions,
             "remove_padding": self.remove_padding,
+            "gradient_checkpointing": self.gradient_checkpointing,
         }
 
     @classmethod
@@ -274,4 +299,9 @@ class Encoder(CompositeLayer):
         config = dict(config)
         if config.pop("share_layers", False):  # written before `num_groups`
             config["num_groups"] = 1
-        return super().from_config(config)
+        frozen = config.pop("frozen", ())
+        layer = super().from_config(config)
+        for sublayer in layer._sublayers():
+            if sublayer.name in frozen:
+                sublayer.trainable = False
+        return layer

@@ -3,6 +3,7 @@
 from typing import Any
 
 import keras
+from keras import ops
 
 from keras_bert_lite.config import (
     ACTIVATIONS,
@@ -159,6 +160,33 @@ class EncoderBlock(CompositeLayer):
         y = self.output_dense(self.intermediate_dense(x))
         output = self.output_norm(x + self.dropout(y, training=training))
         return (output, weights) if return_weights else output
+
+    def recomputed(self, x, relative_embeddings=None, **arguments):
+        """Calls the block in training, but computes it again for the gradients.
+
+        Inside, dropout draws its seeds from copies of its generators' states, so
+        that it drops the same the second time. `keras.remat` alone draws anew
+        under TensorFlow, which makes gradients wrong, and fails under JAX.
+        """
+        own = {id(weight) for weight in self.weights}  # the others are seeds
+        weights = [x.value for x in self.trainable_variables]
+        others = self.non_trainable_variables
+        # Copies, for TensorFlow gives the variable, which is to change.
+        states = [x.value if id(x) in own else ops.copy(x.value) for x in others]
+        relative = [] if relative_embeddings is None else [relative_embeddings]
+
+        # What has gradients is an argument: TensorFlow looks only there.
+        def call(x, relative, weights):
+            table = relative[0] if relative else None
+            return self.stateless_call(
+                weights, states, x, relative_embeddings=table, **arguments
+            )
+
+        output, states_after = keras.remat(call)(x, relative, weights)
+        for variable, state in zip(others, states_after, strict=True):
+            if id(variable) not in own:
+                variable.assign(state)
+        return output
 
     def compute_output_spec(self, x, *args, **kwargs):
         return self.attention.compute_output_spec(x, *args, **kwargs)

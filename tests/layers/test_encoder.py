@@ -34,6 +34,11 @@ def test_shared_stack_with_internals_conforms():
     check_layer(make, INPUTS)
 
 
+def test_checkpointing_stack_conforms():
+    make = functools.partial(make_stack, num_layers=1, gradient_checkpointing=True)
+    check_layer(make, INPUTS)
+
+
 def random_layer(make, **kwargs):
     layer = make(**kwargs)
     layer(STATES)
@@ -136,6 +141,37 @@ def test_with_outputs_keeps_the_weights():
     assert sorted(outputs) == ["hidden_states", "sequence_output"]
     assert_all_close(outputs["sequence_output"], stack(**INPUTS)["sequence_output"])
     assert [id(x) for x in twin.weights] == [id(x) for x in stack.weights]
+
+
+def flags(stack):
+    return [layer.trainable for layer in stack._flatten_layers(include_self=False)]
+
+
+def test_remembers_which_blocks_are_frozen():
+    stack = random_layer(make_stack, num_layers=3)
+    stack.blocks[0].trainable = stack.blocks[2].trainable = False
+    config = stack.get_config()
+    assert config["frozen"] == ["block_0", "block_2"]
+    twin = layers.Encoder.from_config(config)
+    assert twin.get_config() == config
+    assert flags(twin) == flags(stack)
+    twin(STATES)
+    assert len(twin.trainable_weights) == len(stack.trainable_weights)
+    stack.trainable = False
+    assert not any(flags(layers.Encoder.from_config(stack.get_config())))
+
+
+def test_outputs_are_those_of_a_stack_that_checkpoints():
+    stack = random_layer(make_stack, dropout=0.0, attention_dropout=0.0)
+    expected = stack(**INPUTS, training=True)["sequence_output"]
+    stack.gradient_checkpointing = True
+    assert_all_close(stack(**INPUTS, training=True)["sequence_output"], expected)
+    assert stack.with_outputs(False, True).gradient_checkpointing
+
+
+def test_refuses_other_checkpointing():
+    with pytest.raises(TypeError, match="`gradient_checkpointing` must .*: 'yes'"):
+        make_stack(gradient_checkpointing="yes")
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,12 @@ def test_given_words_keep_their_numbers():
 
 @pytest.mark.parametrize(
     "shapes",
-    [{"text": [0], "text_pair": [0]}, {"text": [0]}, {"text": [0, 3]}, {"text": [0, 0]}],
+    [
+        {"text": [0], "text_pair": [0]},
+        {"text": [0]},
+        {"text": [0, 3]},
+        {"text": [0, 0]},
+    ],
 )
 def test_nothing(shapes):
     inputs = {k: tf.fill(shape, "") for k, shape in shapes.items()}

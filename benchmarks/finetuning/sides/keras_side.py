@@ -51,7 +51,7 @@ class KerasSide(Side):
             on_train_batch_end=lambda batch, logs: step_done()
         )
         dataset = self.dataset([self.rows[i] for i in order])
-        self.model.fit(dataset, verbose=0, callbacks=[tell])
+        self.model.fit(dataset, shuffle=False, verbose=0, callbacks=[tell])
 
 
 @keras.saving.register_keras_serializable(package="benchmarks")

@@ -1,0 +1,77 @@
+"""Which layers of an encoder train."""
+
+import keras
+
+from keras_bert_lite import layers
+from keras_bert_lite.config import check_not_negative
+from keras_bert_lite.models.encoder import (
+    check_plain_weights,
+    encoder_layers,
+    encoder_of,
+)
+
+
+def freeze(model: keras.Model, num_layers: int, embeddings: bool = True) -> None:
+    """Freezes the lowest layers of the encoder inside a model, and thaws the rest.
+
+    The choice travels in `.keras` files and clones. Compile the model afterwards.
+    `freeze(model, 0, embeddings=False)` thaws the whole encoder.
+
+    Args:
+        model: An encoder or a model built on one.
+        num_layers: How many layers to freeze, from the lowest.
+        embeddings: Whether to freeze the embeddings, and DeBERTa's table of
+            relative positions.
+
+    Raises:
+        ValueError: If the model holds no encoder or not as many layers, if some
+            of the layers share weights with others that are to train (ALBERT),
+            or if the weights are quantized or have LoRA's beside them.
+
+    Example:
+
+    >>> encoder = kbl.encoder(kbl.EncoderConfig.named("bert_tiny_uncased"))
+    >>> freeze(encoder, num_layers=1)
+    >>> sum(x.shape.num_elements() for x in encoder.trainable_weights)
+    214784
+    """
+    check_not_negative("num_layers", num_layers)
+    check_plain_weights(model)
+    encoder = encoder_of(model)
+    bottom, stack, _ = encoder_layers(encoder)
+    frozen = _count_blocks(stack, num_layers)
+    thaw(encoder)
+    bottom.trainable = not embeddings
+    if stack.relative_table is not None:
+        stack.relative_table.trainable = not embeddings
+    if stack.convolution is not None:  # beside the first block
+        stack.convolution.trainable = not frozen
+    for block in stack.blocks[:frozen]:
+        block.trainable = False
+    # What Keras compiled trains what trained before.
+    model.train_function = model.test_function = model.predict_function = None
+
+
+def thaw(model: keras.Model) -> None:
+    """Lets every weight train, whatever was frozen: whole layers or single ones."""
+    for layer in model._flatten_layers():
+        # Under TensorFlow Keras passes over a flag that is set already, and with
+        # it over the sublayers.
+        layer.trainable = False
+        layer.trainable = True
+
+
+def _count_blocks(stack: layers.Encoder, num_layers: int) -> int:
+    """Returns how many blocks the lowest layers are."""
+    if num_layers > stack.num_layers:
+        raise ValueError(
+            f"`num_layers` must be at most {stack.num_layers}, the encoder's. "
+            f"Received: {num_layers}"
+        )
+    shared = stack.num_layers // len(stack.blocks)
+    if num_layers % shared:
+        raise ValueError(
+            f"`num_layers` must be a multiple of {shared}: the layers of this "
+            f"encoder share weights by {shared}. Received: {num_layers}"
+        )
+    return num_layers // shared

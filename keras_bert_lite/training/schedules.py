@@ -1,0 +1,85 @@
+"""The learning rate over the course of training."""
+
+import math
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_bert_lite.config import check_not_negative, check_positive
+
+
+@keras.saving.register_keras_serializable(package="keras_bert_lite")
+class LinearWarmup(keras.optimizers.schedules.LearningRateSchedule):
+    """A rate that rises linearly from zero, then falls linearly to zero.
+
+    For update t, counted from 0, of `steps` (n), w of them `warmup_steps`:
+
+    `peak * t / w` if `t < w`, then `peak * (n - t) / (n - w)`, then 0.
+
+    It is `transformers.get_linear_schedule_with_warmup`.
+
+    Args:
+        peak: The highest rate.
+        steps: How many updates there are.
+        warmup_steps: During how many of them the rate rises.
+        accumulate: How many batches make an update. Keras counts batches for a
+            schedule, also where an optimizer accumulates gradients.
+
+    Call arguments:
+        step: The number of batches before this one, an integer.
+
+    Returns:
+        The rate, a scalar float32.
+
+    Raises:
+        ValueError: If `peak` is not a positive number, `steps` or `accumulate`
+            not a positive integer, or there are fewer steps than warm up.
+
+    Example:
+
+    >>> rate = LinearWarmup(1.0, steps=6, warmup_steps=2)
+    >>> [float(rate(step)) for step in range(8)]
+    [0.0, 0.5, 1.0, 0.75, 0.5, 0.25, 0.0, 0.0]
+
+    Reference: [Devlin et al., 2019](https://arxiv.org/abs/1810.04805), appendix A.2.
+    """
+
+    def __init__(
+        self, peak: float, steps: int, warmup_steps: int = 0, accumulate: int = 1
+    ) -> None:
+        check_above_zero("peak", peak)
+        check_positive("steps", steps)
+        check_not_negative("warmup_steps", warmup_steps)
+        check_positive("accumulate", accumulate)
+        if warmup_steps > steps:
+            raise ValueError(
+                "`warmup_steps` must be at most `steps`. "
+                f"Received: warmup_steps={warmup_steps}, steps={steps}"
+            )
+        self.peak = peak
+        self.steps = steps
+        self.warmup_steps = warmup_steps
+        self.accumulate = accumulate
+
+    def __call__(self, step):
+        update = ops.cast(ops.floor_divide(step, self.accumulate), "float32")
+        rising = update / max(1, self.warmup_steps)
+        falling = (self.steps - update) / max(1, self.steps - self.warmup_steps)
+        share = ops.where(update < self.warmup_steps, rising, falling)
+        return self.peak * ops.maximum(share, 0.0)
+
+    def get_config(self) -> dict[str, Any]:
+        return {
+            "peak": self.peak,
+            "steps": self.steps,
+            "warmup_steps": self.warmup_steps,
+            "accumulate": self.accumulate,
+        }
+
+
+def check_above_zero(name: str, value: Any) -> None:
+    """Raises an error unless the value is a positive, finite number."""
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or not 0 < value < math.inf:
+        raise ValueError(f"`{name}` must be a positive number. Received: {value!r}")
