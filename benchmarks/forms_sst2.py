@@ -24,7 +24,8 @@ import numpy as np
 import tensorflow as tf
 
 import keras_bert_lite as kbl
-from benchmarks import finetune_sst2
+from benchmarks.finetuning import sst2
+from benchmarks.inference.models import minilm
 from keras_bert_lite.serving.litert import export_litert
 from keras_bert_lite.serving.onnx import export_onnx
 from keras_bert_lite.serving.runtimes import LiteRTModel, OnnxModel
@@ -36,14 +37,14 @@ Scores = Callable[[list[str]], np.ndarray]
 def fine_tuned(path, data, rows):
     """Loads the string-in classifier, or makes and saves it."""
     if not path.exists():
-        train = finetune_sst2.read(data / "train.tsv", rows)
+        train = sst2.read(data / "train.tsv", rows)
         train_minilm(train).save(path)
     return keras.saving.load_model(path)
 
 
 def train_minilm(train):
     keras.utils.set_random_seed(0)
-    source = finetune_sst2.minilm()
+    source = minilm()
     encoder = kbl.load_encoder(source)
     model = kbl.text_classifier(encoder, ["negative", "positive"])
     preprocessor = kbl.load_preprocessor(source, sequence_length=128)
@@ -54,7 +55,7 @@ def train_minilm(train):
         loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
     )
     dataset = tf.data.Dataset.from_generator(
-        lambda: finetune_sst2.batches(*train, seed=0, epochs=1),
+        lambda: sst2.batches(*train, seed=0, epochs=1),
         output_signature=(
             tf.TensorSpec([None], tf.string),
             tf.TensorSpec([None], tf.int32),
@@ -153,7 +154,7 @@ def main(arguments=None):
     parser.add_argument("--json", type=Path, help="write the table here too")
     options = parser.parse_args(arguments)
     model = fine_tuned(options.model, options.data, options.rows)
-    texts, labels = finetune_sst2.read(options.data / "dev.tsv", options.limit)
+    texts, labels = sst2.read(options.data / "dev.tsv", options.limit)
     with tempfile.TemporaryDirectory() as folder:
         forms = make_forms(options.model, model, Path(folder))
         records = measure(forms, texts, labels, options.rounds)

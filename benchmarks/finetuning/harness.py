@@ -14,7 +14,6 @@ from benchmarks.finetuning.score import score
 from benchmarks.finetuning.sides import sides_of
 from benchmarks.finetuning.subset import Row
 from benchmarks.finetuning.tasks import Recipe, Task
-from benchmarks.inference.harness import order
 
 Record = dict[str, Any]
 Run = tuple[Task, int, str]  # task, seed, side
@@ -32,6 +31,8 @@ class RunFailedError(Exception):
 def plan(tasks: Iterable[Task], seeds: int, only: Iterable[str] = ()) -> list[Run]:
     """Returns all runs: seed by seed, the sides of a task one after the other.
 
+    The order of the sides turns round with each task and each seed.
+
     Args:
         tasks: The tasks.
         seeds: How many.
@@ -42,7 +43,7 @@ def plan(tasks: Iterable[Task], seeds: int, only: Iterable[str] = ()) -> list[Ru
         (task, seed, side)
         for seed in range(seeds)
         for turn, task in enumerate(tasks)
-        for side in order(sides_of(task), seed + turn)
+        for side in sides_of(task)[:: -1 if (seed + turn) % 2 else 1]
         if not wanted or side in wanted
     ]
 
@@ -81,8 +82,10 @@ class Kept:
         return next(matching, None)
 
     def add(self, record: Record) -> None:
-        with open(self.path, "a", encoding="utf-8") as file:
-            file.write(json.dumps(record) + "\n")
+        lines = [json.dumps(x) + "\n" for x in (*self.records(), record)]
+        beside = self.path.with_suffix(".new")
+        beside.write_text("".join(lines), encoding="utf-8")
+        beside.replace(self.path)
 
 
 def run_all(
@@ -148,7 +151,7 @@ def make_run(
         done = subprocess.run(command, stdout=log, stderr=log, env=environment)
     if done.returncode:
         text = (folder / "log.txt").read_text(encoding="utf-8", errors="replace")
-        raise RunFailedError(text.strip()[-1000:])
+        raise RunFailedError(f"exit {done.returncode}: {text.strip()[-1000:]}")
     result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
     scores = score(task, rows[1], result.pop("predictions"))
     return {**result, "scores": scores, "load_average": round(os.getloadavg()[0], 2)}

@@ -19,9 +19,11 @@ class SplitChoices(keras.layers.Layer):
         return ops.reshape(x, (-1, ops.shape(x)[-1]))
 
     def compute_output_spec(self, x):
-        batch, choices, length = x.shape
-        rows = None if None in (batch, choices) else batch * choices
-        return keras.KerasTensor((rows, length), dtype=x.dtype)
+        return keras.KerasTensor(self.compute_output_shape(x.shape), dtype=x.dtype)
+
+    def compute_output_shape(self, x_shape):
+        batch, choices, length = x_shape
+        return (None if None in (batch, choices) else batch * choices, length)
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
@@ -39,8 +41,12 @@ class JoinChoices(keras.layers.Layer):
         return ops.reshape(x, (*ops.shape(like)[:2], *width))
 
     def compute_output_spec(self, x, like):
-        width = () if x.shape[-1] == 1 else x.shape[-1:]
-        return keras.KerasTensor((*like.shape[:2], *width), dtype=x.dtype)
+        shape = self.compute_output_shape(x.shape, like.shape)
+        return keras.KerasTensor(shape, dtype=x.dtype)
+
+    def compute_output_shape(self, x_shape, like_shape):
+        width = () if x_shape[-1] == 1 else x_shape[-1:]
+        return (*like_shape[:2], *width)
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
@@ -55,4 +61,8 @@ class HasTokens(keras.layers.Layer):
         return ops.any(ops.cast(padding_mask, "bool"), axis=-1)
 
     def compute_output_spec(self, padding_mask):
-        return keras.KerasTensor(padding_mask.shape[:-1], dtype="bool")
+        shape = self.compute_output_shape(padding_mask.shape)
+        return keras.KerasTensor(shape, dtype="bool")
+
+    def compute_output_shape(self, padding_mask_shape):
+        return padding_mask_shape[:-1]

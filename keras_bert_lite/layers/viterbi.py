@@ -81,7 +81,7 @@ def viterbi(scores: CRFScores, mask):
     best, pointers = _forwards(scores, mask)
     best = best + scores.ends
     path = _backwards(ops.cast(ops.argmax(best, axis=-1), "int32"), pointers)
-    score = ops.where(ops.any(mask, axis=1), ops.max(best, axis=-1), 0.0)
+    score = ops.where(ops.any(mask, axis=1), _max(best, -1), 0.0)
     return ops.where(mask, path[:, :-1], 0), score
 
 
@@ -96,7 +96,7 @@ def _forwards(scores: CRFScores, mask):
         before, _ = carry
         kind = row[:, -1:]
         linked = before[:, :, None] + transitions
-        after = ops.where(kind > 1, ops.max(linked, axis=1), starts) + row[:, :-1]
+        after = ops.where(kind > 1, _max(linked, 1), starts) + row[:, :-1]
         after = ops.where(kind > 0, after, before)
         pointers = ops.cast(ops.argmax(linked, axis=1), "int32")
         carry = (after, ops.where(kind > 1, pointers, stay))
@@ -119,6 +119,11 @@ def _backwards(last, pointers):
 
     _, path = ops.scan(step, last, pointers, reverse=True)
     return ops.moveaxis(path, 0, 1)
+
+
+def _max(x, axis):
+    """The maximum, of no rows too: without `initial` TensorFlow refuses those."""
+    return ops.max(x, axis=axis, initial=-1e38)
 
 
 def _rows(logits, real):

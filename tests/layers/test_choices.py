@@ -5,7 +5,15 @@ import numpy as np
 import pytest
 
 from keras_bert_lite.layers.choices import HasTokens, JoinChoices, SplitChoices
-from tests.conformance import check_layer, to_numpy
+from tests.conformance import (
+    apply,
+    check_clone,
+    check_config,
+    check_layer,
+    check_symbolic,
+    one_layer_model,
+    to_numpy,
+)
 
 IDS = np.arange(24, dtype="int32").reshape(2, 3, 4)
 MASK = np.array([[[1, 1, 0], [0, 0, 0]], [[1, 0, 0], [0, 0, 1]]], "bool")
@@ -13,16 +21,23 @@ VECTORS = np.random.default_rng(0).normal(size=(6, 5)).astype("float32")
 
 
 def test_split_conforms():
-    check_layer(SplitChoices, {"x": IDS})
+    check_layer(SplitChoices, {"x": VECTORS.reshape(2, 3, 5)})
 
 
-@pytest.mark.parametrize("width", [1, 5])
-def test_join_conforms(width):
-    check_layer(JoinChoices, {"x": VECTORS[:, :width], "like": IDS})
-
-
-def test_has_tokens_conforms():
-    check_layer(HasTokens, {"x": MASK})
+@pytest.mark.parametrize(
+    ("layer", "inputs"),
+    [
+        (SplitChoices(), {"x": IDS}),
+        (JoinChoices(), {"x": VECTORS, "like": IDS}),
+        (JoinChoices(), {"x": VECTORS[:, :1], "like": IDS}),
+        (HasTokens(), {"padding_mask": MASK}),
+    ],
+)
+def test_conforms(layer, inputs):
+    expected = apply(layer, inputs)
+    check_config(layer, inputs, {}, expected)
+    check_symbolic(layer, inputs, {}, expected)
+    check_clone(one_layer_model(layer, inputs), inputs)
 
 
 def test_each_choice_becomes_a_row():

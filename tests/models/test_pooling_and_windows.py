@@ -11,6 +11,7 @@ from tests.conformance import EAGERLY, assert_all_close, randomize, to_numpy
 from tests.models.samples import ids, padded
 
 INPUTS = ids(lengths=(5, 3, 4, 2), width=5)
+TEXTS = ["the day is fine " * 9, "", "not bad", "a b c d e f g h i j k l m"]
 POOLINGS = ["cls", "mean", "max", "attention"]
 BUILDERS = {
     "classifier": lambda x, **o: kbl.text_classifier(x, ["a", "b"], **o),
@@ -134,8 +135,6 @@ def test_groups_need_a_sentence_encoder():
     keras.backend.backend() != "tensorflow", reason="string-in models need TensorFlow"
 )
 class TestStrings:
-    TEXTS = ["the day is fine " * 9, "", "not bad", "a b c d e f g h i j k l m"]
-
     @pytest.fixture(scope="class")
     def model(self):
         return random(BUILDERS["classifier"](tiny.encoder(), windows="mean"))
@@ -143,12 +142,13 @@ class TestStrings:
     def test_every_window_counts(self, model):
         preprocessor = tiny.preprocessor(8, stride=2)
         strings = kbl.with_text(model, preprocessor)
-        found = strings.predict(self.TEXTS, batch_size=2, verbose=0)["scores"]
-        for row, text in zip(found, self.TEXTS, strict=True):
+        strings.run_eagerly = True
+        found = strings.predict(TEXTS, batch_size=2, verbose=0)["scores"]
+        for row, text in zip(found, TEXTS, strict=True):
             logits = model(preprocessor([text]))["logits"]
             np.testing.assert_allclose(row, keras.ops.softmax(logits)[0], atol=1e-5)
         begin = tiny.preprocessor(8, stride=0)
-        cut = model(begin([self.TEXTS[0][:24]]))["logits"]
+        cut = model(begin([TEXTS[0][:24]]))["logits"]
         assert not np.allclose(keras.ops.softmax(cut)[0], found[0], atol=1e-4)
 
     def test_windows_need_a_stride(self, model):

@@ -332,7 +332,7 @@ class TestErrors:
     )
     def test_rank(self, tokenizer, inputs):
         with pytest.raises(
-            ValueError, match="The texts must have the same rank, at most 2"
+            ValueError, match="must have the same rank, at most 2"
         ):
             Preprocessor(tokenizer)(inputs)
 

@@ -8,6 +8,7 @@ import keras_bert_lite as kbl
 from benchmarks.finetuning.sides.keras_side import KerasSide
 from benchmarks.inference.models import minilm
 from keras_bert_lite.models.encoder import config_of
+from keras_bert_lite.training.schedules import LinearWarmup
 
 
 class KerasHub(KerasSide):
@@ -43,6 +44,17 @@ class KerasHub(KerasSide):
         approximate = kbl.encoder(config)
         approximate.set_weights(encoder.get_weights())
         return kbl.to_keras_hub(approximate)
+
+    def optimizer(self, steps):
+        rise = int(self.recipe.warmup * steps)
+        optimizer = keras.optimizers.AdamW(
+            LinearWarmup(self.task.rate, steps, rise),
+            weight_decay=self.recipe.weight_decay,
+            epsilon=self.recipe.epsilon,
+            global_clipnorm=self.recipe.clip_norm,
+        )
+        optimizer.exclude_from_weight_decay(var_names=["bias", "gamma", "beta"])
+        return optimizer
 
     def dataset(self, rows):
         names = ("text", "text_pair") if self.task.text_pair else ("text",)

@@ -8,6 +8,7 @@ from benchmarks.inference.models import minilm
 from keras_bert_lite.training.data import text_dataset
 from keras_bert_lite.training.data.questions import question_dataset
 from keras_bert_lite.training.data.tokens import token_dataset
+from keras_bert_lite.training.optimizer import adamw
 
 
 class KerasBertLite(KerasSide):
@@ -20,12 +21,15 @@ class KerasBertLite(KerasSide):
         self.model = self._build(encoder)
         width = encoder.output["sequence_output"].shape[-1]
         self.model.get_layer("head").dense.set_weights(self.head(width))
-        self.preprocessor = kbl.load_preprocessor(
-            minilm(), sequence_length=self.task.length, stride=self.task.stride
-        )
+        self.load_preprocessor()
         steps = sum(1 for _ in self.dataset(self.rows))
         self.compile(steps * self.task.epochs)
         return steps
+
+    def load_preprocessor(self):
+        self.preprocessor = kbl.load_preprocessor(
+            minilm(), sequence_length=self.task.length, stride=self.task.stride
+        )
 
     def _build(self, encoder):
         if self.task.kind == "number":
@@ -35,6 +39,17 @@ class KerasBertLite(KerasSide):
         tags = self.task.kind == "tags"
         build = kbl.token_classifier if tags else kbl.text_classifier
         return build(encoder, self.task.labels)
+
+    def optimizer(self, steps):
+        recipe = self.recipe
+        return adamw(
+            steps,
+            self.task.rate,
+            warmup=recipe.warmup,
+            weight_decay=recipe.weight_decay,
+            epsilon=recipe.epsilon,
+            clip_norm=recipe.clip_norm,
+        )
 
     def dataset(self, rows):
         size = self.task.batch

@@ -4,8 +4,6 @@ A feature is a dictionary of what the tokenizer returns for a row, of `labels`, 
 of what only `answers` needs, under a name that begins with an underscore.
 """
 
-import torch
-
 IGNORED = -100  # the label that transformers' losses leave out
 IDS = ("input_ids", "token_type_ids", "attention_mask")
 
@@ -47,6 +45,8 @@ def _of_words(tokenizer, task, rows):
 
 def collate(tokenizer, batch, with_labels=True):
     """Pads features to the longest of the batch; returns tensors."""
+    import torch
+
     ids = [{name: feature[name] for name in IDS} for feature in batch]
     tensors = dict(tokenizer.pad(ids, return_tensors="pt"))
     if not with_labels:

@@ -24,12 +24,15 @@ class Transformers(Side):
 
     def prepare(self):
         torch.manual_seed(self.seed)
-        self.tokenizer = transformers.AutoTokenizer.from_pretrained(minilm())
+        self.load_tokenizer()
         self.model = self._model()
         self.features = None
-        steps = math.ceil(sum(map(len, self._tokenized(self.rows))) / self.task.batch)
+        steps = math.ceil(sum(map(len, self.tokenized(self.rows))) / self.task.batch)
         self._compile(steps * self.task.epochs)
         return steps
+
+    def load_tokenizer(self):
+        self.tokenizer = transformers.AutoTokenizer.from_pretrained(minilm())
 
     def _model(self):
         rate = self.recipe.dropout
@@ -58,19 +61,19 @@ class Transformers(Side):
         self.optimizer = torch.optim.AdamW(
             groups, lr=self.task.rate, eps=self.recipe.epsilon
         )
-        rise = math.ceil(self.recipe.warmup * steps)
+        rise = int(self.recipe.warmup * steps)
         self.schedule = transformers.get_linear_schedule_with_warmup(
             self.optimizer, rise, steps
         )
 
-    def _tokenized(self, rows):
+    def tokenized(self, rows):
         """Returns the features of each row; only of contexts there are several."""
         if self.task.kind == "answer":
             return torch_questions.features(self.tokenizer, self.task, rows)
         return torch_features.features(self.tokenizer, self.task, rows)
 
     def train(self, order, step_done):
-        self.features = self.features or self._tokenized(self.rows)
+        self.features = self.features or self.tokenized(self.rows)
         self.model.train()
         ordered = [feature for i in order for feature in self.features[i]]
         for start in range(0, len(ordered), self.task.batch):
@@ -86,7 +89,7 @@ class Transformers(Side):
 
     def predict(self, rows):
         self.model.eval()
-        features = self._tokenized(rows)
+        features = self.tokenized(rows)
         outputs = self._outputs(list(itertools.chain.from_iterable(features)))
         if self.task.kind == "answer":
             return torch_questions.answers(rows, features, outputs)

@@ -50,10 +50,11 @@ def question_dataset(
     """
 
     def row(record: Record) -> dict[str, np.ndarray]:
+        text = fields.text_of(record, context, "context")
         begin, end = _span(record, context, answers)
         return {
             "question": fields.text_of(record, question, "question"),
-            "context": fields.text_of(record, context, "context"),
+            "context": text,
             "begin": np.array(begin, np.int32),
             "end": np.array(end, np.int32),
         }
@@ -72,9 +73,10 @@ def _span(record: Record, context: str, answers: str) -> tuple[int, int]:
     """Returns where the answer begins and ends; -1 and -1 for none."""
     text = fields.value_of(record, context, "context")
     given = fields.value_of(record, answers, "answers")
-    if not isinstance(given, dict) or not {"text", "answer_start"} <= set(given):
+    if not _are_lists(given):
         raise ValueError(
-            "`answers` must be a dictionary of the lists `text` and `answer_start`. "
+            "`answers` must be a dictionary of the lists `text` and `answer_start`, "
+            "of the same length. "
             f"Received: {given!r:.200}"
         )
     if not given["text"]:
@@ -87,6 +89,18 @@ def _span(record: Record, context: str, answers: str) -> tuple[int, int]:
             f"Received: {answer!r} at {begin}, where the context has {found!r}"
         )
     return begin, begin + len(answer)
+
+
+def _are_lists(given: Any) -> bool:
+    """Whether answers are lists of texts and of as many places."""
+    if not isinstance(given, dict) or not {"text", "answer_start"} <= set(given):
+        return False
+    texts, begins = given["text"], given["answer_start"]
+    if not isinstance(texts, list) or not isinstance(begins, list):
+        return False
+    pairs = zip(texts, begins, strict=False)
+    kinds = all(isinstance(x, str) and isinstance(i, int) for x, i in pairs)
+    return kinds and len(texts) == len(begins)
 
 
 def _windows(preprocessor: Preprocessor, x: Rows) -> tuple[Rows, Rows]:

@@ -71,7 +71,7 @@ def token_dataset(
             fields.target_of({tags: tag}, tags, convert, "tags") for tag in given
         ]
         return {
-            "words": np.array(SEPARATOR.join(found).encode(), object),
+            "words": fields.text_of({words: SEPARATOR.join(found)}, words, "words"),
             "tags": np.array(SEPARATOR.join(map(str, indices)).encode(), object),
         }
 

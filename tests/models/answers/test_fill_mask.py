@@ -116,7 +116,9 @@ def test_refuses_more_pieces_than_there_are():
 
 
 def test_refuses_tokenizers_that_find_no_masks():
-    with pytest.raises(ValueError, match="`special_tokens_in_text=True`. Received one"):
+    with pytest.raises(
+        ValueError, match=r"`special_tokens_in_text=True`\. Received one"
+    ):
         MaskAnswer(tiny.tokenizer())
 
 
