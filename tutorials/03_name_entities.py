@@ -33,6 +33,7 @@ if importlib.util.find_spec("keras_bert_lite") is None:
 import os
 import random
 import tempfile
+from pathlib import Path
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
@@ -43,23 +44,24 @@ import keras_bert_lite as kbl
 
 keras.utils.set_random_seed(0)
 rng = random.Random(0)
-folder = tempfile.mkdtemp()
+folder = Path(tempfile.mkdtemp())
 
 # %% [markdown]
 # ## The data
 #
 # Short news about people (`PER`), places (`LOC`) and organizations (`ORG`). All
 # names are put together from the same syllables, so that a name does not tell
-# its type: `Borlis` may be a woman, a town or a company. What stands around it
+# its type: `Borsina` may be a woman, a town or a company. What stands around it
 # does. The names kept for the evaluation stand in no training sentence.
 
 # %%
-BEGINNINGS = "Al Bor Cas Dun El Fen Gil Hor Iv Jun Kel Lor Mar Nel Or Pol".split()
-SYLLABLES = "ba del fo gar hul ka lis mo nur pel ri san tor ul ve zem".split()
+BEGINNINGS = [x + y for x in "BDFGHKLM" for y in ("al", "or")]
+SYLLABLES = [x + y for x in "dklmnrst" for y in "ai"]
 NAMES = [
-    first + "".join(rest)
+    first + middle + last
     for first in BEGINNINGS
-    for rest in [(x,) for x in SYLLABLES] + [(x, y) for x in SYLLABLES for y in "aio"]
+    for middle in ["", *SYLLABLES]
+    for last in SYLLABLES
 ]
 rng.shuffle(NAMES)
 HELD_OUT = len(NAMES) // 4
@@ -105,7 +107,7 @@ def news(names):
     return {"words": words, "tags": tags}
 
 
-training = [news(NAMES[HELD_OUT:]) for _ in range(3000)]
+training = [news(NAMES[HELD_OUT:]) for _ in range(2400)]
 evaluation = [news(NAMES[:HELD_OUT]) for _ in range(300)]
 LABELS = ["O", *(f"{x}-{kind}" for kind in FORMS for x in "BI")]
 for word, tag in zip(*training[0].values(), strict=True):
@@ -157,9 +159,13 @@ for i, target, weight in zip(
 #
 # The encoder is small and starts from random weights. Larger ones than BERT's,
 # and no dropout, make it learn from few sentences; a pretrained encoder needs
-# neither.
+# neither. `kbl.adamw` is BERT's optimizer: the rate rises at first, then falls,
+# for which it asks how many batches there will be. That shows only when all
+# sentences are cut into rows.
 
 # %%
+steps = sum(1 for _ in train)
+train = train.apply(tf.data.experimental.assert_cardinality(steps))  # tells Keras
 config = kbl.EncoderConfig.named(
     "bert_tiny_uncased",
     vocabulary_size=tokenizer.vocabulary_size(),
@@ -167,11 +173,12 @@ config = kbl.EncoderConfig.named(
     initializer_range=0.05,
     dropout=0.0,
     attention_dropout=0.0,
+    pooling=None,
 )
 encoder = kbl.encoder(config)
 plain = kbl.token_classifier(encoder, LABELS)
 plain.compile(
-    optimizer=keras.optimizers.AdamW(1e-3),
+    optimizer=kbl.adamw(2 * steps, learning_rate=1e-3),
     loss=keras.losses.SparseCategoricalCrossentropy(
         from_logits=True, reduction="mean_with_sample_weight"
     ),
@@ -204,9 +211,7 @@ print(sum(map(broken, labels.tolist())), "tags continue nothing")
 # allows. It needs no training and suits any model.
 
 # %%
-by_words = kbl.with_text(
-    plain, preprocessor, split_words=True, decoding="constrained"
-)
+by_words = kbl.with_text(plain, preprocessor, split_words=True, decoding="constrained")
 labels = by_words.predict(sentences, verbose=0)["labels"].tolist()
 print(sum(map(broken, labels)), "tags continue nothing")
 assert not any(map(broken, labels))
@@ -225,7 +230,7 @@ assert not any(map(broken, labels))
 # %%
 model = kbl.token_classifier(encoder, LABELS, crf=True, constrained=True)
 model.compile(
-    optimizer=keras.optimizers.AdamW(5e-4),
+    optimizer=kbl.adamw(steps, learning_rate=5e-4),
     loss=kbl.losses.CRFLoss(),
     weighted_metrics=[kbl.metrics.EntityF1(LABELS)],
 )
@@ -241,7 +246,9 @@ model.fit(train, epochs=1, validation_data=test, shuffle=False)
 # %%
 report = kbl.scorers.entity_report(test)(model)
 for kind in FORMS:
-    numbers = [f"{x} {report[f'{x}/{kind}']:.3f}" for x in ("precision", "recall", "f1")]
+    numbers = [
+        f"{x} {report[f'{x}/{kind}']:.3f}" for x in ("precision", "recall", "f1")
+    ]
     print(kind, *numbers)
 print("all", f"f1 {report['f1']:.3f}")
 f1 = model.evaluate(test, verbose=0, return_dict=True)["entity_f1"]
@@ -258,8 +265,8 @@ assert report["f1"] > 0.9
 # %%
 finder = kbl.with_text(model, preprocessor)
 texts = [
-    "Alka moved from Mardel to New Borlis last year.",
-    "Shares in Mardel Motors fell after Dr Borlis resigned.",
+    "Dalka moved from Mordi to New Borsina last year.",
+    "Shares in Borsina Motors fell after Dr Mordi resigned.",
     "It rained.",
 ]
 answers = finder.predict(texts, verbose=0)
@@ -322,9 +329,11 @@ assert 2 * right / (len(true) + len(found)) > 0.8
 # all it takes to run this, and TensorFlow Serving does.
 
 # %%
-path = kbl.export_saved_model(finder, f"{folder}/names")
+path = kbl.export_saved_model(finder, folder / "names")
 served = tf.saved_model.load(str(path)).signatures["serving_default"]
-answer = {k: v.numpy() for k, v in served(text=tf.constant([*texts, long_text])).items()}
+answer = {
+    k: v.numpy() for k, v in served(text=tf.constant([*texts, long_text])).items()
+}
 print(answer["entities"][0], answer["entity_labels"][0])
 again = [
     (name.decode(), kind.decode(), start, end)
@@ -346,7 +355,8 @@ assert again == found
 # training = kbl.read_conll("eng.train", scheme="bio")
 # LABELS = sorted({tag for record in training for tag in record["tags"]})
 # train = kbl.token_dataset(training, preprocessor, LABELS, shuffle=True)
+# steps = sum(1 for _ in train)
 # model = kbl.token_classifier(encoder, LABELS, crf=True, constrained=True)
-# model.compile(keras.optimizers.AdamW(3e-5), kbl.losses.CRFLoss())
+# model.compile(kbl.adamw(3 * steps, learning_rate=3e-5), kbl.losses.CRFLoss())
 # model.fit(train, epochs=3, shuffle=False)
 # ```

@@ -32,7 +32,7 @@ def freeze(model: keras.Model, num_layers: int, embeddings: bool = True) -> None
 
     >>> encoder = kbl.encoder(kbl.EncoderConfig.named("bert_tiny_uncased"))
     >>> freeze(encoder, num_layers=1)
-    >>> sum(x.shape.num_elements() for x in encoder.trainable_weights)
+    >>> sum(math.prod(x.shape) for x in encoder.trainable_weights)
     214784
     """
     check_not_negative("num_layers", num_layers)

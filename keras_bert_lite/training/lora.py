@@ -51,7 +51,7 @@ def enable_lora(
     >>> encoder = kbl.encoder(kbl.EncoderConfig.named("bert_tiny_uncased"))
     >>> model = kbl.text_classifier(encoder, labels=["bad", "good"])
     >>> enable_lora(model)
-    >>> sum(x.shape.num_elements() for x in model.trainable_weights)
+    >>> sum(math.prod(x.shape) for x in model.trainable_weights)
     8450
 
     Reference: [Hu et al., 2021](https://arxiv.org/abs/2106.09685).

@@ -170,7 +170,7 @@ def test_outputs_are_those_of_a_stack_that_checkpoints():
 
 
 def test_refuses_other_checkpointing():
-    with pytest.raises(TypeError, match="`gradient_checkpointing` must .*: 'yes'"):
+    with pytest.raises(TypeError, match=r"`gradient_checkpointing` must .*: 'yes'"):
         make_stack(gradient_checkpointing="yes")
 
 

@@ -125,7 +125,8 @@ sizes = dict(hidden_dim=128, intermediate_dim=512, num_heads=4, num_layers=8)
 config = kbl.EncoderConfig(vocabulary_size=100, **sizes)
 model = kbl.text_classifier(kbl.encoder(config), ["a", "b"])
 kbl.set_remove_padding(model, False)
-kbl.encoder_of(model).get_layer("blocks").gradient_checkpointing = bool(int(sys.argv[1]))
+blocks = kbl.encoder_of(model).get_layer("blocks")
+blocks.gradient_checkpointing = sys.argv[1] == "True"
 model.compile("sgd", LOSS, run_eagerly=sys.argv[2] == "eager", jit_compile=False)
 ids = np.ones((4, 512), "int32")
 inputs = {"token_ids": ids, "segment_ids": 0 * ids, "padding_mask": ids > 0}
@@ -138,7 +139,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 def megabytes(checkpointing, way):
     """How much memory one step of training takes at its peak."""
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(int(checkpointing)), way],
+        [sys.executable, "-c", PROGRAM, str(checkpointing), way],
         cwd=Path(__file__).parents[2],
         env={**os.environ, "TF_NUM_INTRAOP_THREADS": "1"},
         capture_output=True,

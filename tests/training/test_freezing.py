@@ -102,7 +102,7 @@ def test_shared_layers_freeze_together():
     model = tiny.classifier(num_layers=4, num_groups=2)
     freeze(model, 2)
     assert training(model) == {"blocks/block_1", *HEAD}
-    with pytest.raises(ValueError, match="`num_layers` must be a multiple of 2.* 3"):
+    with pytest.raises(ValueError, match=r"`num_layers` must be a multiple of 2.* 3"):
         freeze(model, 3)
 
 

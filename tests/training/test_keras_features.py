@@ -44,7 +44,7 @@ def test_class_weights():
 
 
 def test_class_weights_need_targets_without_names():
-    with pytest.raises(ValueError, match="only supported for .* a single output"):
+    with pytest.raises(ValueError, match=r"only supported for .* a single output"):
         trainee().fit(INPUTS, {"logits": TARGETS}, class_weight={0: 1.0}, verbose=0)
 
 

@@ -8,7 +8,7 @@ import keras_bert_lite as kbl
 from keras_bert_lite.training.freezing import freeze
 from keras_bert_lite.training.lora import enable_lora, merge_lora
 from keras_bert_lite.training.optimizer import adamw
-from tests import fresh_process, tiny
+from tests import tiny
 from tests.conformance import assert_all_close
 from tests.training.samples import (
     FAMILIES,
@@ -71,7 +71,7 @@ def test_counts_of_the_documentation():
     ],
 )
 def test_targets(targets, layers):
-    paths = [x for x in values(adapted(targets=targets), trainable=True)]
+    paths = values(adapted(targets=targets), trainable=True)
     got = layers_of(path for path in paths if path.startswith("blocks/"))
     assert got == {f"block_{i}/{layer}" for i in range(2) for layer in layers}
 
@@ -125,8 +125,6 @@ def test_saves_a_plain_model(tmp_path):
     twin = keras.saving.load_model(tmp_path / "model.keras", compile=False)
     assert len(twin.trainable_weights) == len(twin.weights)
     assert_all_close(twin(INPUTS), model(INPUTS))
-    outputs = fresh_process.call_saved(tmp_path / "model.keras", INPUTS)
-    assert_all_close(outputs, [model(INPUTS)["logits"]])
 
 
 def test_may_be_enabled_again_once_merged():
@@ -150,7 +148,7 @@ def test_refuses_unknown_targets(targets):
 
 
 def test_refuses_targets_that_are_no_list():
-    with pytest.raises(TypeError, match="`targets` must be a list of .* 'query'"):
+    with pytest.raises(TypeError, match=r"`targets` must be a list of .* 'query'"):
         adapted(targets="query")
 
 

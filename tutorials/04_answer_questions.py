@@ -1,0 +1,340 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Answer questions
+#
+# Extractive question answering, as in SQuAD: the answer is a span of a given
+# text, or there is none. Read the data, train, measure exact match and F1 at the
+# end of each epoch, choose when to say nothing, and answer from texts longer than
+# the model reads at once. It runs in a minute or two on a CPU and needs no
+# download: the texts are made below.
+#
+# On Colab, install the package first (and restart the runtime if asked to):
+
+# %%
+import importlib.util
+
+if importlib.util.find_spec("keras_bert_lite") is None:
+    # %pip install --quiet keras-bert-lite
+    pass
+
+# %%
+import json
+import os
+import random
+import tempfile
+from pathlib import Path
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+import keras
+import tensorflow as tf
+
+import keras_bert_lite as kbl
+
+keras.utils.set_random_seed(0)
+rng = random.Random(0)
+folder = Path(tempfile.mkdtemp())
+
+# %% [markdown]
+# ## The data
+#
+# Lives of invented people: three facts each, in any order, between sentences
+# that tell nothing. Four of the eight kinds of facts are about a place, two about
+# a profession, two about a year, so that a place in the text is not yet the
+# answer to "where": the model must find the sentence that the question is about.
+# People and places of the evaluation stand in no training text.
+
+# %%
+BEGINNINGS = [x + y for x in "BDFGHKLM" for y in ("al", "or")]
+PEOPLE = [x + y for x in BEGINNINGS for y in ("ba", "delo", "rin", "ka", "mira", "so")]
+PLACES = [x + y for x in BEGINNINGS for y in ("burg", "ford", "ton", "mouth")]
+JOBS = ["baker", "carpenter", "judge", "nurse", "pilot", "sailor", "teacher"]
+YEARS = [str(year) for year in range(1950, 2000)]
+rng.shuffle(PEOPLE)
+rng.shuffle(PLACES)
+# (what is told, what is asked, what is answered)
+FACTS = [
+    (
+        ["NAME was born in X.", "The birthplace of NAME is X."],
+        ["Where was NAME born?", "What is the birthplace of NAME?"],
+        "place",
+    ),
+    (
+        ["NAME now lives in X.", "Today the home of NAME is in X."],
+        ["Where does NAME live?", "Where is the home of NAME?"],
+        "place",
+    ),
+    (
+        ["NAME went to school in X.", "NAME was a pupil in X."],
+        ["Where did NAME go to school?", "Where was NAME a pupil?"],
+        "place",
+    ),
+    (
+        ["NAME often travels to X.", "NAME spends the holidays in X."],
+        ["Where does NAME often travel?", "Where are the holidays of NAME?"],
+        "place",
+    ),
+    (
+        ["NAME works as a X.", "By profession NAME is a X."],
+        ["What is the profession of NAME?", "As what does NAME work?"],
+        "job",
+    ),
+    (
+        ["As a child NAME wanted to be a X.", "The dream of NAME was to be a X."],
+        ["What did NAME want to be?", "What was the dream of NAME?"],
+        "job",
+    ),
+    (
+        ["NAME married in X.", "The wedding of NAME was in X."],
+        ["When did NAME marry?", "When was the wedding of NAME?"],
+        "year",
+    ),
+    (
+        ["NAME bought a house in X.", "NAME has had a house since X."],
+        ["When did NAME buy a house?", "Since when has NAME had a house?"],
+        "year",
+    ),
+]
+EMPTY = [
+    "It was a warm summer.",
+    "Few people know that.",
+    "The neighbours still talk about it.",
+    "Nobody remembers much of those days.",
+    "This is well known.",
+]
+
+
+# %% [markdown]
+# SQuAD's JSON has paragraphs: a `context`, and questions with answers, which
+# stand in the context at `answer_start`. A question that the context does not
+# answer has no answers (SQuAD 2.0 says `is_impossible`). Here there is one for
+# each paragraph: it asks for a fact that is not told.
+
+
+# %%
+def life(number, people, places, told=3, empty=2):
+    name = rng.choice(people)
+    values = {"place": places, "job": JOBS, "year": YEARS}
+    facts = rng.sample(FACTS, min(told + 1, len(FACTS)))
+    order = [*range(told), *[None] * empty]
+    rng.shuffle(order)
+    context, answers = "", {}
+    for fact in order:
+        sentence = rng.choice(EMPTY)
+        if fact is not None:
+            forms, _, kind = facts[fact]
+            answer = rng.choice(values[kind])
+            sentence = rng.choice(forms).replace("NAME", name).replace("X", answer)
+            start = len(context) + bool(context) + sentence.rindex(answer)
+            answers[fact] = [{"text": answer, "answer_start": start}]
+        context = f"{context} {sentence}".strip()
+    questions = [
+        {
+            "id": f"{number}-{fact}",
+            "question": rng.choice(asked).replace("NAME", name),
+            "answers": answers.get(fact, []),
+            "is_impossible": fact not in answers,
+        }
+        for fact, (_, asked, _) in enumerate(facts)
+    ]
+    return {"context": context, "qas": questions}
+
+
+def write_lives(path, number, people, places, **lengths):
+    paragraphs = [life(i, people, places, **lengths) for i in range(number)]
+    article = {"title": "Lives", "paragraphs": paragraphs}
+    path.write_text(json.dumps({"version": "v2.0", "data": [article]}))
+
+
+write_lives(folder / "train.json", 1200, PEOPLE[24:], PLACES[16:])
+write_lives(folder / "test.json", 60, PEOPLE[:24], PLACES[:16])
+training = kbl.read_squad(folder / "train.json")
+evaluation = list(kbl.read_squad(folder / "test.json"))
+for record in evaluation[:4]:
+    print(record["question"], record["answers"]["text"])
+print(record["context"])
+
+# %% [markdown]
+# ## From records to ids
+#
+# A row is `[CLS] question [SEP] context [SEP]`, of at most `sequence_length`
+# tokens; a longer context is cut into windows, which share `stride` tokens, each
+# behind the question. The targets are the first and the last token of the answer;
+# the row's first token, `[CLS]`, stands for no answer.
+
+# %%
+vocabulary = kbl.learn_vocabulary(
+    [x for record in training for x in (record["context"], record["question"])],
+    vocabulary_size=400,
+    show_progress=False,
+)
+tokenizer = kbl.WordPieceTokenizer(vocabulary)
+preprocessor = kbl.Preprocessor(tokenizer, sequence_length=64, stride=16)
+train = kbl.question_dataset(training, preprocessor, shuffle=True)
+inputs, targets = next(iter(train))
+tokens = [tokenizer.id_to_token(i) for i in inputs["token_ids"][0].numpy()]
+start, end = (int(targets[name][0]) for name in ("start_logits", "end_logits"))
+print(*tokens)
+print("answer:", *tokens[start : end + 1])
+
+# %% [markdown]
+# How many rows there are shows only when all contexts are cut. Keras and the
+# schedule of the learning rate want to know it.
+
+# %%
+steps = sum(1 for _ in train)
+train = train.apply(tf.data.experimental.assert_cardinality(steps))
+
+# %% [markdown]
+# ## Train and measure
+#
+# The model scores each token as the begin and as the end of the answer: two
+# outputs, the same loss for each. Neither tells how many answers are right, so
+# `kbl.Evaluation` answers the questions held out after each epoch, from strings
+# to strings, and adds SQuAD's numbers to the logs, where early stopping or
+# checkpoints may go by them.
+#
+# The encoder is small and starts from random weights. Larger ones than BERT's,
+# and no dropout, make it learn from few texts; a pretrained encoder needs neither.
+
+# %%
+EPOCHS = 3
+config = kbl.EncoderConfig.named(
+    "bert_tiny_uncased",
+    vocabulary_size=tokenizer.vocabulary_size(),
+    max_sequence_length=64,
+    initializer_range=0.05,
+    dropout=0.0,
+    attention_dropout=0.0,
+    pooling=None,
+)
+model = kbl.question_answerer(kbl.encoder(config))
+model.compile(
+    optimizer=kbl.adamw(EPOCHS * steps, learning_rate=1e-3),
+    loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+)
+history = model.fit(
+    train,
+    epochs=EPOCHS,
+    shuffle=False,
+    callbacks=[kbl.Evaluation(kbl.scorers.squad(evaluation, preprocessor))],
+).history
+for name in ("val_exact", "val_f1", "val_HasAns_exact", "val_NoAns_exact"):
+    print(f"{name:17}", *(f"{x:6.1f}" for x in history[name]))
+assert history["val_exact"][-1] > 80
+
+# %% [markdown]
+# ## When to say nothing
+#
+# `no_answer_score` is how much higher no answer scores than the best span. With a
+# `no_answer_threshold` the model answers nothing above it; without, it always
+# answers. The evaluation found the best threshold: raise it where silence costs
+# more than a wrong answer, lower it for the contrary.
+
+# %%
+threshold = history["val_best_exact_thresh"][-1]
+exact = history["val_best_exact"][-1]
+print(f"best threshold {threshold:.2f}: {exact:.1f} % exact")
+answerer = kbl.with_text(model, preprocessor, n_best=3, no_answer_threshold=threshold)
+
+# %% [markdown]
+# `text` is the question, `text_pair` the context. Besides the answer and its
+# place (characters of the context) there are the n best with their shares.
+
+# %%
+context = (
+    "Dalmira was born in Horford. Dalmira works as a nurse. "
+    "The wedding of Dalmira was in 1984. Dalmira often travels to Kalton."
+)
+questions = [
+    "What is the birthplace of Dalmira?",
+    "When did Dalmira marry?",
+    "Where does Dalmira often travel?",
+    "What did Dalmira want to be?",
+]
+answers = answerer.predict(
+    {"text": questions, "text_pair": [context] * len(questions)}, verbose=0
+)
+for row, question in enumerate(questions):
+    answer, start, end = (answers[x][row] for x in ("answer", "start", "end"))
+    assert start == -1 or context[start:end] == answer
+    print(f"{question} {answer or '(nothing)'} [{start}:{end}]")
+    print(f"    no answer: {answers['no_answer_score'][row]:.1f}")
+    for text, score in zip(
+        answers["answers"][row], answers["scores"][row], strict=True
+    ):
+        print(f"    {score:.2f} {text}")
+
+# %% [markdown]
+# ## A long context
+#
+# Seven facts, far apart in a text of several windows. The answer is the best span
+# of all windows; there is none if no window has one. The model was trained on
+# windows, too: one without the answer is an example of having none.
+
+# %%
+write_lives(folder / "long.json", 10, PEOPLE[:24], PLACES[:16], told=7, empty=14)
+long = list(kbl.read_squad(folder / "long.json"))
+outputs = answerer.predict(
+    {
+        "text": [record["question"] for record in long],
+        "text_pair": [record["context"] for record in long],
+    },
+    verbose=0,
+)
+windows = preprocessor((long[0]["question"], long[0]["context"]))["token_ids"].shape[0]
+scores = kbl.squad_scores(
+    long, {x["id"]: y for x, y in zip(long, outputs["answer"].tolist(), strict=True)}
+)
+print(len(tokenizer(long[0]["context"])), "tokens in", windows, "windows")
+print({name: round(score, 1) for name, score in scores.items()})
+assert scores["exact"] > 60
+
+# %% [markdown]
+# ## A SavedModel
+#
+# Question and context in, answer out, windows included: TensorFlow and
+# tensorflow-text are all it takes to run this, and TensorFlow Serving does.
+
+# %%
+path = kbl.export_saved_model(answerer, folder / "answers")
+served = tf.saved_model.load(str(path)).signatures["serving_default"]
+again = served(
+    text=tf.constant(questions), text_pair=tf.constant([context] * len(questions))
+)
+print([answer.decode() for answer in again["answer"].numpy()])
+assert (again["start"].numpy() == answers["start"]).all()
+
+# %% [markdown]
+# ## With a pretrained encoder and real data
+#
+# The rest of this notebook stays as it is; this is BERT's recipe for SQuAD 2.0.
+# ```python
+# source = "hf://google-bert/bert-base-cased"
+# encoder = kbl.load_encoder(source)
+# preprocessor = kbl.Preprocessor(
+#     kbl.load_tokenizer(source), sequence_length=384, stride=128
+# )
+# train = kbl.question_dataset(
+#     kbl.read_squad("train-v2.0.json"), preprocessor, shuffle=10_000
+# )
+# evaluation = list(kbl.read_squad("dev-v2.0.json"))
+# model = kbl.question_answerer(encoder)
+# steps = 2 * sum(1 for _ in train)
+# model.compile(
+#     kbl.adamw(steps, learning_rate=3e-5),
+#     keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+# )
+# ```
