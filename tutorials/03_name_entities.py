@@ -164,7 +164,7 @@ for i, target, weight in zip(
 # sentences are cut into rows.
 
 # %%
-steps = sum(1 for _ in train)
+steps = len(train)
 train = train.apply(tf.data.experimental.assert_cardinality(steps))  # tells Keras
 config = kbl.EncoderConfig.named(
     "bert_tiny_uncased",
@@ -355,7 +355,7 @@ assert again == found
 # training = kbl.read_conll("eng.train", scheme="bio")
 # LABELS = sorted({tag for record in training for tag in record["tags"]})
 # train = kbl.token_dataset(training, preprocessor, LABELS, shuffle=True)
-# steps = sum(1 for _ in train)
+# steps = len(train)
 # model = kbl.token_classifier(encoder, LABELS, crf=True, constrained=True)
 # model.compile(kbl.adamw(3 * steps, learning_rate=3e-5), kbl.losses.CRFLoss())
 # model.fit(train, epochs=3, shuffle=False)

@@ -194,7 +194,7 @@ print("answer:", *tokens[start : end + 1])
 # schedule of the learning rate want to know it.
 
 # %%
-steps = sum(1 for _ in train)
+steps = len(train)
 train = train.apply(tf.data.experimental.assert_cardinality(steps))
 
 # %% [markdown]
@@ -332,7 +332,7 @@ assert (again["start"].numpy() == answers["start"]).all()
 # )
 # evaluation = list(kbl.read_squad("dev-v2.0.json"))
 # model = kbl.question_answerer(encoder)
-# steps = 2 * sum(1 for _ in train)
+# steps = 2 * len(train)
 # model.compile(
 #     kbl.adamw(steps, learning_rate=3e-5),
 #     keras.losses.SparseCategoricalCrossentropy(from_logits=True),

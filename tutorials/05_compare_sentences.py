@@ -51,9 +51,9 @@ folder = Path(tempfile.mkdtemp())
 # %% [markdown]
 # ## Pairs: does the reply answer the question?
 #
-# Questions and replies are about a time, a place, a price or a person. A third of
-# the pairs belong together. A quarter of the ways to combine a question with a
-# reply are kept for the evaluation.
+# Questions and replies are about a time, a place, a price or a person; fewer than
+# half of the pairs belong together. A quarter of the ways to combine a question
+# with a reply are kept for the evaluation.
 
 # %%
 SIGHTS = ["the castle", "the zoo", "the old mill", "the tower", "the art museum"]
@@ -96,7 +96,7 @@ rng.shuffle(forms)
 
 def write_pairs(path, forms, number):
     """Writes a table: a line of names, then a pair a line, between tabs."""
-    weights = [2 if fits else 1 for *_, fits in forms]  # for a third that fit
+    weights = [2 if fits else 1 for *_, fits in forms]  # fewer of all fit
     lines = ["question\treply\tlabel"]
     for question, reply, fits in rng.choices(forms, weights, k=number):
         label = ("unrelated", "answer")[fits]
@@ -138,7 +138,7 @@ print(*inputs["segment_ids"][0].numpy(), LABELS[labels[0]])
 #
 # Nothing but the data says that there are two texts. Where one label is rarer
 # and matters more, F1 says more than accuracy: a model that always said
-# "unrelated" would be right two times of three, with an F1 of 0.
+# "unrelated" would be right more often than not, with an F1 of 0.
 #
 # The encoder is small and starts from random weights. Larger ones than BERT's,
 # and no dropout, make it learn from few sentences; a pretrained encoder needs

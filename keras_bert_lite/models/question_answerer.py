@@ -12,7 +12,8 @@ def question_answerer(
     """Builds a model that scores tokens as the begin and the end of an answer.
 
     Args:
-        encoder: An encoder.
+        encoder: An encoder. Its pooler, if it has one, stays untrained, of which
+            Keras warns; `load_encoder(source, pooling=None)` leaves it out.
         dropout: Rate before the last layer; by default 0, as BERT has it.
         name: Name of the model.
 

@@ -19,7 +19,8 @@ def token_classifier(
     """Builds a model that labels every token.
 
     Args:
-        encoder: An encoder.
+        encoder: An encoder. Its pooler, if it has one, stays untrained, of which
+            Keras warns; `load_encoder(source, pooling=None)` leaves it out.
         labels: The names of the labels; a target is an index into them.
         dropout: Rate before the last layer; `None` means the encoder's.
         crf: Whether to put a conditional random field behind the logits, which

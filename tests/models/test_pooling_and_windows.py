@@ -87,15 +87,15 @@ def test_windows_of_padding_change_nothing(windows):
 
 
 def test_trains():
-    model = BUILDERS["classifier"](tiny.encoder(), pooling="attention", windows="max")
+    encoder = tiny.encoder(pooling=None)
+    model = BUILDERS["classifier"](encoder, pooling="attention", windows="max")
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     model.compile(keras.optimizers.Adam(0.01), loss, run_eagerly=EAGERLY)
     before = model.get_weights()
     model.train_on_batch(windowed(INPUTS), np.array([0, 1]))
     after = model.get_weights()
     moved = [not np.array_equal(*pair) for pair in zip(before, after, strict=True)]
-    # The pooler inside the encoder is not read.
-    assert sum(moved) >= len(moved) - 2
+    assert all(moved)
 
 
 @pytest.mark.parametrize("builder", BUILDERS)
@@ -135,7 +135,7 @@ def test_groups_need_a_sentence_encoder():
     keras.backend.backend() != "tensorflow", reason="string-in models need TensorFlow"
 )
 class TestStrings:
-    @pytest.fixture(scope="class")
+    @pytest.fixture
     def model(self):
         return random(BUILDERS["classifier"](tiny.encoder(), windows="mean"))
 

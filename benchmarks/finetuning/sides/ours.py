@@ -22,7 +22,7 @@ class KerasBertLite(KerasSide):
         width = encoder.output["sequence_output"].shape[-1]
         self.model.get_layer("head").dense.set_weights(self.head(width))
         self.load_preprocessor()
-        steps = sum(1 for _ in self.dataset(self.rows))
+        steps = len(self.dataset(self.rows))
         self.compile(steps * self.task.epochs)
         return steps
 

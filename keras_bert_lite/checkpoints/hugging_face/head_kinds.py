@@ -52,14 +52,14 @@ def _check_plain_head(model: keras.Model, names: set[str]) -> None:
     """Refuses what transformers' classes have no place for."""
     if names == {"crf_scores"}:
         raise ValueError(
-            "transformers has no conditional random field; `model.save` keeps it. "
-            "Received: a token classifier with `crf=True`"
+            "`model` must be without a conditional random field, which transformers "
+            "does not have; `model.save` keeps it. Received: `crf=True`"
         )
     for name in ("pooling", "window_pooling"):
         if any(layer.name == name for layer in model.layers):
             raise ValueError(
-                "transformers' classifiers read the first token of one row; "
-                f"`model.save` keeps other forms. Received: a model with {name!r}"
+                "`model` must read the first token of one row, as transformers' "
+                f"classifiers do; `model.save` keeps other forms. Received: {name!r}"
             )
 
 

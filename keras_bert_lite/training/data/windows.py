@@ -41,11 +41,8 @@ def window_batches(
 ) -> tf.data.Dataset:
     """Makes batches of the windows that records are cut into.
 
-    How many there are is known only at the end of the first epoch; a schedule
-    needs them before: `sum(1 for _ in dataset)`.
-
     Args:
-        source, row, check, drop_remainder: See `batches`.
+        source, row, drop_remainder: See `batches`.
         cut: Makes the N windows of some records: their ids `(N, S)`, and what
             belongs to them, `(N,)` or `(N, S)`, filled up with zeros.
         finish: Makes what the data set gives of a batch of both.
@@ -55,6 +52,9 @@ def window_batches(
         shuffle: As in `batches`, of the records; then the windows of 50 batches
             are shuffled too.
         seed: Of the shuffling.
+        check: As in `batches`. The pass at the start cuts all records, so that
+            `len(dataset)`, the number of batches, is known; without it Keras
+            learns it in the first epoch, and warns that the data ran out.
 
     Returns:
         A `tf.data.Dataset`. A batch is as long as its longest window.
@@ -66,8 +66,9 @@ def window_batches(
     if not isinstance(shuffle, bool):
         check_positive("shuffle", shuffle)
     rows = row_dataset(records(source), row, shuffle, seed, check).batch(CHUNK)
-    windows = rows.map(cut, num_parallel_calls=tf.data.AUTOTUNE).unbatch()
-    windows = windows.map(_trimmed)
+    windows = rows.map(cut, num_parallel_calls=tf.data.AUTOTUNE)
+    count = _count(windows) if check else None
+    windows = windows.unbatch().map(_trimmed)
     if shuffle:
         windows = windows.shuffle(POOL * batch_size, seed)
     width = preprocessor.widest
@@ -83,7 +84,16 @@ def window_batches(
         padding,
         drop_remainder,
     )
+    if count is not None:
+        size = count // batch_size if drop_remainder else -(-count // batch_size)
+        batched = batched.apply(tf.data.experimental.assert_cardinality(size))
     return batched.map(finish).prefetch(tf.data.AUTOTUNE)
+
+
+def _count(windows: tf.data.Dataset) -> int:
+    """Returns how many windows there are in all."""
+    sizes = windows.map(lambda ids, _: tf.shape(ids["token_ids"], tf.int64)[0])
+    return int(sizes.reduce(tf.constant(0, tf.int64), lambda a, b: a + b))
 
 
 def _trimmed(ids: Rows, others: Rows) -> tuple[Rows, Rows]:
