@@ -331,9 +331,7 @@ class TestErrors:
         "inputs", [[[["a"]]], np.array([[["a"]]]), tf.constant([[["a"]]])]
     )
     def test_rank(self, tokenizer, inputs):
-        with pytest.raises(
-            ValueError, match="must have the same rank, at most 2"
-        ):
+        with pytest.raises(ValueError, match="must have the same rank, at most 2"):
             Preprocessor(tokenizer)(inputs)
 
     @pytest.mark.parametrize("inputs", [("a",), ("a", "b", "c"), ()])

@@ -33,8 +33,8 @@ class SpanAnswer(TextLayer):
     where its window shows most of what is around (BERT's max-context rule), so
     that windows that share tokens do not count one span twice. All such spans
     of up to `max_answer_length` tokens are compared, over all windows of a
-    context; of equal texts among the best `3 n_best` the best counts. No answer scores as the least
-    `start_logits[0] + end_logits[0]` of the windows.
+    context; of equal texts among the best `3 n_best` the best counts. No answer
+    scores as the least `start_logits[0] + end_logits[0]` of the windows.
 
     Args:
         max_answer_length: The most tokens of an answer.
