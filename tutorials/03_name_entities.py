@@ -160,12 +160,9 @@ for i, target, weight in zip(
 # The encoder is small and starts from random weights. Larger ones than BERT's,
 # and no dropout, make it learn from few sentences; a pretrained encoder needs
 # neither. `kbl.adamw` is BERT's optimizer: the rate rises at first, then falls,
-# for which it asks how many batches there will be. That shows only when all
-# sentences are cut into rows.
+# for which it asks how many batches there will be.
 
 # %%
-steps = len(train)
-train = train.apply(tf.data.experimental.assert_cardinality(steps))  # tells Keras
 config = kbl.EncoderConfig.named(
     "bert_tiny_uncased",
     vocabulary_size=tokenizer.vocabulary_size(),
@@ -178,7 +175,7 @@ config = kbl.EncoderConfig.named(
 encoder = kbl.encoder(config)
 plain = kbl.token_classifier(encoder, LABELS)
 plain.compile(
-    optimizer=kbl.adamw(2 * steps, learning_rate=1e-3),
+    optimizer=kbl.adamw(2 * len(train), learning_rate=1e-3),
     loss=keras.losses.SparseCategoricalCrossentropy(
         from_logits=True, reduction="mean_with_sample_weight"
     ),
@@ -230,7 +227,7 @@ assert not any(map(broken, labels))
 # %%
 model = kbl.token_classifier(encoder, LABELS, crf=True, constrained=True)
 model.compile(
-    optimizer=kbl.adamw(steps, learning_rate=5e-4),
+    optimizer=kbl.adamw(len(train), learning_rate=5e-4),
     loss=kbl.losses.CRFLoss(),
     weighted_metrics=[kbl.metrics.EntityF1(LABELS)],
 )
@@ -355,8 +352,8 @@ assert again == found
 # training = kbl.read_conll("eng.train", scheme="bio")
 # LABELS = sorted({tag for record in training for tag in record["tags"]})
 # train = kbl.token_dataset(training, preprocessor, LABELS, shuffle=True)
-# steps = len(train)
 # model = kbl.token_classifier(encoder, LABELS, crf=True, constrained=True)
-# model.compile(kbl.adamw(3 * steps, learning_rate=3e-5), kbl.losses.CRFLoss())
+# optimizer = kbl.adamw(3 * len(train), learning_rate=3e-5)
+# model.compile(optimizer, kbl.losses.CRFLoss())
 # model.fit(train, epochs=3, shuffle=False)
 # ```

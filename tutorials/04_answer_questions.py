@@ -50,63 +50,59 @@ folder = Path(tempfile.mkdtemp())
 # %% [markdown]
 # ## The data
 #
-# Lives of invented people: three facts each, in any order, between sentences
-# that tell nothing. Four of the eight kinds of facts are about a place, two about
-# a profession, two about a year, so that a place in the text is not yet the
-# answer to "where": the model must find the sentence that the question is about.
-# People and places of the evaluation stand in no training text.
+# Lives of invented people: three facts each, of eight kinds, in any order and in
+# different words, between sentences that tell nothing. People and places of the
+# evaluation stand in no training text.
 
 # %%
 BEGINNINGS = [x + y for x in "BDFGHKLM" for y in ("al", "or")]
 PEOPLE = [x + y for x in BEGINNINGS for y in ("ba", "delo", "rin", "ka", "mira", "so")]
 PLACES = [x + y for x in BEGINNINGS for y in ("burg", "ford", "ton", "mouth")]
-JOBS = ["baker", "carpenter", "judge", "nurse", "pilot", "sailor", "teacher"]
-YEARS = [str(year) for year in range(1950, 2000)]
 rng.shuffle(PEOPLE)
 rng.shuffle(PLACES)
-# (what is told, what is asked, what is answered)
-FACTS = [
-    (
+# What is told, what is asked, and the answers; `None`: people or places.
+FACTS = {
+    "place": (
         ["NAME was born in X.", "The birthplace of NAME is X."],
         ["Where was NAME born?", "What is the birthplace of NAME?"],
-        "place",
+        None,
     ),
-    (
-        ["NAME now lives in X.", "Today the home of NAME is in X."],
-        ["Where does NAME live?", "Where is the home of NAME?"],
-        "place",
+    "friend": (
+        ["NAME goes for walks with X.", "The best friend of NAME is X."],
+        ["Who is the best friend of NAME?", "Who goes for walks with NAME?"],
+        None,
     ),
-    (
-        ["NAME went to school in X.", "NAME was a pupil in X."],
-        ["Where did NAME go to school?", "Where was NAME a pupil?"],
-        "place",
-    ),
-    (
-        ["NAME often travels to X.", "NAME spends the holidays in X."],
-        ["Where does NAME often travel?", "Where are the holidays of NAME?"],
-        "place",
-    ),
-    (
+    "job": (
         ["NAME works as a X.", "By profession NAME is a X."],
         ["What is the profession of NAME?", "As what does NAME work?"],
-        "job",
+        ["baker", "judge", "nurse", "pilot", "sailor", "bus driver", "ski teacher"],
     ),
-    (
-        ["As a child NAME wanted to be a X.", "The dream of NAME was to be a X."],
-        ["What did NAME want to be?", "What was the dream of NAME?"],
-        "job",
-    ),
-    (
+    "wedding": (
         ["NAME married in X.", "The wedding of NAME was in X."],
         ["When did NAME marry?", "When was the wedding of NAME?"],
-        "year",
+        [str(year) for year in range(1950, 2000)],
     ),
-    (
-        ["NAME bought a house in X.", "NAME has had a house since X."],
-        ["When did NAME buy a house?", "Since when has NAME had a house?"],
-        "year",
+    "music": (
+        ["NAME plays the X every evening.", "On Sundays NAME practises the X."],
+        ["Which instrument does NAME play?", "What does NAME practise?"],
+        ["violin", "trumpet", "bass guitar", "flute", "church organ", "drum"],
     ),
-]
+    "animal": (
+        ["NAME has a X at home.", "A X lives with NAME."],
+        ["Which animal does NAME have?", "Which pet lives with NAME?"],
+        ["black cat", "dog", "grey parrot", "rabbit", "young goat", "snake"],
+    ),
+    "food": (
+        ["NAME likes to eat X.", "The favourite dish of NAME is X."],
+        ["What does NAME like to eat?", "What is the favourite dish of NAME?"],
+        ["fried fish", "potato soup", "apple pie", "lentils", "rye bread"],
+    ),
+    "door": (
+        ["NAME painted the door X.", "The door of NAME is X."],
+        ["Which colour is the door of NAME?", "How did NAME paint the door?"],
+        ["red", "light blue", "green", "dark brown", "yellow", "white"],
+    ),
+}
 EMPTY = [
     "It was a warm summer.",
     "Few people know that.",
@@ -126,16 +122,17 @@ EMPTY = [
 # %%
 def life(number, people, places, told=3, empty=2):
     name = rng.choice(people)
-    values = {"place": places, "job": JOBS, "year": YEARS}
-    facts = rng.sample(FACTS, min(told + 1, len(FACTS)))
+    values = {"place": places, "friend": [x for x in people if x != name]}
+    facts = rng.sample(list(FACTS), told + 1)
     order = [*range(told), *[None] * empty]
     rng.shuffle(order)
     context, answers = "", {}
     for fact in order:
         sentence = rng.choice(EMPTY)
         if fact is not None:
-            forms, _, kind = facts[fact]
-            answer = rng.choice(values[kind])
+            kind = facts[fact]
+            forms, _, answers_of_kind = FACTS[kind]
+            answer = rng.choice(answers_of_kind or values[kind])
             sentence = rng.choice(forms).replace("NAME", name).replace("X", answer)
             start = len(context) + bool(context) + sentence.rindex(answer)
             answers[fact] = [{"text": answer, "answer_start": start}]
@@ -143,11 +140,11 @@ def life(number, people, places, told=3, empty=2):
     questions = [
         {
             "id": f"{number}-{fact}",
-            "question": rng.choice(asked).replace("NAME", name),
+            "question": rng.choice(FACTS[kind][1]).replace("NAME", name),
             "answers": answers.get(fact, []),
             "is_impossible": fact not in answers,
         }
-        for fact, (_, asked, _) in enumerate(facts)
+        for fact, kind in enumerate(facts)
     ]
     return {"context": context, "qas": questions}
 
@@ -158,7 +155,7 @@ def write_lives(path, number, people, places, **lengths):
     path.write_text(json.dumps({"version": "v2.0", "data": [article]}))
 
 
-write_lives(folder / "train.json", 1200, PEOPLE[24:], PLACES[16:])
+write_lives(folder / "train.json", 1000, PEOPLE[24:], PLACES[16:])
 write_lives(folder / "test.json", 60, PEOPLE[:24], PLACES[:16])
 training = kbl.read_squad(folder / "train.json")
 evaluation = list(kbl.read_squad(folder / "test.json"))
@@ -177,7 +174,7 @@ print(record["context"])
 # %%
 vocabulary = kbl.learn_vocabulary(
     [x for record in training for x in (record["context"], record["question"])],
-    vocabulary_size=400,
+    vocabulary_size=600,
     show_progress=False,
 )
 tokenizer = kbl.WordPieceTokenizer(vocabulary)
@@ -190,14 +187,6 @@ print(*tokens)
 print("answer:", *tokens[start : end + 1])
 
 # %% [markdown]
-# How many rows there are shows only when all contexts are cut. Keras and the
-# schedule of the learning rate want to know it.
-
-# %%
-steps = len(train)
-train = train.apply(tf.data.experimental.assert_cardinality(steps))
-
-# %% [markdown]
 # ## Train and measure
 #
 # The model scores each token as the begin and as the end of the answer: two
@@ -208,6 +197,8 @@ train = train.apply(tf.data.experimental.assert_cardinality(steps))
 #
 # The encoder is small and starts from random weights. Larger ones than BERT's,
 # and no dropout, make it learn from few texts; a pretrained encoder needs neither.
+# `kbl.adamw` is BERT's optimizer: the rate rises at first, then falls, for which
+# it asks how many batches there will be.
 
 # %%
 EPOCHS = 3
@@ -222,7 +213,7 @@ config = kbl.EncoderConfig.named(
 )
 model = kbl.question_answerer(kbl.encoder(config))
 model.compile(
-    optimizer=kbl.adamw(EPOCHS * steps, learning_rate=1e-3),
+    optimizer=kbl.adamw(EPOCHS * len(train), learning_rate=1e-3),
     loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
 )
 history = model.fit(
@@ -240,8 +231,9 @@ assert history["val_exact"][-1] > 80
 #
 # `no_answer_score` is how much higher no answer scores than the best span. With a
 # `no_answer_threshold` the model answers nothing above it; without, it always
-# answers. The evaluation found the best threshold: raise it where silence costs
-# more than a wrong answer, lower it for the contrary.
+# answers. The evaluation found the threshold that is best for its own questions,
+# which flatters a little: choose it on other data than you report on. Raise it
+# where silence costs more than a wrong answer, lower it for the contrary.
 
 # %%
 threshold = history["val_best_exact_thresh"][-1]
@@ -255,14 +247,14 @@ answerer = kbl.with_text(model, preprocessor, n_best=3, no_answer_threshold=thre
 
 # %%
 context = (
-    "Dalmira was born in Horford. Dalmira works as a nurse. "
-    "The wedding of Dalmira was in 1984. Dalmira often travels to Kalton."
+    "Dalmira was born in Horford. Few people know that. "
+    "The wedding of Dalmira was in 1984. On Sundays Dalmira practises the flute."
 )
 questions = [
     "What is the birthplace of Dalmira?",
     "When did Dalmira marry?",
-    "Where does Dalmira often travel?",
-    "What did Dalmira want to be?",
+    "Which instrument does Dalmira play?",
+    "Which pet lives with Dalmira?",
 ]
 answers = answerer.predict(
     {"text": questions, "text_pair": [context] * len(questions)}, verbose=0
@@ -282,7 +274,9 @@ for row, question in enumerate(questions):
 #
 # Seven facts, far apart in a text of several windows. The answer is the best span
 # of all windows; there is none if no window has one. The model was trained on
-# windows, too: one without the answer is an example of having none.
+# windows, too: one without the answer is an example of having none. Still, a long
+# text has more places that look like an answer, and the scores are lower, most of
+# all `NoAns_exact`.
 
 # %%
 write_lives(folder / "long.json", 10, PEOPLE[:24], PLACES[:16], told=7, empty=14)
@@ -332,9 +326,8 @@ assert (again["start"].numpy() == answers["start"]).all()
 # )
 # evaluation = list(kbl.read_squad("dev-v2.0.json"))
 # model = kbl.question_answerer(encoder)
-# steps = 2 * len(train)
 # model.compile(
-#     kbl.adamw(steps, learning_rate=3e-5),
+#     kbl.adamw(2 * len(train), learning_rate=3e-5),
 #     keras.losses.SparseCategoricalCrossentropy(from_logits=True),
 # )
 # ```
