@@ -331,7 +331,9 @@ served = tf.saved_model.load(str(path)).signatures["serving_default"]
 answer = {
     k: v.numpy() for k, v in served(text=tf.constant([*texts, long_text])).items()
 }
-print(answer["entities"][0], answer["entity_labels"][0])
+for name, kind in zip(answer["entities"][0], answer["entity_labels"][0], strict=True):
+    if kind:
+        print(name.decode(), kind.decode())
 again = [
     (name.decode(), kind.decode(), start, end)
     for name, kind, start, end in names_in(answer, len(texts))

@@ -55,7 +55,12 @@ folder = Path(tempfile.mkdtemp())
 # evaluation stand in no training text.
 
 # %%
-BEGINNINGS = [x + y for x in "BDFGHKLM" for y in ("al", "or")]
+BEGINNINGS = [
+    x + y + z
+    for x in "BDFGHKLM"
+    for y in ("al", "or")
+    for z in ("", "den", "ler", "mi", "sa", "vo", "ne")
+]
 PEOPLE = [x + y for x in BEGINNINGS for y in ("ba", "delo", "rin", "ka", "mira", "so")]
 PLACES = [x + y for x in BEGINNINGS for y in ("burg", "ford", "ton", "mouth")]
 rng.shuffle(PEOPLE)
@@ -155,8 +160,8 @@ def write_lives(path, number, people, places, **lengths):
     path.write_text(json.dumps({"version": "v2.0", "data": [article]}))
 
 
-write_lives(folder / "train.json", 1000, PEOPLE[24:], PLACES[16:])
-write_lives(folder / "test.json", 60, PEOPLE[:24], PLACES[:16])
+write_lives(folder / "train.json", 1600, PEOPLE[100:], PLACES[100:])
+write_lives(folder / "test.json", 60, PEOPLE[:100], PLACES[:100])
 training = kbl.read_squad(folder / "train.json")
 evaluation = list(kbl.read_squad(folder / "test.json"))
 for record in evaluation[:4]:
@@ -174,7 +179,7 @@ print(record["context"])
 # %%
 vocabulary = kbl.learn_vocabulary(
     [x for record in training for x in (record["context"], record["question"])],
-    vocabulary_size=600,
+    vocabulary_size=400,
     show_progress=False,
 )
 tokenizer = kbl.WordPieceTokenizer(vocabulary)
@@ -201,7 +206,7 @@ print("answer:", *tokens[start : end + 1])
 # it asks how many batches there will be.
 
 # %%
-EPOCHS = 3
+EPOCHS = 2
 config = kbl.EncoderConfig.named(
     "bert_tiny_uncased",
     vocabulary_size=tokenizer.vocabulary_size(),
@@ -224,7 +229,7 @@ history = model.fit(
 ).history
 for name in ("val_exact", "val_f1", "val_HasAns_exact", "val_NoAns_exact"):
     print(f"{name:17}", *(f"{x:6.1f}" for x in history[name]))
-assert history["val_exact"][-1] > 80
+assert history["val_exact"][-1] > 70
 
 # %% [markdown]
 # ## When to say nothing
@@ -275,11 +280,10 @@ for row, question in enumerate(questions):
 # Seven facts, far apart in a text of several windows. The answer is the best span
 # of all windows; there is none if no window has one. The model was trained on
 # windows, too: one without the answer is an example of having none. Still, a long
-# text has more places that look like an answer, and the scores are lower, most of
-# all `NoAns_exact`.
+# text has more places that look like an answer, which shows in `NoAns_exact`.
 
 # %%
-write_lives(folder / "long.json", 10, PEOPLE[:24], PLACES[:16], told=7, empty=14)
+write_lives(folder / "long.json", 10, PEOPLE[:100], PLACES[:100], told=7, empty=14)
 long = list(kbl.read_squad(folder / "long.json"))
 outputs = answerer.predict(
     {

@@ -52,13 +52,10 @@ folder = Path(tempfile.mkdtemp())
 # ## Pairs: does the reply answer the question?
 #
 # Questions and replies are about a time, a place, a price or a person; fewer than
-# half of the pairs belong together. A quarter of the ways to combine a question
-# with a reply are kept for the evaluation.
+# half of the pairs belong together. The sights, people and streets of the
+# evaluation stand in no training pair, though the words of their names do.
 
 # %%
-SIGHTS = ["the castle", "the zoo", "the old mill", "the tower", "the art museum"]
-NAMES = ["Mrs Lorden", "Mr Pask", "Dr Ivel", "Mrs Tamm", "Mr Quist"]
-STREETS = ["Mill Road", "Church Lane", "Park Street", "Harbour Square"]
 QUESTIONS = {
     "time": ["When does SIGHT open?", "At what time may we visit SIGHT?"],
     "place": ["Where is SIGHT?", "How do I get to SIGHT?"],
@@ -71,41 +68,51 @@ REPLIES = {
     "price": ["NUMBER euros for adults.", "Children pay NUMBER euros each."],
     "person": ["NAME is the head of it.", "That would be NAME, our director."],
 }
+KINDS = ["old", "new", "royal", "national", "little", "southern", "town"]
+SIGHTS = ["castle", "zoo", "mill", "tower", "museum", "garden", "library", "theatre"]
 FILLERS = {
-    "SIGHT": SIGHTS,
-    "NAME": NAMES,
-    "STREET": STREETS,
-    "NUMBER": [str(x) for x in range(7, 12)],
+    "SIGHT": [f"the {x} {y}" for x in KINDS for y in SIGHTS],
+    "NAME": [
+        f"{x} {y}{z}"
+        for x in ("Mrs", "Mr", "Dr")
+        for y in ("Lor", "Pas", "Iv", "Tam", "Quis", "Dor", "Mel")
+        for z in ("den", "ker", "el", "mond", "low")
+    ],
+    "STREET": [
+        f"{x} {y}"
+        for x in ("Mill", "Church", "Park", "Harbour", "Bridge", "Market", "Beech")
+        for y in ("Road", "Lane", "Street", "Square", "Hill")
+    ],
+    "NUMBER": [str(number) for number in range(6, 30)],
 }
+NEW, SEEN = {}, {}
+for word, values in FILLERS.items():
+    rng.shuffle(values)
+    NEW[word], SEEN[word] = values[:6], values[6:]
 
 
 # %%
-def filled(form):
-    for word, choices in FILLERS.items():
+def filled(form, fillers):
+    for word, choices in fillers.items():
         form = form.replace(word, rng.choice(choices))
     return form
 
 
-forms = [
-    (question, reply, int(asked == told))
-    for asked, told in itertools.product(QUESTIONS, REPLIES)
-    for question, reply in itertools.product(QUESTIONS[asked], REPLIES[told])
-]
-rng.shuffle(forms)
-
-
-def write_pairs(path, forms, number):
+def write_pairs(path, fillers, number):
     """Writes a table: a line of names, then a pair a line, between tabs."""
-    weights = [2 if fits else 1 for *_, fits in forms]  # fewer of all fit
     lines = ["question\treply\tlabel"]
-    for question, reply, fits in rng.choices(forms, weights, k=number):
-        label = ("unrelated", "answer")[fits]
-        lines.append(f"{filled(question)}\t{filled(reply)}\t{label}")
+    for _ in range(number):
+        asked = rng.choice(list(QUESTIONS))
+        told = asked if rng.random() < 0.25 else rng.choice(list(REPLIES))
+        question = filled(rng.choice(QUESTIONS[asked]), fillers)
+        reply = filled(rng.choice(REPLIES[told]), fillers)
+        label = "answer" if asked == told else "unrelated"
+        lines.append(f"{question}\t{reply}\t{label}")
     path.write_text("\n".join(lines))
 
 
-write_pairs(folder / "train.tsv", forms[16:], 3000)
-write_pairs(folder / "test.tsv", forms[:16], 300)
+write_pairs(folder / "train.tsv", SEEN, 5000)
+write_pairs(folder / "test.tsv", NEW, 300)
 print((folder / "train.tsv").read_text()[:300])
 
 # %% [markdown]
@@ -142,11 +149,14 @@ print(*inputs["segment_ids"][0].numpy(), LABELS[labels[0]])
 #
 # The encoder is small and starts from random weights. Larger ones than BERT's,
 # and no dropout, make it learn from few sentences; a pretrained encoder needs
-# neither. `kbl.adamw` is BERT's optimizer: the rate rises at first, then falls.
+# neither. BERT's head reads the first token, `[CLS]`, which pretraining has taught
+# to speak for the row; here the head reads the mean of all tokens
+# (`pooling="mean"`), so that the encoder needs no pooler. `kbl.adamw` is BERT's
+# optimizer: the rate rises at first, then falls.
 
 
 # %%
-def small_encoder(tokenizer):
+def small_encoder():
     config = kbl.EncoderConfig.named(
         "bert_tiny_uncased",
         vocabulary_size=tokenizer.vocabulary_size(),
@@ -154,12 +164,13 @@ def small_encoder(tokenizer):
         initializer_range=0.05,
         dropout=0.0,
         attention_dropout=0.0,
+        pooling=None,
     )
     return kbl.encoder(config)
 
 
 EPOCHS = 3
-model = kbl.text_classifier(small_encoder(tokenizer), LABELS)
+model = kbl.text_classifier(small_encoder(), LABELS, pooling="mean")
 model.compile(
     optimizer=kbl.adamw(EPOCHS * len(train), learning_rate=1e-3),
     loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
@@ -167,7 +178,7 @@ model.compile(
 )
 model.fit(train, epochs=EPOCHS, validation_data=test, shuffle=False)
 scores = model.evaluate(test, verbose=0, return_dict=True)
-print(f"pairs held out: accuracy {scores['accuracy']:.3f}, F1 {scores['f1']:.3f}")
+print(f"new pairs: accuracy {scores['accuracy']:.3f}, F1 {scores['f1']:.3f}")
 assert scores["f1"] > 0.8
 
 # %% [markdown]
@@ -175,7 +186,7 @@ assert scores["f1"] > 0.8
 
 # %%
 judge = kbl.with_text(model, preprocessor, pairs=True)
-question = "How do I get to the castle?"
+question = "How do I get to the royal library?"
 replies = ["In Mill Road, behind the station.", "Children pay 9 euros each."]
 answers = judge.predict(
     {"text": [question] * len(replies), "text_pair": replies}, verbose=0
@@ -282,7 +293,7 @@ train = kbl.text_dataset(
 test = kbl.text_dataset(
     marked, preprocessor, text=["a", "b"], label="mark", batch_size=100
 )
-sentences = kbl.sentence_encoder(small_encoder(tokenizer))
+sentences = kbl.sentence_encoder(small_encoder())
 groups = kbl.sentence_groups(sentences)
 print(next(iter(train))[0]["token_ids"].shape)
 

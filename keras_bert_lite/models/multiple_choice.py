@@ -5,11 +5,15 @@ from typing import Any
 import keras
 
 from keras_bert_lite import layers
+from keras_bert_lite.models.encoder import config_of
 from keras_bert_lite.models.sequence_head import (
     grouped_inputs,
     head_arguments,
     sequence_vector,
 )
+
+# Families that score choices so, though they classify by a layer of their own.
+BY_POOLED_OUTPUT = ("roberta", "xlm-roberta")
 
 
 def multiple_choice(
@@ -33,6 +37,8 @@ def multiple_choice(
 
     Reference: `BertForMultipleChoice` in transformers.
     """
+    if head_form is None and config_of(encoder).family in BY_POOLED_OUTPUT:
+        head_form = {}
     arguments = head_arguments(encoder, dropout, head_form, pooling)
     head = layers.DenseHead(1, **arguments)
     inputs, rows = grouped_inputs()

@@ -21,7 +21,8 @@ def question_answerer(
         A functional model with the encoder's inputs and the outputs
         `start_logits` and `end_logits`, `(B, S)` each, -10,000 at padding.
         Train it with `keras.losses.SparseCategoricalCrossentropy(from_logits=True)`
-        for each, on what `question_dataset` makes.
+        for each, on what `question_dataset` makes, with `loss_weights` of 0.5 each:
+        BERT's loss is their mean.
 
     Reference: [Devlin et al., 2019](https://arxiv.org/abs/1810.04805), section 4.2.
     """

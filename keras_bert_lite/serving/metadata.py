@@ -13,7 +13,7 @@ from keras_bert_lite._version import __version__
 from keras_bert_lite.models.encoder import config_of, encoder_of
 from keras_bert_lite.models.text_model import TextModel
 from keras_bert_lite.serving.exported_signatures import (
-    labels_of,
+    answer_of,
     model_on_ids,
     preprocessor_of,
 )
@@ -43,7 +43,7 @@ def _metadata(draft: Path, model: TextModel) -> dict[str, Any]:
         "model": model.name,
         "config": dataclasses.asdict(config_of(encoder)),
         "sequence_length": preprocessor_of(model).sequence_length,
-        "labels": labels_of(model),
+        "labels": getattr(answer_of(model), "labels", []),
         "signatures": sorted(public_signatures(meta_graph)),
         "ops": operations(meta_graph.graph_def),
     }

@@ -14,7 +14,7 @@ from keras_bert_lite.text.truncation import head, truncate_longest_first
 from keras_bert_lite.text.windows import Windows, cut
 
 MIN_SEQUENCE_LENGTH = 3  # [CLS] and two [SEP]
-DEFAULT_STRIDE = 128  # BERT's, for SQuAD
+DEFAULT_STRIDE = 128
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
@@ -39,8 +39,10 @@ class Preprocessor(TextLayer):
         num_separators: How many separators stand between two texts: 1, or 2 as
             RoBERTa and XLM-R have it.
         stride: Cuts a text that is too long into windows, which share so many
-            tokens with the one before, instead of truncating it: the last of
-            two texts, the first standing before each window. `None`: a call
+            tokens with the one before (at most half of a window: Hugging Face's
+            stride; BERT's `doc_stride` is the step instead), and is not
+            truncated: the last of two texts, the first standing before each
+            window, cut to half of the room if it is longer. `None`: a call
             truncates; tasks that must read every token (question answering,
             token classification) cut by a stride of 128.
 
@@ -192,7 +194,7 @@ class Preprocessor(TextLayer):
             room = tf.cast(longest - 1 - len(segments) - between, tf.int64)
             segments = truncate_longest_first(segments, room)
         lengths = sum(x.row_lengths() + 1 for x in segments) + 1 + between
-        width = self._width(lengths) if width is None else width
+        width = self.width(lengths) if width is None else width
         columns = tf.range(width, dtype=tf.int64)
         mask = columns < lengths[:, None]
         ids = tf.where(mask, self.tokenizer.sep_id, self.tokenizer.pad_id)
@@ -211,7 +213,8 @@ class Preprocessor(TextLayer):
             "padding_mask": mask,
         }
 
-    def _width(self, lengths: tf.Tensor) -> int | tf.Tensor:
+    def width(self, lengths: tf.Tensor) -> int | tf.Tensor:
+        """Returns how wide a batch of rows of these lengths is."""
         if self.padding == "max_length":
             return self.sequence_length
         # An empty batch is as wide as an empty text: [CLS] [SEP].

@@ -66,8 +66,10 @@ class EntityAnswer(TextLayer):
         - `entities` and `entity_labels`, strings, `entity_starts` and
           `entity_ends`, int32, `entity_scores`, float32, all `(B, E)`: for each
           entity its text, its type, its code points (`end` exclusive; of split
-          words, joined by spaces) and the mean probability of its words'
-          labels. Behind a text's last entity stand empty strings, -1 and 0.
+          words, joined by spaces) and the mean of its words' scores, each the
+          label's share of the softmax over the word's logits (with a CRF too,
+          whose transitions they leave out). Behind a text's last entity stand
+          empty strings, -1 and 0.
         - with `split_words`, `labels`, strings, and `scores`, float32,
           `(B, W)`: each word's label, empty for an empty word; `O` for one of
           which the tokenizer leaves nothing.

@@ -56,9 +56,9 @@ class LabelSetAnswer(TextLayer):
         inputs: Logits of shape `(B, L)`.
 
     Output shape:
-        A dictionary, both `(B, L)`: `labels`, strings, the most probable first
-        and empty strings behind them; `scores`, the sigmoid of the logits,
-        float32, in the order of the argument `labels`.
+        A dictionary, both `(B, L)`, in the order of the argument `labels`:
+        `labels`, strings, the names of those over the threshold and empty
+        strings for the others; `scores`, float32, the sigmoid of the logits.
 
     Raises:
         ValueError: If the threshold is not between 0 and 1.
@@ -74,9 +74,11 @@ class LabelSetAnswer(TextLayer):
 
     def call(self, inputs: tf.Tensor) -> dict[str, tf.Tensor]:
         scores = tf.sigmoid(tf.cast(inputs, tf.float32))
-        best, order = tf.nn.top_k(scores, len(self.labels))
-        names = tf.gather(tf.constant(self.labels), order)
-        return {"labels": tf.where(best > self.threshold, names, ""), "scores": scores}
+        names = tf.constant(self.labels)
+        return {
+            "labels": tf.where(scores > self.threshold, names, ""),
+            "scores": scores,
+        }
 
     def compute_output_spec(self, inputs: Any) -> dict[str, keras.KerasTensor]:
         return {

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import keras
 import tensorflow as tf
 
-from keras_bert_lite.config import check_number, check_positive
+from keras_bert_lite.config import check_positive
 from keras_bert_lite.text.layer import TextLayer
 
 LOWEST = -1e30
@@ -40,7 +40,8 @@ class SpanAnswer(TextLayer):
         max_answer_length: The most tokens of an answer.
         n_best: How many answers to give.
         no_answer_threshold: Answers nothing where no answer scores higher than
-            the best span by more than this. `None` always answers.
+            the best span by more than this, infinities included. `None` always
+            answers.
 
     Call arguments:
         inputs: A dictionary of `start_logits` and `end_logits`, `(N, S)`, and
@@ -74,7 +75,7 @@ class SpanAnswer(TextLayer):
         check_positive("max_answer_length", max_answer_length)
         check_positive("n_best", n_best)
         if no_answer_threshold is not None:
-            check_number("no_answer_threshold", no_answer_threshold)
+            _check_threshold(no_answer_threshold)
         self.max_answer_length = max_answer_length
         self.n_best = n_best
         self.no_answer_threshold = no_answer_threshold
@@ -186,6 +187,14 @@ class SpanAnswer(TextLayer):
             "n_best": self.n_best,
             "no_answer_threshold": self.no_answer_threshold,
         }
+
+
+def _check_threshold(value: Any) -> None:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or value != value:
+        raise ValueError(
+            f"`no_answer_threshold` must be a number or None. Received: {value!r}"
+        )
 
 
 def _kept(scores: tf.Tensor, place: tf.Tensor, keep: tf.Tensor) -> tf.Tensor:

@@ -41,7 +41,8 @@ def token_dataset(
             labels or indices.
         pieces: Which pieces of a word are targets. `"first"`: the first has the
             word's label, the others weight 0. `"all"`: the others are labelled
-            as the continuation, `I-X` after `B-X`, or as the first.
+            as the continuation, `I-X` after `B-X`, or as the first; for labels
+            without `E` and `S`.
         **batching: `batch_size`, `shuffle`, `seed`, `drop_remainder`, `check`:
             see `window_batches`.
 
@@ -56,7 +57,7 @@ def token_dataset(
     check_choice("pieces", pieces, ("first", "all"))
     names = check_labels(labels)
     convert = fields.index_in(names)
-    continuations = tf.constant(_continuations(names))
+    continuations = tf.constant(_continuations(names, pieces))
 
     def row(record: Record) -> dict[str, np.ndarray]:
         found = _words(record, words)
@@ -99,14 +100,20 @@ def _words(record: Record, column: str) -> list[str]:
     return found
 
 
-def _continuations(labels: list[str]) -> list[int]:
+def _continuations(labels: list[str], pieces: str) -> list[int]:
     """For each label the one that later pieces of its word have."""
-    if not has_scheme(labels):
+    spelled = has_scheme(labels)
+    if pieces == "first" or not spelled:
         return list(range(len(labels)))
     tags = parse_tags(labels)
+    if any(tag.prefix in "ES" for tag in tags):
+        raise ValueError(
+            '`pieces="all"` needs labels without `E` and `S`, which only a last piece '
+            f"could have; `tagging.to_bio` rewrites tags. Received: {labels}"
+        )
     places = {(tag.prefix, tag.type): i for i, tag in enumerate(tags)}
     return [
-        places.get(("I", tag.type), i) if tag.prefix in "BS" else i
+        places.get(("I", tag.type), i) if tag.prefix == "B" else i
         for i, tag in enumerate(tags)
     ]
 

@@ -71,7 +71,6 @@ def window_batches(
     windows = windows.unbatch().map(_trimmed)
     if shuffle:
         windows = windows.shuffle(POOL * batch_size, seed)
-    width = preprocessor.widest
     padding = tf.nest.map_structure(
         lambda spec: tf.zeros([], spec.dtype), windows.element_spec
     )
@@ -79,15 +78,35 @@ def window_batches(
     batched = windows.padded_batch(
         batch_size,
         tf.nest.map_structure(
-            lambda spec: [width] * spec.shape.rank, windows.element_spec
+            lambda spec: [None] * spec.shape.rank, windows.element_spec
         ),
         padding,
         drop_remainder,
     )
+    batched = batched.map(lambda *rows: _widened(preprocessor, rows, padding))
     if count is not None:
+        if drop_remainder and count < batch_size:
+            raise ValueError(
+                "`batch_size` must be at most the number of windows with "
+                f"`drop_remainder`, {count}. Received: {batch_size}"
+            )
         size = count // batch_size if drop_remainder else -(-count // batch_size)
         batched = batched.apply(tf.data.experimental.assert_cardinality(size))
     return batched.map(finish).prefetch(tf.data.AUTOTUNE)
+
+
+def _widened(preprocessor: Preprocessor, rows: Any, padding: Any) -> Any:
+    """Pads rows that are as long as the longest to the preprocessor's width."""
+    length = tf.shape(rows[0]["token_ids"], tf.int64)[1]
+    missing = tf.cast(preprocessor.width(length[None]), tf.int64) - length
+
+    def widen(x: tf.Tensor, fill: tf.Tensor) -> tf.Tensor:
+        if x.shape.rank == 1:
+            return x
+        wide = tf.pad(x, [[0, 0], [0, missing]], constant_values=fill)
+        return tf.ensure_shape(wide, [x.shape[0], preprocessor.widest])
+
+    return tf.nest.map_structure(widen, rows, padding)
 
 
 def _count(windows: tf.data.Dataset) -> int:

@@ -225,9 +225,9 @@ def test_refuses_numbers(name, value):
         SpanAnswer(**{name: value})
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), True, "0"])
+@pytest.mark.parametrize("value", [float("nan"), True, "0"])
 def test_refuses_thresholds(value):
-    with pytest.raises(ValueError, match="`no_answer_threshold` must be a finite"):
+    with pytest.raises(ValueError, match="`no_answer_threshold` must be a number"):
         SpanAnswer(no_answer_threshold=value)
 
 

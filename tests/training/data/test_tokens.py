@@ -192,3 +192,32 @@ def test_refuses_arguments(arguments, message):
     given = {"source": RECORDS, "labels": LABELS, **arguments}
     with pytest.raises(ValueError, match=message):
         token_dataset(given.pop("source"), PREPROCESSOR, **given)
+
+
+def test_later_pieces_have_no_label_in_schemes_that_mark_the_last():
+    with pytest.raises(ValueError, match=r'`pieces="all"` needs labels without `E`'):
+        token_dataset(RECORDS, PREPROCESSOR, ["O", "B-X", "E-X", "S-X"], pieces="all")
+
+
+@pytest.mark.parametrize("padding", ["max_length", [4, 16]])
+def test_batches_have_the_width_of_the_preprocessor(padding):
+    preprocessor = tiny.preprocessor(16, padding=padding)
+    records = [{"words": ["a"] * n, "tags": ["O"] * n} for n in (1, 2, 6)]
+    dataset = token_dataset(records, preprocessor, ["O", "B-X"], batch_size=2)
+    widths = [
+        tuple(x.shape[1] for x in (ids["token_ids"], y, w)) for ids, y, w in dataset
+    ]
+    first = 16 if padding == "max_length" else 4
+    assert widths == [(first,) * 3, (16,) * 3]
+    assert not any(w[:, 8:].numpy().any() for *_, w in dataset)
+
+
+def test_fewer_windows_than_a_batch():
+    with pytest.raises(ValueError, match=r"number of windows .* 1\. Received: 2"):
+        token_dataset(
+            [{"words": ["a"], "tags": ["O"]}],
+            PREPROCESSOR,
+            ["O", "B-X"],
+            batch_size=2,
+            drop_remainder=True,
+        )
