@@ -29,7 +29,8 @@ class CRF(keras.layers.Layer):
         constrained: Whether transitions that the labels' scheme forbids, such as
             `O` to `I-PER`, get a score so low that no path takes them. The loss
             of targets that break the scheme is then about 10,000 a transition:
-            `tagging.to_bio` mends them.
+            `tagging.to_bio` mends them. First and last labels are free: a window
+            may begin inside of an entity.
 
     Call arguments:
         logits: Floats of shape `(B, S, L)`, L being the number of labels.
@@ -58,10 +59,10 @@ class CRF(keras.layers.Layer):
             )
         self.labels = None if labels is None else check_labels(labels)
         self.constrained = constrained
-        self.penalties: Any = (0.0, 0.0, 0.0)
+        self.penalties: Any = 0.0
         if self.labels is not None and constrained:
             allowed = allowed_transitions(self.labels)
-            self.penalties = tuple((~x * FORBIDDEN).astype("float32") for x in allowed)
+            self.penalties = (~allowed.pairs * FORBIDDEN).astype("float32")
 
     def build(self, logits_shape):
         size = logits_shape[-1]
@@ -79,9 +80,9 @@ class CRF(keras.layers.Layer):
         return self.add_weight(shape=shape, initializer=initializer, name=name)
 
     def call(self, logits):
-        pairs, starts, ends = self.penalties
-        rows = (self.starts + starts, self.ends + ends)
-        rows = ops.concatenate([self.transitions + pairs, ops.stack(rows)], axis=0)
+        pairs = self.transitions + self.penalties
+        starts, ends = (ops.convert_to_tensor(x) for x in (self.starts, self.ends))
+        rows = ops.concatenate([pairs, starts[None], ends[None]], axis=0)
         batch, _, size = ops.shape(logits)
         rows = ops.broadcast_to(rows, (batch, size + 2, size))
         return ops.concatenate([logits, rows], axis=1)
