@@ -157,9 +157,9 @@ for i, target, weight in zip(
 # is right if all of its words and its type are. It needs the weights, and Keras
 # gives these to `weighted_metrics` only.
 #
-# The encoder is small and starts from random weights. Larger ones than BERT's,
-# and no dropout, make it learn from few sentences; a pretrained encoder needs
-# neither. `kbl.adamw` is BERT's optimizer: the rate rises at first, then falls,
+# The encoder is small and untrained. Without dropout, and with first weights
+# larger than BERT's, it learns from few sentences; a pretrained one needs neither.
+# `kbl.adamw` is BERT's optimizer: the rate rises at first, then falls,
 # for which it asks how many batches there will be.
 
 # %%

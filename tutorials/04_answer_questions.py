@@ -200,10 +200,10 @@ print("answer:", *tokens[start : end + 1])
 # to strings, and adds SQuAD's numbers to the logs, where early stopping or
 # checkpoints may go by them.
 #
-# The encoder is small and starts from random weights. Larger ones than BERT's,
-# and no dropout, make it learn from few texts; a pretrained encoder needs neither.
-# `kbl.adamw` is BERT's optimizer: the rate rises at first, then falls, for which
-# it asks how many batches there will be.
+# The encoder is small and untrained. Without dropout, and with first weights larger
+# than BERT's, it learns from few texts; a pretrained one needs neither.
+# `kbl.adamw` is BERT's optimizer: the rate rises at first, then falls, for which it
+# asks how many batches there will be.
 
 # %%
 EPOCHS = 2

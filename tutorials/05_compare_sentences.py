@@ -147,9 +147,9 @@ print(*inputs["segment_ids"][0].numpy(), LABELS[labels[0]])
 # and matters more, F1 says more than accuracy: a model that always said
 # "unrelated" would be right more often than not, with an F1 of 0.
 #
-# The encoder is small and starts from random weights. Larger ones than BERT's,
-# and no dropout, make it learn from few sentences; a pretrained encoder needs
-# neither. BERT's head reads the first token, `[CLS]`, which pretraining has taught
+# The encoder is small and untrained. Without dropout, and with first weights
+# larger than BERT's, it learns from few sentences; a pretrained one needs neither.
+# BERT's head reads the first token, `[CLS]`, which pretraining has taught
 # to speak for the row; here the head reads the mean of all tokens
 # (`pooling="mean"`), so that the encoder needs no pooler. `kbl.adamw` is BERT's
 # optimizer: the rate rises at first, then falls.
@@ -254,7 +254,7 @@ def differently(meaning, text):
 
 # %%
 pairs = []
-for _ in range(60):
+for _ in range(30):
     rng.shuffle(known)
     texts = [put(meaning) for meaning in known]
     pairs += [
