@@ -18,6 +18,7 @@ LABELS = ("bad", 'fine\n"day"')
 
 @pytest.fixture(scope="module")
 def model():
+    keras.utils.set_random_seed(0)
     return kbl.with_text(
         tiny.classifier(LABELS, initializer_range=1.0), tiny.preprocessor()
     )

@@ -71,10 +71,12 @@ class TestTexts:
     def test_columns_are_stacked(self):
         source = {"anchor": ["a", "b"], "positive": ["c", "d"]}
         columns = ["anchor", "positive"]
-        inputs = only(text_dataset(source, as_strings, columns, label=None))
+        dataset = text_dataset(source, as_strings, columns, label=None)
+        inputs, targets = only(dataset)
         assert inputs["text"].numpy().tolist() == [[b"a", b"c"], [b"b", b"d"]]
-        ids = only(text_dataset(source, as_ids, columns, label=None))["token_ids"]
-        assert ids.shape == (2, 2, 4)
+        assert targets.numpy().tolist() == [0, 0]  # for losses that need none
+        inputs, _ = only(text_dataset(source, as_ids, columns, label=None))
+        assert inputs["token_ids"].shape == (2, 2, 4)
 
     def test_without_targets(self):
         inputs = only(text_dataset({"text": TEXTS}, as_strings, label=None))
