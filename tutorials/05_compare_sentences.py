@@ -84,7 +84,7 @@ FILLERS = {
         for y in ("Road", "Lane", "Street", "Square", "Hill")
     ],
 }
-NUMBERS = [str(number) for number in range(6, 30)]
+NUMBERS = [str(number) for number in range(6, 12)]
 NEW, SEEN = {"NUMBER": NUMBERS}, {"NUMBER": NUMBERS}
 for word, values in FILLERS.items():
     rng.shuffle(values)

@@ -49,10 +49,12 @@ def _log_partition(logits, transitions, starts, ends, real):
         # `before` stands still at passed positions, so that one position back is
         # the real one before, where there is one.
         steps = before[:, :-1, :, None] + transitions[:, None] + after[:, 1:, None]
+        # Keras's softmax over two axes needs static sizes under TensorFlow.
+        pairs = ops.exp(steps - ops.logsumexp(steps, axis=(2, 3), keepdims=True))
         linked = real[:, 1:] * ops.minimum(ops.cumsum(real, axis=1)[:, :-1], 1.0)
         return (
             nodes * (real * scale)[:, :, None],
-            ops.einsum("bsij,bs->bij", ops.softmax(steps, axis=(2, 3)), linked * scale),
+            ops.einsum("bsij,bs->bij", pairs, linked * scale),
             ops.softmax(starts + after[:, 0], axis=-1) * scale,
             ops.softmax(ends + before[:, -1], axis=-1) * scale,
             ops.zeros_like(real),

@@ -146,3 +146,28 @@ def test_keras_gives_zero_without_targets():
     assert to_numpy(token_loss()(TAGS, LOGITS, np.zeros_like(WEIGHTS))) == 0.0
     half = ops.convert_to_tensor(LOGITS.astype("float16"))
     assert to_numpy(token_loss()(TAGS, half, np.zeros_like(WEIGHTS))) == 0.0
+
+
+@pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="only its graphs have such shapes"
+)
+def test_gradient_of_batches_of_unknown_size_and_length():
+    import tensorflow as tf
+
+    @tf.function(
+        input_signature=[
+            tf.TensorSpec([None, None, 5], tf.float32),
+            tf.TensorSpec([None, None], tf.int32),
+        ]
+    )
+    def gradient(scores, tags):
+        with tf.GradientTape() as tape:
+            tape.watch(scores)
+            loss = CRFLoss()(tags, scores)
+        return tape.gradient(loss, scores)
+
+    scores = np.random.default_rng(0).normal(size=(2, 4 + 7, 5)).astype("float32")
+    found = gradient(scores, np.zeros((2, 4), "int32")).numpy()
+    assert found.shape == scores.shape
+    assert np.isfinite(found).all()
+    assert found.any()
