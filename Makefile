@@ -3,7 +3,7 @@
 PYTHON ?= python3
 PYTHON311 ?= python3.11
 DATA ?= ../shared/data
-# seqeval has no wheel, and pip before 23.1 builds it the old way, which fails.
+# seqeval has no wheel; built without --use-pep517 it may not find its build tools.
 PIP = -m pip --disable-pip-version-check install --quiet --use-pep517 \
     --constraint constraints.txt
 # Files of tests that run at once, in processes of their own.

@@ -8,20 +8,16 @@ multiple of the weights' size, and the seconds that it took.
 """
 
 import argparse
-import resource
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
+from benchmarks.memory import peak_memory
+
 MIB = 1 << 20
 SIDES = ("keras_bert_lite", "transformers", "keras_hub")
-
-
-def peak():
-    """Bytes of memory that this process ever had."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def write(name, directory):
@@ -55,9 +51,9 @@ LOADERS = dict(zip(SIDES, (our_loader, their_loader, hub_loader), strict=True))
 def measure(side, directory):
     load = LOADERS[side]()
     _use_once(side)
-    before, start = peak(), time.perf_counter()
+    before, start = peak_memory(), time.perf_counter()
     load(str(directory))
-    return peak() - before, time.perf_counter() - start
+    return peak_memory() - before, time.perf_counter() - start
 
 
 def _use_once(side):

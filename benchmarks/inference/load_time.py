@@ -17,6 +17,7 @@ from typing import Any
 
 from benchmarks.inference.harness import order
 from benchmarks.inference.worker import ENVIRONMENT, THREADS
+from benchmarks.memory import peak_memory
 
 
 def measure(
@@ -57,13 +58,6 @@ def _size(path: Path) -> int:
     return sum(x.stat().st_size for x in path.rglob("*") if x.is_file())
 
 
-def _peak_memory() -> int:
-    """Returns the most bytes that this process has held."""
-    status = Path("/proc/self/status").read_text(encoding="utf-8")
-    line = next(x for x in status.split("\n") if x.startswith("VmHWM"))
-    return int(line.split()[1]) * 1024
-
-
 def _first_answer(path: str, texts: list[str]) -> dict[str, float]:
     start = time.perf_counter()
     import tensorflow as tf
@@ -72,7 +66,7 @@ def _first_answer(path: str, texts: list[str]) -> dict[str, float]:
     from benchmarks.inference.sides.base import use_threads
 
     use_threads(THREADS)
-    imported, memory = time.perf_counter(), _peak_memory()
+    imported, memory = time.perf_counter(), peak_memory()
     signature = tf.saved_model.load(path).signatures["serving_default"]
     loaded = time.perf_counter()
     (name,) = signature.structured_input_signature[1]
@@ -84,7 +78,7 @@ def _first_answer(path: str, texts: list[str]) -> dict[str, float]:
         "load_seconds": loaded - imported,
         "first_answer_seconds": answered - imported,
         "memory_after_import": memory,
-        "peak_memory": _peak_memory(),
+        "peak_memory": peak_memory(),
     }
 
 

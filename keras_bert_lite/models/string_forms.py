@@ -17,10 +17,11 @@ from keras_bert_lite.models.answers.labels import (
 )
 from keras_bert_lite.models.answers.spans import SpanAnswer
 from keras_bert_lite.text.layer import TextLayer
-from keras_bert_lite.text.packing import Preprocessor
-from keras_bert_lite.text.window_layer import ID_DTYPES, TextWindows
+from keras_bert_lite.text.packing import ID_DTYPES, Preprocessor
+from keras_bert_lite.text.window_layer import TextWindows
 
 Tensors = dict[str, Any]
+Options = dict[str, Any]
 SPANS = {"start_logits", "end_logits"}
 
 
@@ -82,14 +83,21 @@ def _answer_about_text(
     return kind(head.labels, **_checked(model, kind, options), name="answer")
 
 
-def _span_form(model, preprocessor, options) -> tuple[Tensors, Tensors]:
+def _span_form(
+    model: keras.Model, preprocessor: Preprocessor, options: Options
+) -> tuple[Tensors, Tensors]:
     answer = SpanAnswer(**_checked(model, SpanAnswer, options), name="answer")
     inputs = _inputs(["text", "text_pair"])
     places, values = _over_windows(model, preprocessor, inputs)
     return inputs, answer({**places, **values})
 
 
-def _token_form(model, head, preprocessor, options) -> tuple[Tensors, Tensors]:
+def _token_form(
+    model: keras.Model,
+    head: layers.ClassificationHead,
+    preprocessor: Preprocessor,
+    options: Options,
+) -> tuple[Tensors, Tensors]:
     options = _checked(model, EntityAnswer, options)
     answer = EntityAnswer(head.labels, **options, name="answer")
     shapes = {"text": (None,)} if answer.split_words else {}
@@ -99,13 +107,18 @@ def _token_form(model, head, preprocessor, options) -> tuple[Tensors, Tensors]:
     return inputs, answer({**places, **values, **given})
 
 
-def _over_windows(model, preprocessor, inputs) -> tuple[Tensors, Tensors]:
+def _over_windows(
+    model: keras.Model, preprocessor: Preprocessor, inputs: Tensors
+) -> tuple[Tensors, Tensors]:
+    """Returns what `TextWindows` says of places, and the model's values."""
     places = TextWindows(preprocessor, name="windows")(inputs)
-    values = model({name: places.pop(name) for name in ID_DTYPES})
-    return places, values
+    values = model({name: places[name] for name in ID_DTYPES})
+    return {k: x for k, x in places.items() if k not in ID_DTYPES}, values
 
 
-def _mask_form(model, preprocessor, options) -> tuple[Tensors, Tensors]:
+def _mask_form(
+    model: keras.Model, preprocessor: Preprocessor, options: Options
+) -> tuple[Tensors, Tensors]:
     options = _checked(model, MaskAnswer, options)
     answer = MaskAnswer(preprocessor.tokenizer, **options, name="answer")
     inputs = _inputs(["text"])
@@ -113,7 +126,9 @@ def _mask_form(model, preprocessor, options) -> tuple[Tensors, Tensors]:
     return inputs, answer({**model(ids), "token_ids": ids["token_ids"], **inputs})
 
 
-def _choice_form(model, preprocessor, options) -> tuple[Tensors, Tensors]:
+def _choice_form(
+    model: keras.Model, preprocessor: Preprocessor, options: Options
+) -> tuple[Tensors, Tensors]:
     answer = ChoiceAnswer(**_checked(model, ChoiceAnswer, options), name="answer")
     inputs = _inputs(["text", "text_pair"], {"text_pair": (None,)})
     values = model(preprocessor(inputs))

@@ -15,6 +15,7 @@ from keras_bert_lite.text.windows import Windows, cut
 
 MIN_SEQUENCE_LENGTH = 3  # [CLS] and two [SEP]
 DEFAULT_STRIDE = 128
+ID_DTYPES = {"token_ids": "int32", "segment_ids": "int32", "padding_mask": "bool"}
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
@@ -129,12 +130,11 @@ class Preprocessor(TextLayer):
             The windows; in which column of its row each of their M tokens
             stands; and what a call returns, a row for each window.
         """
-        between = (self.num_separators - 1) * (len(segments) - 1)
         *before, content = segments
         if self.sequence_length is None:
             room = tf.maximum(content.row_lengths(), 1)
         else:
-            room = tf.cast(self.sequence_length - 1 - len(segments) - between, tf.int64)
+            room = self._room(segments, self.sequence_length)
             before = [head(x, room // 2) for x in before]
             room = room - sum(x.row_lengths() for x in before)
             room = tf.broadcast_to(room, tf.shape(content.row_lengths()))
@@ -160,12 +160,11 @@ class Preprocessor(TextLayer):
                 )
         shape = list(named.values())[-1].shape
         windows = () if self.stride is None else (None,)
-        dtypes = {"token_ids": "int32", "segment_ids": "int32", "padding_mask": "bool"}
         return {
             name: keras.KerasTensor(
                 (*shape, *windows, self.widest), dtype=dtype, name=name
             )
-            for name, dtype in dtypes.items()
+            for name, dtype in ID_DTYPES.items()
         }
 
     @property
@@ -189,11 +188,10 @@ class Preprocessor(TextLayer):
         longest: int | tf.Tensor | None,
         width: int | tf.Tensor | None = None,
     ) -> dict[str, tf.Tensor]:
-        between = (self.num_separators - 1) * (len(segments) - 1)
         if longest is not None:
-            room = tf.cast(longest - 1 - len(segments) - between, tf.int64)
-            segments = truncate_longest_first(segments, room)
-        lengths = sum(x.row_lengths() + 1 for x in segments) + 1 + between
+            segments = truncate_longest_first(segments, self._room(segments, longest))
+        special = self._num_special(segments)
+        lengths = sum(x.row_lengths() for x in segments) + special
         width = self.width(lengths) if width is None else width
         columns = tf.range(width, dtype=tf.int64)
         mask = columns < lengths[:, None]
@@ -212,6 +210,16 @@ class Preprocessor(TextLayer):
             "segment_ids": segment_ids,
             "padding_mask": mask,
         }
+
+    def _num_special(self, segments: list[tf.RaggedTensor]) -> int:
+        """How many special tokens a row of these segments has."""
+        return 2 + self.num_separators * (len(segments) - 1)
+
+    def _room(
+        self, segments: list[tf.RaggedTensor], longest: int | tf.Tensor
+    ) -> tf.Tensor:
+        """How many tokens the segments of a row may have together."""
+        return tf.cast(longest - self._num_special(segments), tf.int64)
 
     def width(self, lengths: tf.Tensor) -> int | tf.Tensor:
         """Returns how wide a batch of rows of these lengths is."""

@@ -13,9 +13,8 @@ from keras_bert_lite.text.located import (
     locate_words,
     word_begins,
 )
-from keras_bert_lite.text.packing import Preprocessor
+from keras_bert_lite.text.packing import ID_DTYPES, Preprocessor
 
-ID_DTYPES = {"token_ids": "int32", "segment_ids": "int32", "padding_mask": "bool"}
 PLACE_DTYPES = {
     "window_rows": "int64",
     "windows": "int64",

@@ -18,7 +18,7 @@ LABELS = ("bad", 'fine\n"day"')
 
 @pytest.fixture(scope="module")
 def model():
-    keras.utils.set_random_seed(0)
+    keras.utils.set_random_seed(1)  # of some, half precision moves scores by 0.1
     return kbl.with_text(
         tiny.classifier(LABELS, initializer_range=1.0), tiny.preprocessor()
     )
@@ -176,7 +176,7 @@ def test_a_full_disk_leaves_nothing_behind(model, tmp_path):
     assert list((tmp_path / "out").iterdir()) == []
 
 
-@pytest.mark.parametrize(("storage", "error"), [("float16", 2e-2), ("bfloat16", 0.2)])
+@pytest.mark.parametrize(("storage", "error"), [("float16", 5e-3), ("bfloat16", 5e-2)])
 def test_half_storage(model, path, tmp_path, storage, error):
     half = kbl.export_saved_model(model, tmp_path, storage=storage)
     sizes = [

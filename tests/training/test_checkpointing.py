@@ -117,9 +117,10 @@ def test_survives_saving_and_cloning(tmp_path):
 
 
 PROGRAM = """
-import resource, sys
+import sys
 import keras, numpy as np
 import keras_bert_lite as kbl
+from benchmarks.memory import peak_memory
 from tests.training.samples import LOSS
 sizes = dict(hidden_dim=128, intermediate_dim=512, num_heads=4, num_layers=8)
 config = kbl.EncoderConfig(vocabulary_size=100, **sizes)
@@ -130,9 +131,9 @@ blocks.gradient_checkpointing = sys.argv[1] == "True"
 model.compile("sgd", LOSS, run_eagerly=sys.argv[2] == "eager", jit_compile=False)
 ids = np.ones((4, 512), "int32")
 inputs = {"token_ids": ids, "segment_ids": 0 * ids, "padding_mask": ids > 0}
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak_memory()
 model.train_on_batch(inputs, np.zeros(4, "int32"))
-print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+print((peak_memory() - before) // 2**20)
 """
 
 

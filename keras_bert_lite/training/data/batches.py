@@ -11,18 +11,23 @@ from keras_bert_lite.config import check_positive
 from keras_bert_lite.training.data.records import Record, records
 from keras_bert_lite.training.data.rows import Row, row_dataset
 
-POOL = 50  # batches whose rows are sorted by length together
+POOL = 50  # batches whose rows are sorted by length, or shuffled, together
 
 
-class Batching(TypedDict, total=False):
-    """The options of `batches`."""
+class WindowBatching(TypedDict, total=False):
+    """The options of `window_batches`."""
 
     batch_size: int
     shuffle: bool | int
     seed: int | None
     drop_remainder: bool
-    group_by_length: bool
     check: bool
+
+
+class Batching(WindowBatching, total=False):
+    """The options of `batches`."""
+
+    group_by_length: bool
 
 
 def batches(

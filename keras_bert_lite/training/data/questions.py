@@ -8,8 +8,9 @@ import tensorflow as tf
 from keras_bert_lite.text.located import locate
 from keras_bert_lite.text.packing import Preprocessor
 from keras_bert_lite.training.data import fields
+from keras_bert_lite.training.data.batches import WindowBatching
 from keras_bert_lite.training.data.records import Record
-from keras_bert_lite.training.data.windows import Rows, WindowBatching, window_batches
+from keras_bert_lite.training.data.windows import Rows, window_batches
 
 
 def question_dataset(

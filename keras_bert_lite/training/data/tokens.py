@@ -12,8 +12,9 @@ from keras_bert_lite.tagging import has_scheme, parse_tags
 from keras_bert_lite.text.located import firsts_of, locate_words
 from keras_bert_lite.text.packing import Preprocessor
 from keras_bert_lite.training.data import fields
+from keras_bert_lite.training.data.batches import WindowBatching
 from keras_bert_lite.training.data.records import Record
-from keras_bert_lite.training.data.windows import Rows, WindowBatching, window_batches
+from keras_bert_lite.training.data.windows import Rows, window_batches
 
 SEPARATOR = "\x1f"  # a row of words travels as one string: rows have one shape
 

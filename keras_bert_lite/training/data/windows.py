@@ -1,30 +1,20 @@
 """Data sets of rows that are windows over texts."""
 
 from collections.abc import Callable
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
 from keras_bert_lite.config import check_positive
 from keras_bert_lite.text.packing import Preprocessor
+from keras_bert_lite.training.data.batches import POOL
 from keras_bert_lite.training.data.records import Record, records
 from keras_bert_lite.training.data.rows import row_dataset
 
 CHUNK = 64  # records that are cut into windows together
-POOL = 50  # batches whose windows are shuffled together
 
 Rows = dict[str, tf.Tensor]
-
-
-class WindowBatching(TypedDict, total=False):
-    """The options of `window_batches`."""
-
-    batch_size: int
-    shuffle: bool | int
-    seed: int | None
-    drop_remainder: bool
-    check: bool
 
 
 def window_batches(

@@ -7,8 +7,6 @@ import keras
 import numpy as np
 
 from keras_bert_lite import layers
-from keras_bert_lite.layers.crf import split_crf_scores
-from keras_bert_lite.layers.viterbi import viterbi
 from keras_bert_lite.models.sentence_encoder import EMBEDDING
 
 
@@ -84,14 +82,6 @@ def _cosines(vectors: np.ndarray) -> np.ndarray:
     vectors = vectors.astype(np.float32)  # of bfloat16
     lengths = np.linalg.norm(vectors, axis=-1).prod(axis=1)
     return vectors.prod(axis=1).sum(axis=-1) / np.maximum(lengths, 1e-12)
-
-
-def best_tags(scores: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """Returns the best tags `(B, S)` of logits or of the output of a `layers.CRF`."""
-    if scores.shape[1] == mask.shape[1]:
-        return np.argmax(scores, axis=-1)
-    parts = split_crf_scores(keras.ops.convert_to_tensor(scores))
-    return keras.ops.convert_to_numpy(viterbi(parts, mask)[0])
 
 
 def labels_of(model: keras.Model, labels: Sequence[str] | None) -> list[str]:

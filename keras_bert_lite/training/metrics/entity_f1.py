@@ -22,7 +22,8 @@ class EntityF1(keras.metrics.Metric):
 
     `2 c / (t + p)` where there are `t` entities and `p` are predicted, `c` of them
     rightly: the same words with the same type. 0 if there are none. Entities are
-    read from tags as `conlleval` does, and `seqeval.metrics.f1_score`.
+    read from tags as `conlleval` does, and `seqeval.metrics.f1_score`. Each row is
+    read by itself: an entity that `token_dataset` cuts counts in both windows.
 
     A target outside `[0, L)` where the sample weight is not 0, and NaN among the
     logits, turn the result into NaN, since a compiled graph cannot raise on every
@@ -70,11 +71,11 @@ class EntityF1(keras.metrics.Metric):
 
     def update_state(self, y_true, y_pred, sample_weight=None):
         y_true, y_pred = ops.convert_to_tensor(y_true), ops.convert_to_tensor(y_pred)
-        mask = _mask(y_true, sample_weight)
+        mask = targets_mask(y_true, sample_weight)
         known = (y_true >= 0) & (y_true < len(self.labels))
         tags = ops.where(known, y_true, 0)
         true = chunks(tags, mask, self.labels)
-        predicted = chunks(_best_tags(y_pred, tags, mask), mask, self.labels)
+        predicted = chunks(best_tags(y_pred, mask), mask, self.labels)
         same = (true.ends == predicted.ends) & (true.types == predicted.types)
         hits = true.begins & predicted.begins & same
         counts = [
@@ -133,8 +134,8 @@ class EntityRecall(EntityF1):
         return ops.divide_no_nan(hits, true)
 
 
-def _mask(y_true, sample_weight):
-    """Booleans of the targets' shape: where the weight is not 0."""
+def targets_mask(y_true, sample_weight):
+    """Booleans `(B, S)`: where the weight, `(B, S)`, `(B,)` or `None`, is not 0."""
     if sample_weight is None:
         return ops.ones(ops.shape(y_true), "bool")
     mask = ops.convert_to_tensor(sample_weight) != 0
@@ -143,12 +144,12 @@ def _mask(y_true, sample_weight):
     return ops.broadcast_to(mask, ops.shape(y_true))
 
 
-def _best_tags(y_pred, tags, mask):
+def best_tags(y_pred, mask):
     """(B, S): the labels that logits, or the scores of a CRF, prefer.
 
     Where the length is known only when the graph runs, so is which of both.
     """
-    length, rows = ops.shape(tags)[1], ops.shape(y_pred)[1]
+    length, rows = ops.shape(mask)[1], ops.shape(y_pred)[1]
     size = y_pred.shape[-1]
 
     def from_logits():

@@ -4,16 +4,17 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import keras
 import numpy as np
+from keras import ops
 
 from keras_bert_lite.training.evaluation.callback import Score
 from keras_bert_lite.training.evaluation.outputs import (
     batches,
-    best_tags,
     check_targets,
     labels_of,
     scores_of,
 )
 from keras_bert_lite.training.evaluation.scorers.optional import optional
+from keras_bert_lite.training.metrics.entity_f1 import best_tags, targets_mask
 
 AVERAGES = {"micro avg": "", "macro avg": "macro_", "weighted avg": "weighted_"}
 MEASURES = {"precision": "precision", "recall": "recall", "f1-score": "f1"}
@@ -90,25 +91,17 @@ def entity_report(data: Iterable, labels: Sequence[str] | None = None) -> Score:
         true: list[list[str]] = []
         found: list[list[str]] = []
         for x, y, w in batches(data):
-            mask = _mask(y, w)
+            mask = ops.convert_to_numpy(targets_mask(y, w))
             check_targets(y[mask], names)
             true += _named(y, mask, names)
-            found += _named(best_tags(scores_of(model, x), mask), mask, names)
+            tags = best_tags(ops.convert_to_tensor(scores_of(model, x)), mask)
+            found += _named(ops.convert_to_numpy(tags), mask, names)
         if not metrics.sequence_labeling.get_entities(true + found):
             return {p + x: 0.0 for p in AVERAGES.values() for x in MEASURES.values()}
         options = {"output_dict": True, "zero_division": 0}
         return _flat(metrics.classification_report(true, found, **options))
 
     return score
-
-
-def _mask(targets: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-    """Booleans `(B, S)`: where the weights, `(B, S)` or `(B,)`, are not 0."""
-    if weights is None:
-        return np.ones(targets.shape, bool)
-    if weights.ndim < targets.ndim:
-        weights = weights[:, None]
-    return np.broadcast_to(weights != 0, targets.shape)
 
 
 def _named(tags: np.ndarray, mask: np.ndarray, names: list[str]) -> list[list[str]]:
