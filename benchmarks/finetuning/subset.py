@@ -44,7 +44,9 @@ def orders(number: int, epochs: int, seed: int) -> list[list[int]]:
 def _table(task: Task, paths: list[Path]) -> list[list[Row]]:
     from keras_bert_lite.training.data import read_table
 
-    convert = int if task.kind == "class" else float
+    def convert(value: str) -> float:
+        return int(value) if task.kind == "class" else float(value) / task.highest
+
     columns = {"text": task.text, "text_pair": task.text_pair, "target": task.target}
     return [
         [

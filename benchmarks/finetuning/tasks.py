@@ -27,6 +27,7 @@ class Task:
         metrics: What `score` returns for it, the first counts most.
         labels: The names of the labels; empty for others than classifiers.
         text, text_pair, target: The columns of a table.
+        highest: What a number is divided by, so that targets are in [0, 1].
         epochs, batch, rate: Passes over the rows, rows (windows) of a step, and
             the peak of the learning rate.
         length, stride: The most tokens of a row, and how many of them windows
@@ -43,6 +44,7 @@ class Task:
     text: str = ""
     text_pair: str | None = None
     target: str = ""
+    highest: float = 1.0
     dev_rows: int | None = None
     epochs: int = 2
     batch: int = 32
@@ -100,7 +102,9 @@ TASKS = {
             "mrpc",
             "class",
             _glue("MRPC"),
-            rows=800,
+            rows=960,
+            batch=16,
+            rate=2e-4,
             metrics=("accuracy", "f1"),
             labels=("different", "paraphrase"),
             text="#1 String",
@@ -112,19 +116,22 @@ TASKS = {
             "number",
             _glue("STS-B"),
             rows=960,
+            batch=16,
+            rate=2e-4,
             metrics=("pearson", "spearman"),
             text="sentence1",
             text_pair="sentence2",
             target="score",
+            highest=5.0,
         ),
         Task(
             "conll2003",
             "tags",
             ("conll2003/eng.train", "conll2003/eng.testa"),
-            rows=1200,
+            rows=640,
             metrics=("entity_f1",),
             labels=TAGS,
-            dev_rows=1000,
+            dev_rows=400,
             batch=16,
             rate=2e-4,
         ),
@@ -132,9 +139,9 @@ TASKS = {
             "squad",
             "answer",
             ("squad/dev-v1.1.json", "squad/dev-v1.1.json"),
-            rows=320,
+            rows=240,
             metrics=("f1", "exact"),
-            dev_rows=500,
+            dev_rows=200,
             batch=8,
             rate=2e-4,
             length=384,

@@ -16,6 +16,7 @@ class Group(NamedTuple):
     token_of_place: tf.Tensor  # (b, N, s) int32, into heads of tokens (T * N, D)
     place_of_token: tf.Tensor  # (tokens of the group, N) int32, the inverse
     bias: tf.Tensor  # (b, 1, 1, s) float32, hides padding
+    real: tf.Tensor  # (b, 1, s, 1) booleans, false at padding
 
 
 class RealTokens:
@@ -77,13 +78,46 @@ class RealTokens:
         flat = tf.scatter_nd(self._positions[:, None], x, shape)
         return tf.reshape(flat, [batch, length, x.shape[-1]])
 
-    def split_heads(self, x: tf.Tensor) -> list[tf.Tensor]:
-        """(T, H) -> (b, N, s, D) for each group."""
+    def split_heads(self, x: tf.Tensor, training: bool | None = None) -> list[tf.Tensor]:
+        """(T, H) -> (b, N, s, D) for each group; any finite values at padding.
+
+        In training the gradient is looked up, since each place is of one token;
+        TensorFlow's own of a look-up adds up rows, which takes much longer.
+        """
+        if not training:
+            return self._split(x)
+
+        @tf.custom_gradient
+        def split(x):
+            # No place of padding is attended to, and none is joined.
+            return self._split(x), lambda *gradients: self._join(gradients, x)
+
+        return split(x)
+
+    def join_heads(
+        self, x: Sequence[tf.Tensor], like: tf.Tensor, training: bool | None = None
+    ) -> tf.Tensor:
+        """(b, N, s, D) for each group -> (T, H), the shape of `like`."""
+        if not training:
+            return self._join(x, like)
+
+        @tf.custom_gradient
+        def join(*x):
+            return self._join(x, like), self._split_gradient
+
+        return join(*x)
+
+    def _split_gradient(self, gradient: tf.Tensor) -> list[tf.Tensor]:
+        return [
+            x * tf.cast(group.real, x.dtype)
+            for x, group in zip(self._split(gradient), self._groups, strict=True)
+        ]
+
+    def _split(self, x: tf.Tensor) -> list[tf.Tensor]:
         heads = tf.reshape(x, [-1, x.shape[-1] // self.num_heads])
         return [tf.gather(heads, group.token_of_place) for group in self._groups]
 
-    def join_heads(self, x: Sequence[tf.Tensor], like: tf.Tensor) -> tf.Tensor:
-        """(b, N, s, D) for each group -> (T, H), the shape of `like`."""
+    def _join(self, x: Sequence[tf.Tensor], like: tf.Tensor) -> tf.Tensor:
         tokens = [
             tf.gather(tf.reshape(heads, [-1, heads.shape[-1]]), group.place_of_token)
             for heads, group in zip(x, self._groups, strict=True)
@@ -127,6 +161,7 @@ def _group(
         tokens[:, None, :] * num_heads + heads[:, None],
         row_and_head * longest + columns[:, None],
         tf.where(numbers > 0, 0.0, -1e30)[:, None, None, :],
+        (numbers > 0)[:, None, :, None],
     )
 
 

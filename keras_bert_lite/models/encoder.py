@@ -97,6 +97,17 @@ def with_internals(
     return _model(embeddings, blocks, pooler, model.name)
 
 
+def without_pooler(model: keras.Model) -> keras.Model:
+    """Returns an encoder of the same weights for heads that read no `pooled_output`.
+
+    A pooler that nothing reads gets no gradient, of which Keras warns.
+    """
+    embeddings, blocks, pooler = encoder_layers(model)
+    if pooler is None:
+        return model
+    return _model(embeddings, blocks, None, model.name)
+
+
 def set_remove_padding(model: keras.Model, choice: bool | str) -> None:
     """Chooses how the encoder inside any model runs.
 

@@ -3,7 +3,7 @@
 import keras
 
 from keras_bert_lite import layers
-from keras_bert_lite.models.encoder import config_of, id_inputs
+from keras_bert_lite.models.encoder import config_of, id_inputs, without_pooler
 
 
 def question_answerer(
@@ -12,8 +12,7 @@ def question_answerer(
     """Builds a model that scores tokens as the begin and the end of an answer.
 
     Args:
-        encoder: An encoder. Its pooler, if it has one, stays untrained, of which
-            Keras warns; `load_encoder(source, pooling=None)` leaves it out.
+        encoder: An encoder. The model leaves out its pooler, if it has one.
         dropout: Rate before the last layer; by default 0, as BERT has it.
         name: Name of the model.
 
@@ -32,6 +31,6 @@ def question_answerer(
         name="head",
     )
     inputs = id_inputs()
-    tokens = encoder(inputs)["sequence_output"]
+    tokens = without_pooler(encoder)(inputs)["sequence_output"]
     outputs = head(tokens, padding_mask=inputs["padding_mask"])
     return keras.Model(inputs, outputs, name=name)

@@ -6,7 +6,7 @@ import keras
 
 from keras_bert_lite import layers
 from keras_bert_lite.config import check_choice
-from keras_bert_lite.models.encoder import config_of, id_inputs
+from keras_bert_lite.models.encoder import config_of, id_inputs, without_pooler
 
 # Families whose heads have a hidden layer of their own on the first token's
 # vector, in place of a pooler in the encoder: its activation, and the rate of
@@ -79,13 +79,12 @@ def sequence_vector(
     pooling: str | None = None,
 ) -> keras.KerasTensor:
     """Returns the vector `(B, H)` of each row that a head reads."""
-    outputs = encoder(inputs)
-    tokens = outputs["sequence_output"]
-    if pooling is not None:
-        return pooled(tokens, inputs["padding_mask"], pooling, head.initializer_range)
-    if head.hidden_activation is None:
-        return outputs["pooled_output"]
-    return layers.FirstToken(name="first_token")(tokens)
+    if pooling is None and head.hidden_activation is None:
+        return encoder(inputs)["pooled_output"]
+    tokens = without_pooler(encoder)(inputs)["sequence_output"]
+    if pooling is None:
+        return layers.FirstToken(name="first_token")(tokens)
+    return pooled(tokens, inputs["padding_mask"], pooling, head.initializer_range)
 
 
 def with_head(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import keras
 
 from keras_bert_lite import layers
-from keras_bert_lite.models.encoder import config_of, id_inputs
+from keras_bert_lite.models.encoder import config_of, id_inputs, without_pooler
 
 
 def token_classifier(
@@ -19,8 +19,7 @@ def token_classifier(
     """Builds a model that labels every token.
 
     Args:
-        encoder: An encoder. Its pooler, if it has one, stays untrained, of which
-            Keras warns; `load_encoder(source, pooling=None)` leaves it out.
+        encoder: An encoder. The model leaves out its pooler, if it has one.
         labels: The names of the labels; a target is an index into them.
         dropout: Rate before the last layer; `None` means the encoder's.
         crf: Whether to put a conditional random field behind the logits, which
@@ -56,7 +55,7 @@ def token_classifier(
         name="head",
     )
     inputs = id_inputs()
-    logits = head(encoder(inputs)["sequence_output"])
+    logits = head(without_pooler(encoder)(inputs)["sequence_output"])
     if not crf:
         return keras.Model(inputs, {"logits": logits}, name=name)
     scores = layers.CRF(head.labels, constrained, name="crf")(logits)

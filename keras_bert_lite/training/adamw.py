@@ -96,7 +96,34 @@ class AdamW(keras.optimizers.Adam):
         rate = ops.cast(learning_rate, variable.dtype) * self._shares[index]
         if self._decays[index]:
             self.assign_sub(variable, variable * (rate * self._decays[index]))
-        super().update_step(gradient, variable, rate)
+        if self._updates_in_one_pass(variable):
+            self._update_in_one_pass(gradient, variable, rate)
+        else:
+            super().update_step(gradient, variable, rate)
+
+    def _updates_in_one_pass(self, variable) -> bool:
+        """Whether TensorFlow's own op can make the update that Keras composes."""
+        plain = isinstance(variable, tf.Variable) and not tf.distribute.has_strategy()
+        return plain and not self.amsgrad
+
+    def _update_in_one_pass(self, gradient, variable, rate) -> None:
+        """Reads and writes the weight and its averages once, not in twelve steps."""
+        index = self._get_variable_index(variable)
+        dtype = variable.dtype
+        betas = [ops.cast(beta, dtype) for beta in (self.beta_1, self.beta_2)]
+        step = ops.cast(self.iterations + 1, dtype)
+        tf.raw_ops.ResourceApplyAdam(
+            var=variable.handle,
+            m=self._momentums[index].value.handle,
+            v=self._velocities[index].value.handle,
+            beta1_power=ops.power(betas[0], step),
+            beta2_power=ops.power(betas[1], step),
+            lr=rate,
+            beta1=betas[0],
+            beta2=betas[1],
+            epsilon=ops.cast(self.epsilon, dtype),
+            grad=ops.cast(gradient, dtype),
+        )
 
     def exclude_from_weight_decay(self, var_list=None, var_names=None) -> None:
         raise NotImplementedError(

@@ -29,8 +29,8 @@ def mask_of(lengths):
     return np.arange(width) < np.array(lengths, "int64").reshape(-1, 1)
 
 
-def encoder(remove_padding, **options):
-    model = kbl.encoder(tiny.config(max_sequence_length=64), **options)
+def encoder(remove_padding, **changes):
+    model = kbl.encoder(tiny.config(max_sequence_length=64, **changes))
     randomize(model)
     model.get_layer("blocks").remove_padding = remove_padding
     return model
@@ -91,14 +91,18 @@ def test_masks_need_not_be_prefixes():
 
 
 @tensorflow_only
-def test_gradients_equal_those_of_padded_rows():
-    inputs = {k: tf.constant(x) for k, x in inputs_of(mask_of([3, 9, 1])).items()}
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS)
+def test_gradients_equal_those_of_padded_rows(lengths, training):
+    inputs = {k: tf.constant(x) for k, x in inputs_of(mask_of(lengths)).items()}
+    filled = tf.constant(np.array(lengths, bool))  # padding alone has no values
     gradients = []
     for choice in (True, False):
-        model = encoder(choice)
+        model = encoder(choice, dropout=0.0, attention_dropout=0.0)
         with tf.GradientTape() as tape:
-            outputs = model(inputs)
-            loss = sum(tf.reduce_sum(x**3) for x in outputs.values())
+            outputs = model(inputs, training=training)
+            rows = [tf.boolean_mask(x, filled) for x in outputs.values()]
+            loss = sum(tf.reduce_sum(x**3) for x in rows)
         variables = [v.value for v in model.trainable_variables]
         gradients.append(
             [tf.convert_to_tensor(g) for g in tape.gradient(loss, variables)]
