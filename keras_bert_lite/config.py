@@ -236,6 +236,12 @@ def check_rate(name: str, value: Any) -> None:
         raise ValueError(f"`{name}` must be in [0, 1). Received: {value!r}")
 
 
+def check_share(name: str, value: Any) -> None:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or not 0 <= value <= 1:
+        raise ValueError(f"`{name}` must be in [0, 1]. Received: {value!r}")
+
+
 def check_number(name: str, value: Any) -> None:
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not number or not math.isfinite(value):

@@ -22,11 +22,18 @@ def epoch_seconds(record: Record) -> float:
 
     Tracing and XLA's compilation fall into the first step. They cost the same for
     these few rows as for a whole data set, so they say nothing about an epoch; the
-    mean of the other steps stands in for that step.
+    mean of the other steps stands in for that step. Time that the hypervisor gave
+    to other machines is left out.
     """
     steps = record["steps"] * len(record["seconds"])
-    rest = sum(record["seconds"]) - record["first_step_seconds"]
+    rest = all_seconds(record)
+    rest -= record["first_step_seconds"] - record["first_step_stolen"]
     return record["steps"] * rest / max(steps - 1, 1)
+
+
+def all_seconds(record: Record) -> float:
+    """Returns the seconds of all epochs, but what the hypervisor took of them."""
+    return sum(record["seconds"]) - sum(record["stolen"])
 
 
 def summarize(records: Sequence[Record]) -> list[Record]:
@@ -88,7 +95,7 @@ def _beside(pairs: Sequence[tuple[Record, Record]]) -> Record:
         "behind": {k: round(statistics.mean(v), 2) for k, v in differences.items()},
         "time_ratio": {
             "epoch": median(epoch_seconds),
-            "all": median(lambda run: sum(run["seconds"])),
+            "all": median(all_seconds),
         },
     }
 
@@ -128,7 +135,8 @@ def _head(results: Record) -> str:
         f"{about['commit']} and {about['changed_files']} changed files; Python "
         f"{about['python']}, {packages}. Means over the seeds, each value in brackets; "
         "seconds and their ratios are medians over the seeds, of an epoch without its "
-        "first step (below 1 this package is faster). The subsets are small, so the "
+        "first step and without what the hypervisor took (below 1 this package is "
+        "faster). The subsets are small, so the "
         "scores are there to be compared. Commands and fairness: "
         "`benchmarks/finetuning/__init__.py`."
         + (" A quick run: a smoke test, not a result." if results["quick"] else "")

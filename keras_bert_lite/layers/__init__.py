@@ -10,6 +10,7 @@ from keras_bert_lite.layers.encoder_block import EncoderBlock
 from keras_bert_lite.layers.heads import ClassificationHead, DenseHead, RegressionHead
 from keras_bert_lite.layers.masked_lm_head import MaskedLMTransform, VocabularyBias
 from keras_bert_lite.layers.pooler import FirstToken, Pooler
+from keras_bert_lite.layers.positions import SequencePositions, TakePositions
 from keras_bert_lite.layers.token_convolution import TokenConvolution
 from keras_bert_lite.layers.token_heads import ReplacedTokenHead, SpanHead
 
@@ -30,8 +31,10 @@ __all__ = [
     "RegressionHead",
     "ReplacedTokenHead",
     "SelfAttention",
+    "SequencePositions",
     "SpanHead",
     "SplitChoices",
+    "TakePositions",
     "TokenConvolution",
     "VocabularyBias",
 ]

@@ -78,7 +78,9 @@ class RealTokens:
         flat = tf.scatter_nd(self._positions[:, None], x, shape)
         return tf.reshape(flat, [batch, length, x.shape[-1]])
 
-    def split_heads(self, x: tf.Tensor, training: bool | None = None) -> list[tf.Tensor]:
+    def split_heads(
+        self, x: tf.Tensor, training: bool | None = None
+    ) -> list[tf.Tensor]:
         """(T, H) -> (b, N, s, D) for each group; any finite values at padding.
 
         In training the gradient is looked up, since each place is of one token;

@@ -188,9 +188,14 @@ def connect_layers(
     pooler: layers.Pooler | None,
 ) -> dict[str, Any]:
     """Returns an encoder's outputs by name."""
-    mask = inputs["padding_mask"]
-    x = embeddings(inputs["token_ids"], segment_ids=inputs["segment_ids"])
-    outputs = blocks(x, padding_mask=mask)
+    mask, sequence_ids = inputs["padding_mask"], inputs.get("sequence_ids")
+    options = {"segment_ids": inputs["segment_ids"]}
+    if sequence_ids is None:
+        outputs = blocks(embeddings(inputs["token_ids"], **options), padding_mask=mask)
+    else:
+        positions = layers.SequencePositions(name="positions")(sequence_ids)
+        x = embeddings(inputs["token_ids"], position_ids=positions, **options)
+        outputs = blocks(x, padding_mask=mask, sequence_ids=sequence_ids)
     if pooler is None:
         return outputs
     pooled = pooler(outputs["sequence_output"], padding_mask=mask)

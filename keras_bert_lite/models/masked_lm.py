@@ -61,8 +61,22 @@ def prediction_logits(
         initializer_range=config.initializer_range,
         name=transform_name,
     )
-    x = transform(outputs["sequence_output"])
-    if not tied:
-        return keras.layers.Dense(config.vocabulary_size, name="prediction_dense")(x)
-    scores = encoder_layers(encoder)[0](x, reverse=True)
-    return layers.VocabularyBias(name="prediction_bias")(scores)
+    if tied:
+        last = layers.VocabularyBias(name="prediction_bias")
+    else:
+        last = keras.layers.Dense(config.vocabulary_size, name="prediction_dense")
+    embeddings = encoder_layers(encoder)[0]
+    return word_scores(embeddings, transform, last, outputs["sequence_output"])
+
+
+def word_scores(
+    embeddings: layers.Embeddings,
+    transform: layers.MaskedLMTransform,
+    last: keras.layers.Layer,
+    x: keras.KerasTensor,
+) -> keras.KerasTensor:
+    """Scores each piece of the vocabulary for each vector."""
+    x = transform(x)
+    if isinstance(last, layers.VocabularyBias):
+        x = embeddings(x, reverse=True)
+    return last(x)

@@ -9,7 +9,7 @@ from keras_bert_lite.models.encoder import (
     encoder_layers,
     id_inputs,
 )
-from keras_bert_lite.models.masked_lm import prediction_logits
+from keras_bert_lite.models.masked_lm import prediction_logits, word_scores
 
 
 def pretrainer(
@@ -86,6 +86,63 @@ def replaced_token_detector(
     inputs = id_inputs()
     logits = head(encoder(inputs)["sequence_output"])
     return keras.Model(inputs, {"logits": logits}, name=name)
+
+
+def for_masked_positions(model: keras.Model, packed: bool = False) -> keras.Model:
+    """Returns a model of the same weights that scores masked words only.
+
+    That is how a pretrainer is trained: the scores of a whole vocabulary at all
+    positions would take most of the time and of the memory.
+
+    Args:
+        model: Made by `masked_lm` or `pretrainer`, or loaded with such a head.
+        packed: Whether rows hold several sequences, which do not attend to each
+            other; the model then has an input `sequence_ids`.
+
+    Returns:
+        A functional model with the encoder's inputs, `masked_positions` `(B, P)`
+        and perhaps `sequence_ids` `(B, S)`, as `pretraining_dataset` makes them,
+        and the outputs `prediction_logits` `(B, P, V)` and, of a `pretrainer`,
+        `seq_relationship_logits` `(B, 2)`. Train it with
+        `keras.losses.SparseCategoricalCrossentropy(from_logits=True,
+        reduction="mean_with_sample_weight")` for each, whose sum is BERT's loss.
+
+    Raises:
+        ValueError: If the model has no such head, or `packed` and it judges pairs.
+
+    Reference: `gather_indexes` in google-research/bert; packing: [Krell et al.,
+    2021](https://arxiv.org/abs/2107.02027).
+    """
+    transform = _only(model, layers.MaskedLMTransform)
+    pair_head = next((x for x in model.layers if x.name == "pair_head"), None)
+    if packed and pair_head is not None:
+        raise ValueError(
+            "`packed` needs a model that does not judge pairs. "
+            f"Received: {model.name!r}, which has {sorted(model.output)}"
+        )
+    names = {layer.name: layer for layer in model.layers}
+    last = names.get("prediction_bias") or names["prediction_dense"]
+    embeddings, blocks, pooler = encoder_layers(model)
+    inputs = id_inputs()
+    added = ("masked_positions", "sequence_ids") if packed else ("masked_positions",)
+    inputs |= {x: keras.Input((None,), dtype="int32", name=x) for x in added}
+    outputs = connect_layers(inputs, embeddings, blocks, pair_head and pooler)
+    take = layers.TakePositions(name="masked_tokens")
+    tokens = take(outputs["sequence_output"], inputs["masked_positions"])
+    logits = {"prediction_logits": word_scores(embeddings, transform, last, tokens)}
+    if pair_head is not None:
+        logits["seq_relationship_logits"] = pair_head(outputs["pooled_output"])
+    return keras.Model(inputs, logits, name=model.name)
+
+
+def _only(model: keras.Model, kind: type) -> keras.layers.Layer:
+    for layer in model.layers:
+        if isinstance(layer, kind):
+            return layer
+    raise ValueError(
+        "`model` must be made by `masked_lm` or `pretrainer`, or loaded with such a "
+        f"head. Received: {model!r}"
+    )
 
 
 def _pair_head(encoder: keras.Model, dropout: float) -> layers.DenseHead:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 from keras_bert_lite.text.layer import TextLayer
@@ -27,6 +28,7 @@ class Tokenizer(TextLayer):
     """
 
     ADDED_TOKENS = "added_tokens"
+    WORD_MARK = "▁"  # what the first piece of a word begins with
 
     def __init__(
         self,
@@ -157,6 +159,11 @@ class Tokenizer(TextLayer):
     def continues_word(self, ids: tf.Tensor) -> tf.Tensor | None:
         """Returns which pieces stand inside a word, or `None` if none says so."""
         return None
+
+    def continuations(self) -> np.ndarray:
+        """Returns which pieces continue the word of the piece before, (V,) bool."""
+        mark = self.WORD_MARK
+        return np.array([not piece.startswith(mark) for piece in self._pieces])
 
     def get_config(self) -> dict[str, Any]:
         roles = {f"{role}_token": token for role, token in self._roles.items()}

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import keras
+import numpy as np
 import tensorflow as tf
 import tensorflow_text as tf_text
 
@@ -206,6 +207,9 @@ class WordPieceTokenizer(Tokenizer):
 
     def piece_texts(self) -> list[tuple[str, bool]]:
         return [(piece, piece.startswith("##")) for piece in self._pieces]
+
+    def continuations(self) -> np.ndarray:
+        return np.array([piece.startswith("##") for piece in self._pieces])
 
     def continues_word(self, ids: tf.Tensor) -> tf.Tensor:
         return tf.gather(self._continues, ids)

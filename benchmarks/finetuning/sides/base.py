@@ -27,8 +27,12 @@ class Side:
         """Loads and builds everything; returns the number of steps in an epoch."""
         raise NotImplementedError
 
-    def train(self, order: Sequence[int], step_done: Callable[[], None]) -> None:
-        """Trains for an epoch, the rows in this order; tells of each step's end."""
+    def epoch(self, order: Sequence[int]) -> Any:
+        """Makes what `train` goes through: the rows in this order."""
+        return order
+
+    def train(self, epoch: Any, step_done: Callable[[], None]) -> None:
+        """Trains for an epoch; tells of each step's end."""
         raise NotImplementedError
 
     def predict(self, rows: list[Row]) -> list[Any]:

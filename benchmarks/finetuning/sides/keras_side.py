@@ -41,9 +41,11 @@ class KerasSide(Side):
             "loss_weights": dict.fromkeys(ends, 0.5),
         }
 
-    def train(self, order, step_done):
+    def epoch(self, order):
+        return self.dataset([self.rows[i] for i in order])
+
+    def train(self, epoch, step_done):
         tell = keras.callbacks.LambdaCallback(
             on_train_batch_end=lambda batch, logs: step_done()
         )
-        dataset = self.dataset([self.rows[i] for i in order])
-        self.model.fit(dataset, shuffle=False, verbose=0, callbacks=[tell])
+        self.model.fit(epoch, shuffle=False, verbose=0, callbacks=[tell])

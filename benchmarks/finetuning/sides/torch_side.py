@@ -72,10 +72,10 @@ class Transformers(Side):
             return torch_questions.features(self.tokenizer, self.task, rows)
         return torch_features.features(self.tokenizer, self.task, rows)
 
-    def train(self, order, step_done):
+    def train(self, epoch, step_done):
         self.features = self.features or self.tokenized(self.rows)
         self.model.train()
-        ordered = [feature for i in order for feature in self.features[i]]
+        ordered = [feature for i in epoch for feature in self.features[i]]
         for start in range(0, len(ordered), self.task.batch):
             batch = ordered[start : start + self.task.batch]
             self.model(**torch_features.collate(self.tokenizer, batch)).loss.backward()

@@ -1,16 +1,13 @@
 """Lines of text files, with the place of each for error messages."""
 
-import gzip
-import lzma
 import os
-import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import NamedTuple
 
-BOM = b"\xef\xbb\xbf"
+from keras_bert_lite.text.files import BOM, BROKEN, opened
+
 Paths = str | os.PathLike | Sequence[str | os.PathLike]
-_BROKEN = (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError)
 
 
 class Line(NamedTuple):
@@ -60,7 +57,7 @@ def read_lines(path: Path) -> Iterator[Line]:
                 number, line = next(lines)
             except StopIteration:
                 return
-            except _BROKEN as error:
+            except BROKEN as error:
                 raise ValueError(
                     f"{path}: must be a whole compressed file. Received: {error}"
                 ) from error
@@ -76,11 +73,6 @@ def suffix(path: Path) -> str:
     """Returns the suffix that tells the format, `.tsv` of `a.tsv.gz`."""
     packed = path.suffix in (".gz", ".xz")
     return (path.with_suffix("") if packed else path).suffix.lower()
-
-
-def opened(path: Path) -> IO[bytes]:
-    openers: dict[str, Any] = {".gz": gzip.open, ".xz": lzma.open}
-    return openers.get(path.suffix, open)(path, "rb")
 
 
 def _decoded(path: Path, number: int, line: bytes) -> Line:

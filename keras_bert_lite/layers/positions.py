@@ -1,0 +1,52 @@
+"""Layers about places in a row."""
+
+import keras
+from keras import ops
+
+
+@keras.saving.register_keras_serializable(package="keras_bert_lite")
+class TakePositions(keras.layers.Layer):
+    """Takes the vectors at some positions: `(B, S, H)` -> `(B, P, H)`.
+
+    Call arguments:
+        x: A tensor of shape `(B, S, H)`.
+        positions: Integers of shape `(B, P)`, in [0, S).
+    """
+
+    def call(self, x, positions):
+        batch, length = ops.shape(x)[0], ops.shape(x)[1]
+        first = ops.arange(batch, dtype="int32")[:, None] * length
+        rows = ops.reshape(x, (-1, x.shape[-1]))
+        return ops.take(rows, ops.cast(positions, "int32") + first, axis=0)
+
+    def compute_output_spec(self, x, positions):
+        shape = self.compute_output_shape(x.shape, positions.shape)
+        return keras.KerasTensor(shape, dtype=x.dtype)
+
+    def compute_output_shape(self, x_shape, positions_shape):
+        return (*positions_shape, x_shape[-1])
+
+
+@keras.saving.register_keras_serializable(package="keras_bert_lite")
+class SequencePositions(keras.layers.Layer):
+    """Counts positions anew in each sequence of a packed row.
+
+    Call arguments:
+        sequence_ids: Integers `(B, S)`, the same at all tokens of a sequence,
+            whose tokens stand side by side.
+
+    Output shape:
+        `(B, S)` int32, 0 at the first token of each sequence.
+    """
+
+    def call(self, sequence_ids):
+        places = ops.cumsum(ops.ones_like(sequence_ids, dtype="int32"), axis=1) - 1
+        before = ops.concatenate([sequence_ids[:, :1] - 1, sequence_ids[:, :-1]], 1)
+        begins = ops.where(ops.not_equal(sequence_ids, before), places, 0)
+        return places - ops.associative_scan(ops.maximum, begins, axis=1)
+
+    def compute_output_spec(self, sequence_ids):
+        return keras.KerasTensor(sequence_ids.shape, dtype="int32")
+
+    def compute_output_shape(self, sequence_ids_shape):
+        return sequence_ids_shape

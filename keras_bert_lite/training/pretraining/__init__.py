@@ -1,0 +1,1 @@
+"""Pretraining: from text files to data, from data to an encoder."""

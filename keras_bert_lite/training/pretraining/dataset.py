@@ -1,0 +1,194 @@
+"""Pretraining data for `model.fit`."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+
+from keras_bert_lite.config import check_not_negative, check_positive
+from keras_bert_lite.text.masking import Masking
+from keras_bert_lite.training.pretraining.recipe import Recipe
+from keras_bert_lite.training.pretraining.shards import SETTINGS, read_index
+
+READ_AT_ONCE = 8  # shards whose rows are mixed
+
+Tensors = dict[str, tf.Tensor]
+
+
+def read_recipe(directory: str | os.PathLike) -> Recipe:
+    """Returns what pretraining data were made with.
+
+    Raises:
+        FileNotFoundError: If `directory` holds none.
+    """
+    path = Path(directory) / SETTINGS
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"`directory` must hold pretraining data. Received: {str(directory)!r}"
+        )
+    values = json.loads(path.read_text(encoding="utf-8"))
+    return Recipe.from_json(json.dumps(values["recipe"]))
+
+
+def pretraining_dataset(
+    directory: str | os.PathLike,
+    batch_size: int,
+    masking: Masking | None = None,
+    seed: int = 0,
+    shuffle: int = 10_000,
+    start: int = 0,
+    padding: str = "max_length",
+    replaced: bool = False,
+) -> tf.data.Dataset:
+    """Reads what `write_pretraining_data` wrote, without end.
+
+    Every epoch has an order of its own, and, unless the masked tokens were chosen
+    before, masks of its own. All is drawn from `seed`: batch number n is the same
+    whether one reads up to it or begins there.
+
+    Args:
+        directory: Of the data.
+        batch_size: Rows (B) in a batch; every batch is full.
+        masking: Chooses the masked tokens; `None`: those of the data, else
+            `Masking(tokenizer)`.
+        seed: Of order and masks.
+        shuffle: Rows from which the next one is drawn.
+        start: The number of the first batch.
+        padding: `"max_length"`, as TPUs and XLA need, or `"longest"`.
+        replaced: Whether to make the targets of replaced token detection.
+
+    Returns:
+        A `tf.data.Dataset` of `(inputs, targets, weights)`, dictionaries. Inputs:
+        `token_ids`, `segment_ids` (int32), `padding_mask` (bool), `(B, S)`,
+        `masked_positions` `(B, P)` int32, and `sequence_ids` `(B, S)` int32,
+        which number the segments of packed rows from 1, 0 at padding. Targets:
+        `prediction_logits` `(B, P)`, the ids at the masked positions; of pairs
+        `seq_relationship_logits` `(B,)`; with `replaced` also `replaced_logits`,
+        the original ids `(B, S)`. Weights are 1 where there is a target.
+
+    Raises:
+        FileNotFoundError: If `directory` holds no data, or data not done.
+        ValueError: If a shard is gone or has another size, or an argument is out
+            of its range.
+    """
+    check_positive("batch_size", batch_size)
+    check_positive("shuffle", shuffle)
+    check_not_negative("start", start)
+    directory = Path(directory)
+    recipe, shards = read_recipe(directory), read_index(directory)
+    names = [str(directory / shard.name) for shard in shards if shard.rows]
+    rows = _examples(names, seed, shuffle).batch(batch_size, drop_remainder=True)
+    reader = _Reader(recipe, masking, padding, replaced)
+    numbered = rows.enumerate().skip(start)
+
+    def read(number: tf.Tensor, examples: tf.Tensor) -> Any:
+        return reader(examples, tf.stack([tf.constant(seed, tf.int64), number]))
+
+    read = tf.autograph.experimental.do_not_convert(read)
+    return numbered.map(read, num_parallel_calls=tf.data.AUTOTUNE).prefetch(
+        tf.data.AUTOTUNE
+    )
+
+
+def _examples(names: list[str], seed: int, shuffle: int) -> tf.data.Dataset:
+    """Serialized rows without end; in each epoch every row once, mixed."""
+
+    def epoch(number: tf.Tensor) -> tf.data.Dataset:
+        seeds = tf.stack([tf.constant(seed, tf.int64), number])
+        shuffled = tf.random.experimental.stateless_shuffle(names, seeds)
+        rows = tf.data.Dataset.from_tensor_slices(shuffled).interleave(
+            tf.data.TFRecordDataset,
+            cycle_length=min(READ_AT_ONCE, len(names)),
+            num_parallel_calls=tf.data.AUTOTUNE,
+            deterministic=True,
+        )
+        return rows.shuffle(shuffle, seed + number, reshuffle_each_iteration=False)
+
+    return tf.data.Dataset.counter().flat_map(epoch)
+
+
+class _Reader:
+    """Turns serialized rows into what models take."""
+
+    def __init__(
+        self, recipe: Recipe, masking: Masking | None, padding: str, replaced: bool
+    ) -> None:
+        self.recipe, self.replaced = recipe, replaced
+        self.masked_before = recipe.masking is not None
+        if self.masked_before and masking is not None:
+            raise ValueError(
+                "`masking` must be None: the masked tokens of these data were chosen "
+                f"when they were written. Received: {masking!r}"
+            )
+        self.masking = masking or recipe.make_masking(**(recipe.masking or {}))
+        length = recipe.preprocessor.sequence_length
+        self.width = {"max_length": length, "longest": None}[padding]
+        names = ["token_ids"]
+        names += ["second", "label"] if recipe.has_pairs else []
+        names += ["lengths"] if recipe.pack else []
+        names += ["masked_positions", "masked_ids"] if self.masked_before else []
+        self.features = {x: tf.io.RaggedFeature(tf.int64, x) for x in names}
+
+    def __call__(self, examples: tf.Tensor, seed: tf.Tensor) -> tuple[Tensors, ...]:
+        rows = {
+            name: tf.cast(value, tf.int32)
+            for name, value in tf.io.parse_example(examples, self.features).items()
+        }
+        inputs = self._inputs(rows)
+        masked = self._masked(rows, inputs, seed)
+        original = inputs["token_ids"]
+        inputs["token_ids"] = masked["token_ids"]
+        inputs["masked_positions"] = masked["masked_positions"]
+        targets = {"prediction_logits": masked["masked_ids"]}
+        weights = {"prediction_logits": masked["masked_weights"]}
+        if self.recipe.has_pairs:
+            label = rows["label"].values
+            targets["seq_relationship_logits"] = label
+            weights["seq_relationship_logits"] = tf.ones_like(label, tf.float32)
+        if self.replaced:
+            targets["replaced_logits"] = original
+            weights["replaced_logits"] = tf.cast(inputs["padding_mask"], tf.float32)
+        return inputs, targets, weights
+
+    def _inputs(self, rows: dict[str, tf.RaggedTensor]) -> Tensors:
+        preprocessor = self.recipe.preprocessor
+        ids = rows["token_ids"]
+        dense = ids.to_tensor(preprocessor.tokenizer.pad_id, shape=[None, self.width])
+        columns = tf.range(tf.shape(dense)[1])
+        mask = columns < tf.cast(ids.row_lengths(), tf.int32)[:, None]
+        segments = tf.zeros_like(dense)
+        if self.recipe.has_pairs and preprocessor.num_separators == 1:
+            behind = columns >= rows["second"].values[:, None]
+            segments = tf.cast(tf.logical_and(behind, mask), tf.int32)
+        inputs = {"token_ids": dense, "segment_ids": segments, "padding_mask": mask}
+        if self.recipe.pack:
+            inputs["sequence_ids"] = _sequence_ids(rows["lengths"], columns, mask)
+        return inputs
+
+    def _masked(
+        self, rows: dict[str, tf.RaggedTensor], inputs: Tensors, seed: tf.Tensor
+    ) -> Tensors:
+        if not self.masked_before:
+            return self.masking(inputs["token_ids"], inputs["padding_mask"], seed)
+        width = inputs["token_ids"].shape[1] or tf.shape(inputs["token_ids"])[1]
+        shape = [None, self.masking.num_predictions(width)]
+        positions = rows["masked_positions"]
+        weights = tf.ones_like(positions, tf.float32)
+        return {
+            "token_ids": inputs["token_ids"],
+            "masked_positions": positions.to_tensor(shape=shape),
+            "masked_ids": rows["masked_ids"].to_tensor(shape=shape),
+            "masked_weights": weights.to_tensor(shape=shape),
+        }
+
+
+def _sequence_ids(
+    lengths: tf.RaggedTensor, columns: tf.Tensor, mask: tf.Tensor
+) -> tf.Tensor:
+    """Numbers the segments of rows (B, S) from 1, by their lengths."""
+    ends = tf.cumsum(lengths.to_tensor(), 1)
+    wide = tf.broadcast_to(columns, tf.shape(mask))
+    number = tf.searchsorted(ends, wide, side="right") + 1
+    return tf.where(mask, number, 0)

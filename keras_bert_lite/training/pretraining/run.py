@@ -1,0 +1,185 @@
+"""The run: data in, a pretrained model out, whatever happens in between."""
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import keras
+
+from keras_bert_lite.config import check_positive
+from keras_bert_lite.models.encoder import config_of, encoder_of
+from keras_bert_lite.training.optimizer import adamw
+from keras_bert_lite.training.pretraining.dataset import (
+    pretraining_dataset,
+    read_recipe,
+)
+from keras_bert_lite.training.pretraining.shards import read_index
+from keras_bert_lite.training.pretraining.state import TrainingState
+
+
+def pretrain(
+    model: keras.Model,
+    data: str | os.PathLike,
+    directory: str | os.PathLike,
+    steps: int,
+    batch_size: int = 64,
+    learning_rate: float = 1e-4,
+    save_every: int = 1000,
+    validation: str | os.PathLike | None = None,
+    validation_steps: int = 50,
+    seed: int = 0,
+    callbacks: list[keras.callbacks.Callback] | None = None,
+    verbose: str | int = "auto",
+    **optimizer: Any,
+) -> keras.callbacks.History:
+    """Trains a pretrainer on what `write_pretraining_data` wrote.
+
+    The run is saved every `save_every` steps. Called again with the same
+    arguments, it goes on behind the last save; called again when it is done, it
+    only puts the last weights into the model. What was killed and goes on gives
+    the same weights as what was not, to the bit on a CPU after
+    `tf.config.experimental.enable_op_determinism()`.
+
+    Args:
+        model: Made by `for_masked_positions`, with weights that are random or
+            come from a checkpoint. It is compiled here.
+        data: The directory of the data.
+        directory: Where the run is saved.
+        steps: Updates in all.
+        batch_size: Rows (B) of a step.
+        learning_rate: Its peak, after the warm-up.
+        save_every: Steps between saves; progress, metrics and validation begin
+            anew with each.
+        validation: A directory of data that are held out.
+        validation_steps: Batches of it that are evaluated.
+        seed: Of the order of the data and of the masks.
+        callbacks: Further callbacks of `fit`, such as `keras.callbacks.TensorBoard`.
+        verbose: See `keras.Model.fit`.
+        **optimizer: `warmup`, `weight_decay`, `clip_norm` and so on; see `adamw`.
+
+    Returns:
+        The history of `fit`, with `tokens_per_second`.
+
+    Raises:
+        FileNotFoundError: If there are no data.
+        ValueError: If an argument is out of its range, the data do not fit the
+            model, or `directory` holds a run of other settings.
+    """
+    check_positive("steps", steps)
+    check_positive("save_every", save_every)
+    check_positive("validation_steps", validation_steps)
+    _check_fits(model, Path(data))
+    save_every = min(save_every, steps)
+    options = {"learning_rate": learning_rate, "warmup": 0.01, **optimizer}
+    model.compile(
+        adamw(steps, **options), loss=losses(model), weighted_metrics=metrics(model)
+    )
+    settings = {
+        **{k: str(v) for k, v in options.items()},
+        "model": config_of(encoder_of(model)).to_dict(),
+        "data": [shard.rows for shard in read_index(Path(data))],
+        "steps": steps,
+        "batch_size": batch_size,
+        "save_every": save_every,
+        "seed": seed,
+    }
+    state = TrainingState(Path(directory), settings)
+    done = state.restore(model)
+    start = done * save_every
+    return model.fit(
+        pretraining_dataset(data, batch_size, seed=seed, start=start),
+        epochs=-(-steps // save_every),
+        initial_epoch=done,
+        steps_per_epoch=save_every,
+        validation_data=validation
+        and pretraining_dataset(validation, batch_size, shuffle=1).take(
+            validation_steps
+        ),
+        callbacks=[
+            *(callbacks or []),
+            TokensPerSecond(Path(data), batch_size),
+            state,
+        ],
+        verbose=verbose,
+    )
+
+
+def losses(model: keras.Model) -> dict[str, keras.losses.Loss]:
+    """Returns the loss of each output: cross-entropy over real targets."""
+    return {
+        name: keras.losses.SparseCategoricalCrossentropy(
+            from_logits=True, reduction="mean_with_sample_weight"
+        )
+        for name in model.output
+    }
+
+
+def metrics(model: keras.Model) -> dict[str, list[keras.metrics.Metric]]:
+    """Returns the accuracy of each output."""
+    return {
+        name: [keras.metrics.SparseCategoricalAccuracy(name="accuracy")]
+        for name in model.output
+    }
+
+
+class TokensPerSecond(keras.callbacks.Callback):
+    """Adds `tokens_per_second` to the logs: real tokens, padding left out.
+
+    Args:
+        data: The directory of the data, which knows the tokens of a row.
+        batch_size: Rows of a step.
+    """
+
+    def __init__(self, data: Path, batch_size: int) -> None:
+        super().__init__()
+        shards = read_index(data)
+        rows = sum(shard.rows for shard in shards)
+        self._tokens = batch_size * sum(shard.tokens for shard in shards) / rows
+        self._begin, self._batches = 0.0, 0
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self._begin, self._batches = time.perf_counter(), 0
+
+    def on_train_batch_end(self, batch, logs=None):
+        self._batches = batch + 1
+        self._end = time.perf_counter()
+
+    def on_epoch_end(self, epoch, logs=None):
+        if logs is not None and self._batches:
+            seconds = self._end - self._begin
+            logs["tokens_per_second"] = self._tokens * self._batches / seconds
+
+
+def _check_fits(model: keras.Model, data: Path) -> None:
+    """Checks model and data against each other before anything is built."""
+    recipe, names = read_recipe(data), set(model.input)
+    if "masked_positions" not in names:
+        raise ValueError(
+            "`model` must be made by `for_masked_positions`. "
+            f"Received: {model.name!r}, with the inputs {sorted(names)}"
+        )
+    if ("sequence_ids" in names) != recipe.pack:
+        raise ValueError(
+            "`model` and `data` must both be packed or not; see "
+            f"`for_masked_positions(model, packed=...)`. Received: inputs "
+            f"{sorted(names)}, and data with pack={recipe.pack}"
+        )
+    if "seq_relationship_logits" in model.output and not recipe.has_pairs:
+        raise ValueError(
+            "`model` judges pairs, which `data` must have. Received: data with "
+            f"objective={recipe.objective!r}"
+        )
+    pieces = recipe.preprocessor.tokenizer.vocabulary_size()
+    config = config_of(encoder_of(model))
+    if pieces > config.vocabulary_size:
+        raise ValueError(
+            "`model` must have an embedding for every piece of the data's "
+            f"vocabulary. Received: {config.vocabulary_size} and {pieces}"
+        )
+    length = recipe.preprocessor.sequence_length
+    if config.max_sequence_length is not None and config.max_sequence_length < length:
+        raise ValueError(
+            "`model` must have a position for every token of a row. Received: "
+            f"{config.max_sequence_length}, and rows of {length}"
+        )

@@ -1,0 +1,134 @@
+"""The whole state of a training run, saved so that it goes on exactly."""
+
+import json
+from pathlib import Path
+
+import keras
+import numpy as np
+from safetensors import safe_open
+from safetensors.numpy import save_file
+
+KEPT = 2  # states that stay; the last one may be broken by a failing disk
+SUFFIX = ".safetensors"
+
+
+class TrainingState(keras.callbacks.Callback):
+    """Saves a run at the end of each epoch: weights, optimizer, random numbers.
+
+    A run that is killed at any moment and goes on from its last state ends with
+    the same weights as one that was not, if its data go on where they were and
+    its operations are deterministic
+    (`tf.config.experimental.enable_op_determinism`).
+
+    Args:
+        directory: Where the states go.
+        settings: What the run was begun with, any values that JSON knows; a
+            state of other settings is refused.
+
+    Raises:
+        ValueError: If `directory` holds states of other settings, or of another
+            model.
+    """
+
+    def __init__(self, directory: Path, settings: dict) -> None:
+        super().__init__()
+        self.directory = directory
+        self.settings = json.loads(json.dumps(settings))
+
+    def restore(self, model: keras.Model) -> int:
+        """Puts the last state into a compiled model; returns how many epochs it has.
+
+        A state that is not whole is passed over for the one before.
+        """
+        self._check_settings()
+        variables = _variables(model)
+        for path in reversed(self._states()):
+            try:
+                values = _read(path)
+            except (OSError, ValueError) as error:
+                print(f"{path}: is not whole and is passed over: {error}")
+                continue
+            _assign(variables, values, path)
+            return int(path.stem)
+        return 0
+
+    def on_epoch_end(self, epoch, logs=None):
+        path = self.directory / f"{epoch + 1:06}{SUFFIX}"
+        beside = path.with_suffix(".part")
+        values = {
+            name: keras.ops.convert_to_numpy(variable)
+            for name, variable in _variables(self.model).items()
+        }
+        try:
+            save_file(values, beside)
+            beside.replace(path)
+        finally:
+            beside.unlink(missing_ok=True)
+        for old in self._states()[:-KEPT]:
+            old.unlink()
+
+    def _states(self) -> list[Path]:
+        return sorted(self.directory.glob(f"[0-9]*{SUFFIX}"))
+
+    def _check_settings(self) -> None:
+        self.directory.mkdir(parents=True, exist_ok=True)
+        path = self.directory / "settings.json"
+        if not path.is_file():
+            beside = path.with_suffix(".part")
+            beside.write_text(json.dumps(self.settings, indent=1), encoding="utf-8")
+            beside.replace(path)
+            return
+        begun = json.loads(path.read_text(encoding="utf-8"))
+        keys = sorted(begun.keys() | self.settings.keys())
+        other = {
+            key: (begun.get(key), self.settings.get(key))
+            for key in keys
+            if begun.get(key) != self.settings.get(key)
+        }
+        if other:
+            raise ValueError(
+                "`directory` must be empty, or hold a run of the same settings. "
+                f"Received: {str(self.directory)!r}, begun with other (then, now): "
+                f"{other}"
+            )
+
+
+def _variables(model: keras.Model) -> dict[str, keras.Variable]:
+    """All that training changes, by a name: paths alone are not unique.
+
+    `model.variables` has the states of random number generators and metrics,
+    which `model.weights` and weights files leave out.
+    """
+    parts = {"model": model.variables, "optimizer": model.optimizer.variables}
+    return {
+        f"{part}/{i:05}/{variable.path}": variable
+        for part, variables in parts.items()
+        for i, variable in enumerate(variables)
+    }
+
+
+def _read(path: Path) -> dict[str, np.ndarray]:
+    try:
+        with safe_open(path, "numpy") as file:
+            return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except Exception as error:  # the library's own kinds are not public
+        raise ValueError(str(error)) from error
+
+
+def _assign(
+    variables: dict[str, keras.Variable], values: dict[str, np.ndarray], path: Path
+) -> None:
+    if variables.keys() != values.keys():
+        other = sorted(variables.keys() ^ values.keys())
+        raise ValueError(
+            f"{path}: must be a state of this model. Received: {len(other)} other "
+            f"names, such as {other[0]!r}"
+        )
+    for name, variable in variables.items():
+        if tuple(variable.shape) != values[name].shape:
+            raise ValueError(
+                f"{path}: {name!r} must have the shape {tuple(variable.shape)}. "
+                f"Received: {values[name].shape}"
+            )
+    for name, variable in variables.items():
+        variable.assign(values[name])

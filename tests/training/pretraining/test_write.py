@@ -1,0 +1,216 @@
+import json
+import lzma
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import keras_bert_lite as kbl
+from keras_bert_lite.training.pretraining import write as module
+from keras_bert_lite.training.pretraining.dataset import (
+    pretraining_dataset,
+    read_recipe,
+)
+from keras_bert_lite.training.pretraining.write import write_pretraining_data
+from tests import tiny
+
+WORDS = ("the", "day", "fine", "bad", "weather", "is", "not")
+
+
+def text(documents=60, seed=0):
+    rng = np.random.default_rng(seed)
+    return "\n\n".join(
+        "\n".join(" ".join(rng.choice(WORDS, rng.integers(1, 9))) for _ in range(lines))
+        for lines in rng.integers(1, 9, documents)
+    )
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_text(text(), encoding="utf-8")
+    return path
+
+
+def write(path, directory, **options):
+    options = {"chunk_bytes": 1000, "workers": 1, "show_progress": False, **options}
+    return write_pretraining_data(path, directory, tiny.preprocessor(32), **options)
+
+
+def files(directory):
+    return {x.name: x.read_bytes() for x in sorted(directory.iterdir())}
+
+
+def rows_of(directory):
+    names = [str(x) for x in sorted(directory.glob("*.tfrecord"))]
+    examples = [
+        tf.train.Example.FromString(x.numpy()) for x in tf.data.TFRecordDataset(names)
+    ]
+    return [
+        {k: list(x.int64_list.value) for k, x in example.features.feature.items()}
+        for example in examples
+    ]
+
+
+@pytest.mark.parametrize("objective", ["next_sentence", "sentence_order"])
+def test_pairs(path, tmp_path, objective):
+    done = write(path, tmp_path / "data", objective=objective)
+    rows = rows_of(tmp_path / "data")
+    assert done["rows"] == len(rows)
+    assert done["tokens"] == sum(len(row["token_ids"]) for row in rows)
+    assert done["shards"] == len(list((tmp_path / "data").glob("*.tfrecord"))) > 3
+    tokenizer = tiny.tokenizer()
+    for row in rows:
+        ids = np.array(row["token_ids"])
+        assert len(ids) <= 32
+        assert ids[0] == tokenizer.cls_id
+        (second,) = row["second"]
+        ends = np.flatnonzero(ids == tokenizer.sep_id)
+        assert ends.tolist() == [second - 1, len(ids) - 1]
+        assert row["label"] in ([0], [1])
+
+
+def test_full_sentences_hold_the_whole_text(path, tmp_path):
+    write(path, tmp_path / "data", objective="none", short_share=0.0)
+    write(path, tmp_path / "packed", objective="none", pack=True)
+    words = sorted(tiny.tokenizer()(text().split("\n")).values.numpy())
+    special = [tiny.tokenizer().cls_id, tiny.tokenizer().sep_id]
+    for name in ("data", "packed"):
+        ids = np.concatenate([row["token_ids"] for row in rows_of(tmp_path / name)])
+        assert sorted(ids[~np.isin(ids, special)]) == words
+    packed = rows_of(tmp_path / "packed")
+    assert all(sum(row["lengths"]) == len(row["token_ids"]) <= 32 for row in packed)
+    assert len(packed) < len(rows_of(tmp_path / "data"))
+
+
+def test_same_for_any_number_of_workers(path, tmp_path):
+    write(path, tmp_path / "one")
+    write(path, tmp_path / "three", workers=3)
+    assert files(tmp_path / "one") == files(tmp_path / "three")
+    write(path, tmp_path / "other", seed=1)
+    assert files(tmp_path / "one") != files(tmp_path / "other")
+
+
+def test_goes_on_behind_the_shards_that_are_whole(path, tmp_path, monkeypatch):
+    write(path, tmp_path / "whole")
+    made, make = [], module.make_rows
+
+    def stops(chunk, number, recipe):
+        if number == 3 and len(made) < 4:
+            made.append(number)
+            raise KeyboardInterrupt
+        made.append(number)
+        return make(chunk, number, recipe)
+
+    monkeypatch.setattr(module, "make_rows", stops)
+    directory = tmp_path / "data"
+    with pytest.raises(KeyboardInterrupt):
+        write(path, directory)
+    with pytest.raises(FileNotFoundError, match="data that are not done"):
+        pretraining_dataset(directory, 2)
+    (directory / "000001.tfrecord").write_bytes(b"half")
+    write(path, directory)
+    assert made[:6] == [0, 1, 2, 3, 1, 3]
+    assert files(directory) == files(tmp_path / "whole")
+    number = len(made)
+    write(path, directory)
+    assert len(made) == number
+
+
+def test_refuses_a_directory_of_another_recipe(path, tmp_path):
+    write(path, tmp_path / "data")
+    with pytest.raises(
+        ValueError, match=r"hold data of the same files and recipe.*seed"
+    ):
+        write(path, tmp_path / "data", seed=1)
+    other = tmp_path / "other.txt"
+    other.write_text("a")
+    with pytest.raises(ValueError, match=r"'files'"):
+        write(other, tmp_path / "data")
+
+
+def test_repeats_differ(path, tmp_path):
+    once = write(path, tmp_path / "once", objective="none")
+    twice = write(path, tmp_path / "twice", objective="none", repeats=2)
+    assert twice["rows"] > 1.8 * once["rows"]
+
+
+def test_one_document(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_text("a fine day\nbad weather\nis it not\n" * 20)
+    with pytest.warns(UserWarning, match="is cut"):
+        assert write(path, tmp_path / "data", chunk_bytes=100)["rows"] > 5
+
+
+def test_masks_chosen_before(path, tmp_path):
+    write(path, tmp_path / "data", masking={"unit": "whole_word"})
+    mask = tiny.tokenizer().token_to_id("[MASK]")
+    rows = rows_of(tmp_path / "data")
+    assert all(len(row["masked_positions"]) == len(row["masked_ids"]) for row in rows)
+    seen = [row["token_ids"][i] for row in rows for i in row["masked_positions"]]
+    assert 0.7 < np.mean(np.array(seen) == mask) < 0.9
+
+
+def test_raw_text(tmp_path):
+    path = tmp_path / "raw.txt.xz"
+    path.write_bytes(lzma.compress(b"A fine day. Bad weather!\n\nIs it? It is.\n" * 20))
+    done = write(path, tmp_path / "data", sentences="split")
+    assert done["rows"] > 5
+
+
+def test_recipe_comes_back(path, tmp_path):
+    write(path, tmp_path / "data", objective="none", pack=True, seed=7)
+    recipe = read_recipe(tmp_path / "data")
+    assert (recipe.objective, recipe.pack, recipe.seed) == ("none", True, 7)
+    assert recipe.preprocessor.tokenizer.get_vocabulary() == tiny.VOCABULARY
+
+
+def test_disk_full(path, tmp_path, monkeypatch):
+    code = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+from tests.training.pretraining.test_write import write
+write(sys.argv[1], sys.argv[2], chunk_bytes=1 << 20, repeats=20)
+"""
+    directory = tmp_path / "data"
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path), str(directory)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "000000.tfrecord: cannot be written" in done.stderr
+    assert [x.name for x in directory.iterdir()] == ["settings.json"]
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "message"),
+    [
+        ("", {}, "`path` must hold text"),
+        ("a\n\nb", {"objective": "nsp"}, "`objective` must be"),
+        ("a\n\nb", {"pack": True}, '`pack` needs `objective="none"`'),
+        ("a\n\nb", {"workers": 0}, "`workers`"),
+        ("a\n\nb", {"masking": {"rate": 2}}, "`rate`"),
+    ],
+)
+def test_refuses(tmp_path, content, options, message):
+    path = tmp_path / "text.txt"
+    path.write_text(content)
+    with pytest.raises(ValueError, match=message):
+        write(path, tmp_path / "data", **options)
+
+
+def test_needs_a_length(path, tmp_path):
+    with pytest.raises(ValueError, match="must have a `sequence_length`"):
+        write_pretraining_data(path, tmp_path, kbl.Preprocessor(tiny.tokenizer()))
+
+
+def test_index_lists_the_shards(path, tmp_path):
+    done = write(path, tmp_path / "data")
+    index = json.loads((tmp_path / "data" / "index.json").read_text())
+    assert sum(shard["rows"] for shard in index["shards"]) == done["rows"]
+    assert not list((tmp_path / "data").glob("0*.json"))
