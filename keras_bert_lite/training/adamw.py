@@ -103,8 +103,9 @@ class AdamW(keras.optimizers.Adam):
 
     def _updates_in_one_pass(self, variable) -> bool:
         """Whether TensorFlow's own op can make the update that Keras composes."""
-        plain = isinstance(variable, tf.Variable) and not tf.distribute.has_strategy()
-        return plain and not self.amsgrad
+        if not isinstance(variable, tf.Variable) or variable.dtype != tf.float32:
+            return False
+        return not self.amsgrad and not tf.distribute.has_strategy()
 
     def _update_in_one_pass(self, gradient, variable, rate) -> None:
         """Reads and writes the weight and its averages once, not in twelve steps."""

@@ -3,11 +3,13 @@
 import dataclasses
 import importlib.util
 import json
+import os
 
 import numpy as np
 import pytest
 
 from benchmarks.finetuning import report
+from benchmarks.finetuning.clock import stolen_seconds
 from benchmarks.finetuning.harness import Kept, RunFailedError, key, plan, run_all
 from benchmarks.finetuning.score import score
 from benchmarks.finetuning.sides import KERAS_HUB, OURS, TRANSFORMERS
@@ -126,8 +128,10 @@ def made(run):
     slow = 1 if side == OURS else 2
     scores = {"accuracy": 80.0 + seed + (side != OURS)}
     seconds = [slow * 11.0, slow * 9.0]
+    stolen = {"stolen": [0.0, 0.0], "first_step_stolen": 0.0}
     return {"steps": 10, "seconds": seconds, "first_step_seconds": 1.0} | {
-        "scores": scores
+        **stolen,
+        "scores": scores,
     }
 
 
@@ -181,7 +185,20 @@ def _refuse(message):
 
 def test_an_epoch_is_timed_without_the_first_step():
     record = {"steps": 10, "seconds": [30.0, 19.0], "first_step_seconds": 11.0}
+    record |= {"stolen": [0.0, 0.0], "first_step_stolen": 0.0}
     assert report.epoch_seconds(record) == pytest.approx(20.0)
+
+
+def test_what_the_hypervisor_took_is_not_timed(tmp_path):
+    record = {"steps": 10, "seconds": [40.0, 29.0], "first_step_seconds": 16.0}
+    record |= {"stolen": [10.0, 10.0], "first_step_stolen": 5.0}
+    assert report.all_seconds(record) == pytest.approx(49.0)
+    assert report.epoch_seconds(record) == pytest.approx(20.0)
+    path = tmp_path / "stat"
+    assert stolen_seconds(path) == 0
+    path.write_text("cpu  1 2 3 4 5 6 7 800 9 10\ncpu0 1\n")
+    cores = os.cpu_count() * os.sysconf("SC_CLK_TCK")
+    assert stolen_seconds(path) == pytest.approx(800 / cores)
 
 
 def test_summary_and_table(tmp_path):

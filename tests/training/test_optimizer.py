@@ -171,6 +171,20 @@ def test_equals_torch(layer_decay):
     same(values(model), {p: x.detach().numpy() for p, x in twins.items()}, 1e-6)
 
 
+@tensorflow_only
+def test_one_pass_is_the_update_that_keras_composes(monkeypatch):
+    start, results = values(classifier()), []
+    for one_pass in (True, False):
+        model, optimizer = classifier(), AdamW(1e-2, weight_decay=0.1)
+        check = lambda self, variable, choice=one_pass: choice  # noqa: E731
+        monkeypatch.setattr(AdamW, "_updates_in_one_pass", check)
+        for gradients in random_gradients(model, 3):
+            update(optimizer, model, gradients)
+        results.append(values(model))
+    assert changed(results[0], start)
+    same(*results)
+
+
 def test_epsilon_is_added_before_the_bias_correction():
     model = tiny.classifier()
     ones(model)

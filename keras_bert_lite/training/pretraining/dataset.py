@@ -54,7 +54,7 @@ def pretraining_dataset(
         masking: Chooses the masked tokens; `None`: those of the data, else
             `Masking(tokenizer)`.
         seed: Of order and masks.
-        shuffle: Rows from which the next one is drawn.
+        shuffle: Rows that are mixed, of several shards; they are held in memory.
         start: The number of the first batch.
         padding: `"max_length"`, as TPUs and XLA need, or `"longest"`.
         replaced: Whether to make the targets of replaced token detection.
@@ -96,15 +96,21 @@ def _examples(names: list[str], seed: int, shuffle: int) -> tf.data.Dataset:
     """Serialized rows without end; in each epoch every row once, mixed."""
 
     def epoch(number: tf.Tensor) -> tf.data.Dataset:
-        seeds = tf.stack([tf.constant(seed, tf.int64), number])
-        shuffled = tf.random.experimental.stateless_shuffle(names, seeds)
-        rows = tf.data.Dataset.from_tensor_slices(shuffled).interleave(
+        def seeds(place: Any) -> tf.Tensor:
+            return tf.stack([tf.constant(seed, tf.int64), number * 2**32 + place])
+
+        def mixed(place: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
+            return tf.random.experimental.stateless_shuffle(rows, seeds(place))
+
+        # `Dataset.shuffle` would also depend on the seed of the whole program.
+        ordered = tf.random.experimental.stateless_shuffle(names, seeds(-1))
+        rows = tf.data.Dataset.from_tensor_slices(ordered).interleave(
             tf.data.TFRecordDataset,
             cycle_length=min(READ_AT_ONCE, len(names)),
             num_parallel_calls=tf.data.AUTOTUNE,
             deterministic=True,
         )
-        return rows.shuffle(shuffle, seed + number, reshuffle_each_iteration=False)
+        return rows.batch(shuffle).enumerate().map(mixed).unbatch()
 
     return tf.data.Dataset.counter().flat_map(epoch)
 
@@ -123,7 +129,7 @@ class _Reader:
                 f"when they were written. Received: {masking!r}"
             )
         self.masking = masking or recipe.make_masking(**(recipe.masking or {}))
-        length = recipe.preprocessor.sequence_length
+        length = recipe.sequence_length
         self.width = {"max_length": length, "longest": None}[padding]
         names = ["token_ids"]
         names += ["second", "label"] if recipe.has_pairs else []

@@ -75,8 +75,13 @@ class Recipe:
         if self.room < 2:
             raise ValueError(
                 "`sequence_length` must leave two tokens beside the special ones. "
-                f"Received: {self.preprocessor.sequence_length}"
+                f"Received: {self.sequence_length}"
             )
+
+    @property
+    def sequence_length(self) -> int:
+        """The length of rows (S)."""
+        return int(self.preprocessor.sequence_length or 0)
 
     @property
     def has_pairs(self) -> bool:
@@ -86,7 +91,7 @@ class Recipe:
     def room(self) -> int:
         """How many tokens of text a row may have (one segment, if packed)."""
         special = 2 + self.preprocessor.num_separators * self.has_pairs
-        return self.preprocessor.sequence_length - special
+        return self.sequence_length - special
 
     def make_masking(self, **options: Any) -> Masking:
         return Masking(self.preprocessor.tokenizer, **options)

@@ -3,7 +3,7 @@
 import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -15,7 +15,7 @@ from keras_bert_lite.training.pretraining.segments import Document, Pair
 
 BATCH = 1024  # sentences that are tokenized, rows that are masked, together
 
-Features = dict[str, Sequence[int]]
+Features = dict[str, Any]  # lists or arrays of integers
 PAIRS: dict[str, Callable[..., Iterator[Pair]]] = {
     "next_sentence": segments.next_sentence_pairs,
     "sentence_order": segments.sentence_order_pairs,
@@ -99,7 +99,7 @@ def _features(
         yield from ({"token_ids": wrap([text])} for text in texts)
         return
     # Each segment brings two special tokens along.
-    room = recipe.preprocessor.sequence_length
+    room = recipe.sequence_length
     for row in segments.packed([wrap([text]) for text in texts], room):
         yield {"token_ids": np.concatenate(row), "lengths": [len(x) for x in row]}
 
@@ -124,7 +124,7 @@ def _with_special(texts: Iterable[np.ndarray], recipe: Recipe) -> np.ndarray:
 def _masked(rows: list[Features], recipe: Recipe, seed: int) -> Iterator[Features]:
     """Chooses the masked tokens of the rows."""
     masking = recipe.make_masking(**(recipe.masking or {}))
-    length = recipe.preprocessor.sequence_length
+    length = recipe.sequence_length
     for begin in range(0, len(rows), BATCH):
         batch = rows[begin : begin + BATCH]
         ids = tf.ragged.constant([list(row["token_ids"]) for row in batch], tf.int32)

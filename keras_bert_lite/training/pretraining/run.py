@@ -71,6 +71,11 @@ def pretrain(
     check_positive("validation_steps", validation_steps)
     _check_fits(model, Path(data))
     save_every = min(save_every, steps)
+    if steps % save_every:
+        raise ValueError(
+            f"`steps` must be a multiple of `save_every`. Received: {steps} and "
+            f"{save_every}"
+        )
     options = {"learning_rate": learning_rate, "warmup": 0.01, **optimizer}
     model.compile(
         adamw(steps, **options), loss=losses(model), weighted_metrics=metrics(model)
@@ -87,22 +92,31 @@ def pretrain(
     state = TrainingState(Path(directory), settings)
     done = state.restore(model)
     start = done * save_every
+    held_out = None
+    if validation is not None:
+        held_out = _batches(model, validation, batch_size)
+    speed = TokensPerSecond(Path(data), batch_size)
     return model.fit(
-        pretraining_dataset(data, batch_size, seed=seed, start=start),
-        epochs=-(-steps // save_every),
+        _batches(model, data, batch_size, seed=seed, start=start),
+        epochs=steps // save_every,
         initial_epoch=done,
         steps_per_epoch=save_every,
-        validation_data=validation
-        and pretraining_dataset(validation, batch_size, shuffle=1).take(
-            validation_steps
-        ),
-        callbacks=[
-            *(callbacks or []),
-            TokensPerSecond(Path(data), batch_size),
-            state,
-        ],
+        shuffle=False,
+        validation_data=held_out,
+        validation_steps=None if held_out is None else validation_steps,
+        callbacks=[speed, *(callbacks or []), state],
         verbose=verbose,
     )
+
+
+def _batches(model: keras.Model, data: Any, batch_size: int, **options: Any) -> Any:
+    """The batches, with the targets that the model has outputs for."""
+    names = list(model.output)
+
+    def only(inputs, targets, weights):
+        return inputs, *({k: x[k] for k in names} for x in (targets, weights))
+
+    return pretraining_dataset(data, batch_size, **options).map(only)
 
 
 def losses(model: keras.Model) -> dict[str, keras.losses.Loss]:
@@ -177,7 +191,7 @@ def _check_fits(model: keras.Model, data: Path) -> None:
             "`model` must have an embedding for every piece of the data's "
             f"vocabulary. Received: {config.vocabulary_size} and {pieces}"
         )
-    length = recipe.preprocessor.sequence_length
+    length = recipe.sequence_length
     if config.max_sequence_length is not None and config.max_sequence_length < length:
         raise ValueError(
             "`model` must have a position for every token of a row. Received: "

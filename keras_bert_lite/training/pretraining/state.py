@@ -94,14 +94,18 @@ class TrainingState(keras.callbacks.Callback):
 
 
 def _variables(model: keras.Model) -> dict[str, keras.Variable]:
-    """All that training changes, by a name: paths alone are not unique.
+    """All that goes on from epoch to epoch, by number: names may be others each time.
 
-    `model.variables` has the states of random number generators and metrics,
-    which `model.weights` and weights files leave out.
+    `model.variables` has the states of random number generators, which
+    `model.weights` and weights files leave out, and those of metrics, which every
+    epoch resets.
     """
-    parts = {"model": model.variables, "optimizer": model.optimizer.variables}
+    model.optimizer.build(model.trainable_variables)
+    passing = {id(x) for metric in model.metrics for x in metric.variables}
+    kept = [x for x in model.variables if id(x) not in passing]
+    parts = {"model": kept, "optimizer": model.optimizer.variables}
     return {
-        f"{part}/{i:05}/{variable.path}": variable
+        f"{part}/{i:05}": variable
         for part, variables in parts.items()
         for i, variable in enumerate(variables)
     }
@@ -119,10 +123,9 @@ def _assign(
     variables: dict[str, keras.Variable], values: dict[str, np.ndarray], path: Path
 ) -> None:
     if variables.keys() != values.keys():
-        other = sorted(variables.keys() ^ values.keys())
         raise ValueError(
-            f"{path}: must be a state of this model. Received: {len(other)} other "
-            f"names, such as {other[0]!r}"
+            f"{path}: must be a state of this model, of {len(variables)} tensors. "
+            f"Received: {len(values)}"
         )
     for name, variable in variables.items():
         if tuple(variable.shape) != values[name].shape:

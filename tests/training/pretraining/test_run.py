@@ -1,0 +1,180 @@
+import signal
+import subprocess
+import sys
+import time
+
+import keras
+import numpy as np
+import pytest
+
+import keras_bert_lite as kbl
+from keras_bert_lite.models.pretraining import for_masked_positions, pretrainer
+from keras_bert_lite.training.pretraining.run import pretrain
+from tests import tiny
+from tests.training.pretraining.test_write import text, write
+
+tensorflow_only = pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="its determinism is asked for"
+)
+
+
+@pytest.fixture
+def data(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_text(text(), encoding="utf-8")
+    write(path, tmp_path / "data")
+    return tmp_path / "data"
+
+
+def model(build=pretrainer):
+    keras.utils.set_random_seed(0)
+    return for_masked_positions(build(kbl.encoder(tiny.config(max_sequence_length=32))))
+
+
+def run(data, directory, build=pretrainer, **options):
+    given = {"steps": 6, "batch_size": 4, "save_every": 2, "verbose": 0, **options}
+    made = model(build)
+    return made, pretrain(made, data, directory, **given)
+
+
+def test_history(data, tmp_path):
+    _, history = run(data, tmp_path / "run", validation=data, validation_steps=2)
+    names = set(history.history)
+    assert {"loss", "val_loss", "tokens_per_second"} <= names
+    assert {"prediction_logits_accuracy", "seq_relationship_logits_accuracy"} <= names
+    assert len(history.history["loss"]) == 3
+    assert min(history.history["tokens_per_second"]) > 0
+
+
+def test_learns(data, tmp_path):
+    _, history = run(
+        data, tmp_path / "run", steps=120, save_every=20, learning_rate=3e-3
+    )
+    losses = history.history["loss"]
+    assert losses[-1] < losses[0] - 0.5
+
+
+def test_words_alone_from_pairs(data, tmp_path):
+    _, history = run(data, tmp_path / "run", kbl.masked_lm, steps=2)
+    assert "seq_relationship_logits_loss" not in history.history
+
+
+@tensorflow_only
+def test_goes_on_where_it_was(data, tmp_path, monkeypatch):
+    whole, _ = run(data, tmp_path / "whole")
+
+    class Stops(keras.callbacks.Callback):
+        def on_train_batch_end(self, batch, logs=None):
+            if self.model.optimizer.iterations == 5:
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(data, tmp_path / "parts", callbacks=[Stops()])
+    parts, history = run(data, tmp_path / "parts")
+    assert history.epoch == [2]
+    for a, b in zip(whole.weights, parts.weights, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-6)
+    done, history = run(data, tmp_path / "parts")
+    assert history.epoch == []
+    for a, b in zip(done.weights, parts.weights, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+PROGRAM = """
+import sys
+from pathlib import Path
+import keras, tensorflow as tf
+from tests.training.pretraining.test_run import run
+tf.config.experimental.enable_op_determinism()
+model, _ = run(Path(sys.argv[1]), Path(sys.argv[2]), steps=60, save_every=5)
+model.save_weights(sys.argv[3])
+"""
+
+
+def begin(*arguments):
+    return subprocess.Popen([sys.executable, "-c", PROGRAM, *map(str, arguments)])
+
+
+@tensorflow_only
+@pytest.mark.slow
+def test_killed_runs_end_with_the_same_bits(data, tmp_path):
+    assert begin(data, tmp_path / "whole", tmp_path / "a.weights.h5").wait() == 0
+    killed = 0
+    for wait in (0.0, 0.7, 0.3):
+        process = begin(data, tmp_path / "parts", tmp_path / "b.weights.h5")
+        states = len(list((tmp_path / "parts").glob("*.safetensors")))
+        while process.poll() is None:
+            found = list((tmp_path / "parts").glob("*.safetensors"))
+            if len(found) > min(states, 1):
+                time.sleep(wait)
+                process.send_signal(signal.SIGKILL)
+                break
+            time.sleep(0.02)
+        killed += process.wait() == -signal.SIGKILL
+    assert killed
+    assert begin(data, tmp_path / "parts", tmp_path / "b.weights.h5").wait() == 0
+    weights = []
+    for name in "ab":
+        made = model()
+        made.load_weights(tmp_path / f"{name}.weights.h5")
+        weights.append(made.get_weights())
+    for a, b in zip(*weights, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_a_state_that_is_not_whole_is_passed_over(data, tmp_path, capsys):
+    run(data, tmp_path / "run")
+    last = sorted((tmp_path / "run").glob("*.safetensors"))[-1]
+    last.write_bytes(last.read_bytes()[:100])
+    _, history = run(data, tmp_path / "run")
+    assert history.epoch == [2]
+    assert "is not whole and is passed over" in capsys.readouterr().out
+
+
+def test_refuses_a_run_of_other_settings(data, tmp_path):
+    run(data, tmp_path / "run", steps=2)
+    with pytest.raises(ValueError, match=r"a run of the same settings.*'batch_size'"):
+        run(data, tmp_path / "run", steps=2, batch_size=2)
+
+
+@pytest.mark.parametrize(
+    ("make", "options", "message"),
+    [
+        (model, {"steps": 3}, "`steps` must be a multiple"),
+        (lambda: pretrainer(kbl.encoder(tiny.config())), {}, "`for_masked_positions`"),
+        (
+            lambda: for_masked_positions(
+                kbl.masked_lm(kbl.encoder(tiny.config())), packed=True
+            ),
+            {},
+            "must both be packed or not",
+        ),
+        (
+            lambda: for_masked_positions(kbl.masked_lm(kbl.encoder(tiny.config()))),
+            {},
+            "a position for every token",
+        ),
+        (
+            lambda: for_masked_positions(
+                kbl.masked_lm(
+                    kbl.encoder(tiny.config(vocabulary_size=20, max_sequence_length=32))
+                )
+            ),
+            {},
+            "an embedding for every piece",
+        ),
+    ],
+)
+def test_refuses(data, tmp_path, make, options, message):
+    with pytest.raises(ValueError, match=message):
+        pretrain(
+            make(), data, tmp_path / "run", **{"steps": 4, "save_every": 2} | options
+        )
+
+
+def test_refuses_data_without_pairs(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_text(text(), encoding="utf-8")
+    write(path, tmp_path / "data", objective="none")
+    with pytest.raises(ValueError, match="`data` must have"):
+        run(tmp_path / "data", tmp_path / "run")
