@@ -104,8 +104,7 @@ class SelfAttention(CompositeLayer):
     def _attend(self, x, rows, scores_of, return_weights, training):
         """Attends by the scores that `scores_of` gives queries and keys."""
         queries, keys, values = (
-            rows.split_heads(dense(x), training)
-            for dense in (self.query, self.key, self.value)
+            rows.split_heads(dense(x)) for dense in (self.query, self.key, self.value)
         )
         attended, weights = [], None
         scores = scores_of(queries, keys)
@@ -113,7 +112,7 @@ class SelfAttention(CompositeLayer):
             weights = ops.cast(_masked_softmax(group, bias), value.dtype)
             dropped = self.dropout(weights, training=training)
             attended.append(ops.matmul(dropped, value))
-        output = self.output_dense(rows.join_heads(attended, x, training))
+        output = self.output_dense(rows.join_heads(attended, like=x))
         return (output, weights) if return_weights else output
 
     def _scores(self, queries, keys) -> Iterator[Any]:
@@ -164,13 +163,13 @@ class PaddedRows:
         self.num_heads = num_heads
         self.biases = [_attention_bias(padding_mask, sequence_ids)]
 
-    def split_heads(self, x, training: bool | None = None) -> list[Any]:
+    def split_heads(self, x) -> list[Any]:
         """(B, S, H) -> (B, N, S, D)."""
         length, hidden_dim = ops.shape(x)[1], x.shape[-1]
         shape = (-1, length, self.num_heads, hidden_dim // self.num_heads)
         return [ops.transpose(ops.reshape(x, shape), (0, 2, 1, 3))]
 
-    def join_heads(self, x: list[Any], like, training: bool | None = None):
+    def join_heads(self, x: list[Any], like):
         """(B, N, S, D) -> (B, S, H), the shape of `like`."""
         (heads,) = x
         return ops.reshape(ops.transpose(heads, (0, 2, 1, 3)), ops.shape(like))

@@ -207,7 +207,7 @@ class Encoder(CompositeLayer):
     def call(self, x, padding_mask=None, sequence_ids=None, training=None):
         if self._removes_padding(padding_mask, sequence_ids):
             mask = ops.cast(padding_mask, "bool")
-            rows = RealTokens(mask, self._block_config["num_heads"])
+            rows = RealTokens(mask, self._block_config["num_heads"], training)
             outputs = self._run(rows.pack(x), rows=rows, training=training)
             return tree.map_structure(rows.unpack, outputs)
         masks = {"padding_mask": padding_mask, "sequence_ids": sequence_ids}

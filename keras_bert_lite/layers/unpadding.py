@@ -31,10 +31,14 @@ class RealTokens:
     Args:
         padding_mask: Booleans of shape `(B, S)`, true at real tokens.
         num_heads: Number of attention heads (N).
+        training: Whether gradients will be asked for.
     """
 
-    def __init__(self, padding_mask: tf.Tensor, num_heads: int) -> None:
+    def __init__(
+        self, padding_mask: tf.Tensor, num_heads: int, training: bool | None = None
+    ) -> None:
         self.num_heads = num_heads
+        self.training = training
         self.mask = padding_mask
         self._shape = tf.shape(padding_mask)
         # A row is as long as from its first to its last token, holes included:
@@ -78,15 +82,13 @@ class RealTokens:
         flat = tf.scatter_nd(self._positions[:, None], x, shape)
         return tf.reshape(flat, [batch, length, x.shape[-1]])
 
-    def split_heads(
-        self, x: tf.Tensor, training: bool | None = None
-    ) -> list[tf.Tensor]:
+    def split_heads(self, x: tf.Tensor) -> list[tf.Tensor]:
         """(T, H) -> (b, N, s, D) for each group; any finite values at padding.
 
         In training the gradient is looked up, since each place is of one token;
         TensorFlow's own of a look-up adds up rows, which takes much longer.
         """
-        if not training:
+        if not self.training:
             return self._split(x)
 
         @tf.custom_gradient
@@ -96,11 +98,9 @@ class RealTokens:
 
         return split(x)
 
-    def join_heads(
-        self, x: Sequence[tf.Tensor], like: tf.Tensor, training: bool | None = None
-    ) -> tf.Tensor:
+    def join_heads(self, x: Sequence[tf.Tensor], like: tf.Tensor) -> tf.Tensor:
         """(b, N, s, D) for each group -> (T, H), the shape of `like`."""
-        if not training:
+        if not self.training:
             return self._join(x, like)
 
         @tf.custom_gradient

@@ -79,6 +79,8 @@ class BytePairTokenizer(Tokenizer):
     `encoder.py` in openai/gpt-2; `ByteLevel` and `BPE` in Hugging Face tokenizers.
     """
 
+    WORD_MARK = "Ġ"
+
     def __init__(
         self,
         vocabulary: Sequence[str] | str | PathLike,

@@ -48,12 +48,14 @@ def read_chunks(paths: Sequence[Path], size: int) -> Iterator[Chunk]:
         ValueError: If a compressed file is not whole.
     """
     chunk: Chunk = []
+    held = 0
     for path in paths:
         for part in _read_parts(path, size):
             chunk.append(part)
-            if sum(len(part.data) for part in chunk) >= size:
+            held += len(part.data)
+            if held >= size:
                 yield chunk
-                chunk = []
+                chunk, held = [], 0
     if chunk:
         yield chunk
 

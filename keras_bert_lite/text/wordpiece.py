@@ -177,7 +177,7 @@ class WordPieceTokenizer(Tokenizer):
             token_out_type=tf.int32,
             unknown_token=pieces[self.unknown_id],
         )
-        self._continues = tf.constant([p.startswith("##") for p in self._pieces])
+        self._continues = tf.constant(self.continuations())
 
     def _tokenize(self, source: tf.Tensor) -> Tokens:
         normalized = self._normalizer.normalize(self._mark(source))

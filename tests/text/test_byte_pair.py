@@ -159,6 +159,17 @@ def assert_same(model, other, texts):
         np.testing.assert_array_equal(outputs[name], value)
 
 
+def test_pieces_that_continue_a_word(golden):
+    tokenizer = BytePairTokenizer(golden["vocabulary"], golden["merges"])
+    found = dict(
+        zip(tokenizer.get_vocabulary(), tokenizer.continuations(), strict=True)
+    )
+    begins = [piece for piece, continues in found.items() if not continues]
+    assert begins
+    assert all(piece.startswith("\u0120") for piece in begins)
+    assert found["a"]
+
+
 class TestSaving:
     def test_config(self, golden):
         arguments = {

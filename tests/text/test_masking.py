@@ -159,3 +159,8 @@ def test_refuses_a_vocabulary_without_a_mask():
     vocabulary = [x for x in tiny.VOCABULARY if x != "[MASK]"]
     with pytest.raises(ValueError, match=r"must have the mask token '.MASK.'"):
         Masking(kbl.WordPieceTokenizer(vocabulary))
+
+
+def test_wordpieces_that_continue_a_word():
+    found = tiny.tokenizer().continuations()
+    assert [bool(found[x]) for x in (LETTERS, INSIDE)] == [False, True]

@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from keras_bert_lite.config import check_not_negative, check_positive
+from keras_bert_lite.config import check_choice, check_not_negative, check_positive
 from keras_bert_lite.text.masking import Masking
 from keras_bert_lite.training.pretraining.recipe import Recipe
 from keras_bert_lite.training.pretraining.shards import SETTINGS, read_index
@@ -76,6 +76,7 @@ def pretraining_dataset(
     check_positive("batch_size", batch_size)
     check_positive("shuffle", shuffle)
     check_not_negative("start", start)
+    check_choice("padding", padding, ("max_length", "longest"))
     directory = Path(directory)
     recipe, shards = read_recipe(directory), read_index(directory)
     names = [str(directory / shard.name) for shard in shards if shard.rows]

@@ -27,7 +27,6 @@ class Rows(NamedTuple):
 
     examples: list[bytes]
     tokens: int  # special tokens included
-    text_bytes: int
 
 
 def make_rows(chunk: Chunk, number: int, recipe: Recipe) -> Rows:
@@ -50,8 +49,7 @@ def make_rows(chunk: Chunk, number: int, recipe: Recipe) -> Rows:
     if recipe.masking is not None:
         rows = list(_masked(rows, recipe, int(rng.integers(2**31))))
     tokens = sum(len(row["token_ids"]) for row in rows)
-    size = sum(len(part.data) for part in chunk)
-    return Rows([_serialized(row) for row in rows], tokens, size)
+    return Rows([_serialized(row) for row in rows], tokens)
 
 
 def _tokenized(chunk: Chunk, recipe: Recipe) -> list[Document]:
@@ -127,7 +125,10 @@ def _masked(rows: list[Features], recipe: Recipe, seed: int) -> Iterator[Feature
     length = recipe.sequence_length
     for begin in range(0, len(rows), BATCH):
         batch = rows[begin : begin + BATCH]
-        ids = tf.ragged.constant([list(row["token_ids"]) for row in batch], tf.int32)
+        ids = tf.RaggedTensor.from_row_lengths(
+            np.concatenate([row["token_ids"] for row in batch]),
+            [len(row["token_ids"]) for row in batch],
+        )
         dense = ids.to_tensor(
             recipe.preprocessor.tokenizer.pad_id, shape=[None, length]
         )

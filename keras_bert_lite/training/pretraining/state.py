@@ -8,6 +8,8 @@ import numpy as np
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
+from keras_bert_lite.training.pretraining.shards import write_text
+
 KEPT = 2  # states that stay; the last one may be broken by a failing disk
 SUFFIX = ".safetensors"
 
@@ -74,9 +76,7 @@ class TrainingState(keras.callbacks.Callback):
         self.directory.mkdir(parents=True, exist_ok=True)
         path = self.directory / "settings.json"
         if not path.is_file():
-            beside = path.with_suffix(".part")
-            beside.write_text(json.dumps(self.settings, indent=1), encoding="utf-8")
-            beside.replace(path)
+            write_text(path, json.dumps(self.settings, indent=1))
             return
         begun = json.loads(path.read_text(encoding="utf-8"))
         keys = sorted(begun.keys() | self.settings.keys())

@@ -121,7 +121,7 @@ def _write(
     chunks = enumerate(read_chunks(paths, recipe.chunk_bytes))
     if workers == 1:
         make = _Maker(directory, recipe)
-        yield from _in_order(chunks, directory, lambda *chunk: _Now(make(*chunk)), 0)
+        yield from _in_order(chunks, directory, lambda *chunk: _there(make(*chunk)), 0)
         return
     context = multiprocessing.get_context("spawn")
     with concurrent.futures.ProcessPoolExecutor(
@@ -135,11 +135,11 @@ def _write(
             raise
 
 
-class _Now:
-    """A result that is there."""
-
-    def __init__(self, value: Shard) -> None:
-        self.result: Callable[[], Shard] = lambda: value
+def _there(shard: Shard) -> concurrent.futures.Future:
+    """A result that need not be waited for."""
+    future: concurrent.futures.Future = concurrent.futures.Future()
+    future.set_result(shard)
+    return future
 
 
 def _in_order(
@@ -153,7 +153,7 @@ def _in_order(
     for number, chunk in chunks:
         size = sum(len(part.data) for part in chunk)
         found = find_shard(directory, number)
-        waiting.append((_Now(found) if found else submit(number, chunk), size))
+        waiting.append((_there(found) if found else submit(number, chunk), size))
         while len(waiting) > ahead:
             future, size = waiting.popleft()
             yield future.result(), size
