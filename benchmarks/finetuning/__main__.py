@@ -10,7 +10,7 @@ from typing import Any
 from benchmarks.finetuning import harness, report
 from benchmarks.finetuning.sides import SIDES
 from benchmarks.finetuning.subset import Row, read
-from benchmarks.finetuning.tasks import TASKS, Recipe, Task, quick
+from benchmarks.finetuning.tasks import TASKS, Recipe, quick
 from benchmarks.inference.environment import environment
 
 
@@ -47,7 +47,7 @@ def main() -> None:
             harness.plan(tasks, options.seeds, options.sides),
             recipe,
             harness.Kept(options.results / "finetuning.jsonl"),
-            make=lambda run: _make(run, recipe, rows, Path(work)),
+            make=lambda group: _make(group, recipe, rows, Path(work)),
             say=say,
             max_seconds=60 * options.max_minutes,
         )
@@ -60,14 +60,14 @@ def main() -> None:
 
 
 def _make(
-    run: tuple[Task, int, str],
+    group: harness.Group,
     recipe: Recipe,
     rows: dict[str, tuple[list[Row], list[Row]]],
     work: Path,
-) -> dict[str, Any]:
-    task, seed, side = run
-    say(f"{task.name} {seed} {side} ...")
-    return harness.make_run(run, recipe, rows[task.name], work / task.name / side)
+) -> dict[str, dict[str, Any]]:
+    task, seed, sides = group
+    say(f"{task.name} {seed} {', '.join(sides)} ...")
+    return harness.make_group(group, recipe, rows[task.name], work / task.name)
 
 
 if __name__ == "__main__":

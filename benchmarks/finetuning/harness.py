@@ -1,12 +1,13 @@
-"""Plans the runs, makes them in turns and keeps what they give."""
+"""Plans the runs, makes those of a task side by side and keeps what they give."""
 
+import contextlib
 import dataclasses
 import json
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,10 @@ from benchmarks.finetuning.score import score
 from benchmarks.finetuning.sides import sides_of
 from benchmarks.finetuning.subset import Row
 from benchmarks.finetuning.tasks import Recipe, Task
+from benchmarks.finetuning.worker import YOUR_TURN
 
 Record = dict[str, Any]
-Run = tuple[Task, int, str]  # task, seed, side
+Group = tuple[Task, int, list[str]]  # task, seed, sides
 ENVIRONMENT = {
     "KERAS_BACKEND": "tensorflow",
     "TF_CPP_MIN_LOG_LEVEL": "3",
@@ -28,8 +30,8 @@ class RunFailedError(Exception):
     """A run gave no result; the others go on."""
 
 
-def plan(tasks: Iterable[Task], seeds: int, only: Iterable[str] = ()) -> list[Run]:
-    """Returns all runs: seed by seed, the sides of a task one after the other.
+def plan(tasks: Iterable[Task], seeds: int, only: Iterable[str] = ()) -> list[Group]:
+    """Returns all groups of runs, seed by seed: a task's sides run side by side.
 
     The order of the sides turns round with each task and each seed.
 
@@ -39,12 +41,15 @@ def plan(tasks: Iterable[Task], seeds: int, only: Iterable[str] = ()) -> list[Ru
         only: The sides wanted; all if there are none.
     """
     wanted = set(only)
-    return [
-        (task, seed, side)
+    groups = [
+        (task, seed, [x for x in sides_of(task) if not wanted or x in wanted])
         for seed in range(seeds)
-        for turn, task in enumerate(tasks)
-        for side in sides_of(task)[:: -1 if (seed + turn) % 2 else 1]
-        if not wanted or side in wanted
+        for task in tasks
+    ]
+    return [
+        (task, seed, sides[:: -1 if turn % 2 else 1])
+        for turn, (task, seed, sides) in enumerate(groups)
+        if sides
     ]
 
 
@@ -89,69 +94,132 @@ class Kept:
 
 
 def run_all(
-    runs: Iterable[Run],
+    groups: Iterable[Group],
     recipe: Recipe,
     kept: Kept,
-    make: Callable[[Run], Record],
+    make: Callable[[Group], dict[str, Record]],
     say: Callable[[str], None] = print,
     max_seconds: float = float("inf"),
     clock: Callable[[], float] = time.monotonic,
 ) -> list[Record]:
-    """Makes the runs that have not been made; returns the records of all.
+    """Makes the groups that have not been made; returns the records of all.
 
     Args:
-        runs: See `plan`.
+        groups: See `plan`.
         recipe: Of all runs.
         kept: Where records are found and left.
-        make: Makes a run and returns its results.
+        make: Makes a group and returns its results by side.
         say: Is told of every run.
-        max_seconds: No run begins later than this.
+        max_seconds: No group begins later than this.
         clock: For tests.
     """
     records, start = [], clock()
-    for run in runs:
-        task, seed, side = run
-        wanted = key(task, recipe, seed, side)
-        record = kept.find(wanted)
-        if record is None and clock() - start <= max_seconds:
+    for group in groups:
+        task, seed, sides = group
+        wanted = {side: key(task, recipe, seed, side) for side in sides}
+        found = {side: kept.find(value) for side, value in wanted.items()}
+        if not all(found.values()) and clock() - start <= max_seconds:
             try:
-                record = {**wanted, **make(run)}
+                made = make(group)
             except RunFailedError as error:
-                say(f"{task.name} {seed} {side} failed: {error}")
+                say(f"{task.name} {seed} failed: {error}")
                 continue
-            kept.add(record)
-            say(f"{task.name} {seed} {side}: {record['scores']}, {record['seconds']} s")
-        if record is not None:
-            records.append(record)
+            found = {side: {**wanted[side], **made[side]} for side in sides}
+            for side, record in found.items():
+                kept.add(record)
+                seconds = f"{record['seconds']} s"
+                say(f"{task.name} {seed} {side}: {record['scores']}, {seconds}")
+        records += [record for record in found.values() if record is not None]
     return records
 
 
-def make_run(
-    run: Run, recipe: Recipe, rows: tuple[list[Row], list[Row]], folder: Path
-) -> Record:
-    """Makes a run in a new process, and scores what it predicted.
+def make_group(
+    group: Group, recipe: Recipe, rows: tuple[list[Row], list[Row]], folder: Path
+) -> dict[str, Record]:
+    """Makes the runs of a group, each in a new process, and scores what they predict.
+
+    The processes take turns of a few steps, so that a minute in which the machine is
+    slow slows all sides.
 
     Args:
-        run: Task, seed and side.
-        recipe: Of the run.
+        group: Task, seed and sides.
+        recipe: Of the runs.
         rows: The training and the development rows.
-        folder: Where both processes leave files.
+        folder: Where all processes leave files.
 
     Raises:
-        RunFailedError: If the process fails; with the end of its log.
+        RunFailedError: If a process fails; with the end of its log.
     """
-    task, seed, side = run
-    folder.mkdir(parents=True, exist_ok=True)
-    job = {"task": task.to_dict(), "recipe": dataclasses.asdict(recipe), "side": side}
-    job |= {"seed": seed, "train": rows[0], "dev": rows[1]}
-    (folder / "job.json").write_text(json.dumps(job), encoding="utf-8")
-    command = [sys.executable, "-m", "benchmarks.finetuning.worker", str(folder)]
-    environment = {**os.environ, **ENVIRONMENT}
-    with open(folder / "log.txt", "wb") as log:
-        done = subprocess.run(command, stdout=log, stderr=log, env=environment)
-    if done.returncode:
-        text = (folder / "log.txt").read_text(encoding="utf-8", errors="replace")
-        raise RunFailedError(f"exit {done.returncode}: {text.strip()[-1000:]}")
+    task, seed, sides = group
+    job = {"task": task.to_dict(), "recipe": dataclasses.asdict(recipe), "seed": seed}
+    job |= {"train": rows[0], "dev": rows[1]}
+    with contextlib.ExitStack() as stack:
+        runs = [
+            stack.enter_context(Process(folder / side, {**job, "side": side}))
+            for side in sides
+        ]
+        take_turns(runs)
+    return {
+        run.side: _scored(task, rows[1], run.folder) | {"sides": sides} for run in runs
+    }
+
+
+def take_turns(runs: Sequence["Process"]) -> None:
+    """Lets each process work in its turn until all are done."""
+    going = list(runs)
+    while going:
+        going = [run for run in going if run.take_turn()]
+
+
+def _scored(task: Task, rows: list[Row], folder: Path) -> Record:
     result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
-    scores = score(task, rows[1], result.pop("predictions"))
-    return {**result, "scores": scores, "load_average": round(os.getloadavg()[0], 2)}
+    scores = score(task, rows, result.pop("predictions"))
+    return {**result, "scores": scores}
+
+
+class Process:
+    """A process that works when it is its turn."""
+
+    def __init__(self, folder: Path, job: Record) -> None:
+        self.folder, self.side = folder, job["side"]
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "job.json").write_text(json.dumps(job), encoding="utf-8")
+
+    def __enter__(self) -> "Process":
+        command = [sys.executable, "-m", "benchmarks.finetuning.worker"]
+        self._log = open(self.folder / "log.txt", "wb")
+        self._process = subprocess.Popen(
+            [*command, str(self.folder)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            env={**os.environ, **ENVIRONMENT},
+            text=True,
+        )
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.communicate()
+        self._log.close()
+
+    def take_turn(self) -> bool:
+        """Lets the process work; returns whether it has more to do.
+
+        Raises:
+            RunFailedError: If it fails.
+        """
+        given, told = self._process.stdin, self._process.stdout
+        assert given is not None
+        assert told is not None
+        with contextlib.suppress(BrokenPipeError):
+            given.write("go\n")
+            given.flush()
+        for line in told:
+            if line.strip() == YOUR_TURN:
+                return True
+        if code := self._process.wait():
+            path = self.folder / "log.txt"
+            text = path.read_text(encoding="utf-8", errors="replace").strip()
+            raise RunFailedError(f"{self.side}, exit {code}: {text[-1000:]}")
+        return False

@@ -18,22 +18,17 @@ RESULTS = Path(__file__).parents[1] / "results"
 
 
 def epoch_seconds(record: Record) -> float:
-    """Returns the mean seconds of an epoch, without the first step of all.
+    """Returns the seconds of an epoch: its steps, each of the median's length.
 
-    Tracing and XLA's compilation fall into the first step. They cost the same for
-    these few rows as for a whole data set, so they say nothing about an epoch; the
-    mean of the other steps stands in for that step. Time that the hypervisor gave
-    to other machines is left out.
+    On a machine that is shared, whole seconds go to others at times; the median
+    leaves them out, and what is traced and compiled in the first step of all, which
+    is the same for these few rows as for a whole data set.
     """
-    steps = record["steps"] * len(record["seconds"])
-    rest = all_seconds(record)
-    rest -= record["first_step_seconds"] - record["first_step_stolen"]
-    return record["steps"] * rest / max(steps - 1, 1)
+    return record["steps"] * statistics.median(_steps(record))
 
 
-def all_seconds(record: Record) -> float:
-    """Returns the seconds of all epochs, but what the hypervisor took of them."""
-    return sum(record["seconds"]) - sum(record["stolen"])
+def _steps(record: Record) -> list[float]:
+    return [seconds for epoch in record["step_seconds"] for seconds in epoch]
 
 
 def summarize(records: Sequence[Record]) -> list[Record]:
@@ -41,9 +36,10 @@ def summarize(records: Sequence[Record]) -> list[Record]:
 
     It has `runs`, the mean and the values of each metric over the seeds, `scores`;
     beside another side than this package, over the seeds that both have, `behind`:
-    how much lower this package's mean is, by metric; and `time_ratio`, medians of
-    this package's seconds / that side's: of an `epoch` without the first step, and
-    of `all` that was timed.
+    how much lower this package's mean is, by metric; and `time_ratio`, this
+    package's seconds / that side's: of an `epoch`, the median over all steps, each
+    beside that side's step with the same rows; of `all` that was timed, the first
+    step too, the median over the seeds.
     """
     names = list(dict.fromkeys(record["task"] for record in records))
     return [
@@ -83,10 +79,12 @@ def _scores(runs: Sequence[Record], name: str) -> Record:
 
 
 def _beside(pairs: Sequence[tuple[Record, Record]]) -> Record:
-    def median(seconds) -> float:
-        ratios = [seconds(ours) / seconds(theirs) for ours, theirs in pairs]
-        return round(statistics.median(ratios), 3)
-
+    steps = [
+        ours / theirs
+        for a, b in pairs
+        for ours, theirs in zip(_steps(a), _steps(b), strict=True)
+    ]
+    wholes = [sum(a["seconds"]) / sum(b["seconds"]) for a, b in pairs]
     differences = {
         name: [theirs["scores"][name] - ours["scores"][name] for ours, theirs in pairs]
         for name in pairs[0][0]["scores"]
@@ -94,8 +92,8 @@ def _beside(pairs: Sequence[tuple[Record, Record]]) -> Record:
     return {
         "behind": {k: round(statistics.mean(v), 2) for k, v in differences.items()},
         "time_ratio": {
-            "epoch": median(epoch_seconds),
-            "all": median(all_seconds),
+            "epoch": round(statistics.median(steps), 3),
+            "all": round(statistics.median(wholes), 3),
         },
     }
 
@@ -134,10 +132,12 @@ def _head(results: Record) -> str:
         f"{about['processor']}, {about['cores']} cores, {about['date']}, commit "
         f"{about['commit']} and {about['changed_files']} changed files; Python "
         f"{about['python']}, {packages}. Means over the seeds, each value in brackets; "
-        "seconds and their ratios are medians over the seeds, of an epoch without its "
-        "first step and without what the hypervisor took (below 1 this package is "
-        "faster). The subsets are small, so the "
-        "scores are there to be compared. Commands and fairness: "
+        "an epoch's seconds are its steps times the median step; its ratio is the "
+        "median over all steps, each beside the other side's step with the same rows "
+        "(below 1 this package is faster). The last column is of everything timed, "
+        "tracing and compilation too, which take the same time for any number of rows. "
+        "The subsets are small, so the scores are there to be compared. Commands and "
+        "fairness: "
         "`benchmarks/finetuning/__init__.py`."
         + (" A quick run: a smoke test, not a result." if results["quick"] else "")
     )

@@ -4,6 +4,14 @@ from keras_bert_lite.layers.attention import SelfAttention
 from keras_bert_lite.layers.choices import HasTokens, JoinChoices, SplitChoices
 from keras_bert_lite.layers.crf import CRF, CRFDecoder
 from keras_bert_lite.layers.disentangled_attention import DisentangledAttention
+from keras_bert_lite.layers.disentangled_embeddings import (
+    GradientDisentangledEmbeddings,
+)
+from keras_bert_lite.layers.distillation import (
+    MatchAttentions,
+    MatchHiddenStates,
+    SoftTargets,
+)
 from keras_bert_lite.layers.embeddings import Embeddings
 from keras_bert_lite.layers.encoder import Encoder
 from keras_bert_lite.layers.encoder_block import EncoderBlock
@@ -11,6 +19,7 @@ from keras_bert_lite.layers.heads import ClassificationHead, DenseHead, Regressi
 from keras_bert_lite.layers.masked_lm_head import MaskedLMTransform, VocabularyBias
 from keras_bert_lite.layers.pooler import FirstToken, Pooler
 from keras_bert_lite.layers.positions import SequencePositions, TakePositions
+from keras_bert_lite.layers.replaced_tokens import ReplaceTokens, WithSeenTokens
 from keras_bert_lite.layers.token_convolution import TokenConvolution
 from keras_bert_lite.layers.token_heads import ReplacedTokenHead, SpanHead
 
@@ -24,17 +33,23 @@ __all__ = [
     "Encoder",
     "EncoderBlock",
     "FirstToken",
+    "GradientDisentangledEmbeddings",
     "HasTokens",
     "JoinChoices",
     "MaskedLMTransform",
+    "MatchAttentions",
+    "MatchHiddenStates",
     "Pooler",
     "RegressionHead",
+    "ReplaceTokens",
     "ReplacedTokenHead",
     "SelfAttention",
     "SequencePositions",
+    "SoftTargets",
     "SpanHead",
     "SplitChoices",
     "TakePositions",
     "TokenConvolution",
     "VocabularyBias",
+    "WithSeenTokens",
 ]

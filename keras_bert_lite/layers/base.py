@@ -50,6 +50,7 @@ def activation_function(name: str) -> Callable:
     return keras.activations.get(name)
 
 
+@keras.saving.register_keras_serializable(package="keras_bert_lite")
 class Initializer(keras.initializers.TruncatedNormal):
     """BERT's initializer, a truncated normal; or zeros, inside `undrawn`."""
 

@@ -19,7 +19,9 @@ class Embeddings(CompositeLayer):
     `hidden_dim`. Families without segments or positions leave those out.
 
     With `reverse=True`, vectors are scored against the token table:
-    `x token^T`, as a language model's head does that is tied to it.
+    `x token^T`, as a language model's head does that is tied to it. With
+    `project=False` the projection is left out: another encoder that shares the
+    tables has its own (ELECTRA's generator).
 
     Args:
         vocabulary_size: Rows of the token table.
@@ -44,9 +46,12 @@ class Embeddings(CompositeLayer):
             absent. Packed sequences restart them.
         reverse: Whether to score vectors, `(B, S, embedding_dim)`, given in
             place of `token_ids`.
+        project: Whether to project to `hidden_dim`, where there is a projection
+            behind the normalization.
 
     Output shape:
-        `(B, S, H)`; with `reverse`, `(B, S, vocabulary_size)`.
+        `(B, S, H)`; with `reverse`, `(B, S, vocabulary_size)`; without `project`,
+        `(B, S, embedding_dim)`.
 
     Raises:
         ValueError: If the sequence is longer than the position table, or the
@@ -152,12 +157,23 @@ class Embeddings(CompositeLayer):
         segment_ids=None,
         position_ids=None,
         reverse=False,
+        project=True,
         training=None,
     ):
         if reverse:
             return self._scores(token_ids)
         self._check(token_ids)
-        x = _look_up(self.token_embedding, token_ids)
+        places = (token_ids, segment_ids, position_ids)
+        return self.finish(self.token_vectors(token_ids), *places, project, training)
+
+    def token_vectors(self, token_ids):
+        """Rows of the token table alone: (B, S) -> (B, S, E)."""
+        return _look_up(self.token_embedding, token_ids)
+
+    def finish(
+        self, x, token_ids, segment_ids, position_ids, project=True, training=None
+    ):
+        """What follows the look-up of tokens: (B, S, E) -> (B, S, H)."""
         if self.segment_embedding is not None:
             if segment_ids is None:
                 segment_ids = ops.zeros_like(token_ids)
@@ -165,11 +181,12 @@ class Embeddings(CompositeLayer):
         if self.position_embedding is not None:
             rows = self._position_rows(token_ids, position_ids)
             x = x + _look_up(self.position_embedding, rows)
-        if self.projection is None:
-            return self.dropout(self.layer_norm(x), training=training)
-        if self.project_before_norm:
-            return self.dropout(self.layer_norm(self.projection(x)), training=training)
-        return self.projection(self.dropout(self.layer_norm(x), training=training))
+        if self.projection is not None and self.project_before_norm:
+            x = self.projection(x)
+        x = self.dropout(self.layer_norm(x), training=training)
+        if self.projection is not None and not self.project_before_norm and project:
+            x = self.projection(x)
+        return x
 
     def _position_rows(self, token_ids, position_ids):
         """Rows of the position table, `(B, S)` or `(S,)`."""
@@ -210,13 +227,16 @@ class Embeddings(CompositeLayer):
         segment_ids=None,
         position_ids=None,
         reverse=False,
+        project=True,
         training=None,
     ):
         if reverse:
             shape = (*token_ids.shape[:-1], self.vocabulary_size)
         else:
             self._check(token_ids)
-            shape = (*token_ids.shape, self.hidden_dim)
+            behind = self.projection is None or self.project_before_norm
+            width = self.hidden_dim if project or behind else self.embedding_dim
+            shape = (*token_ids.shape, width)
         return keras.KerasTensor(shape, dtype=self.compute_dtype)
 
     def compute_output_shape(

@@ -43,7 +43,9 @@ class SequencePositions(keras.layers.Layer):
         places = ops.cumsum(ops.ones_like(sequence_ids, dtype="int32"), axis=1) - 1
         before = ops.concatenate([sequence_ids[:, :1] - 1, sequence_ids[:, :-1]], 1)
         begins = ops.where(ops.not_equal(sequence_ids, before), places, 0)
-        return places - ops.associative_scan(ops.maximum, begins, axis=1)
+        begun = ops.associative_scan(ops.maximum, begins, axis=1)
+        # TensorFlow no longer knows the shape.
+        return places - ops.reshape(begun, ops.shape(sequence_ids))
 
     def compute_output_spec(self, sequence_ids):
         return keras.KerasTensor(sequence_ids.shape, dtype="int32")

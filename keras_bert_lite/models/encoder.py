@@ -8,6 +8,8 @@ import keras
 from keras_bert_lite import layers
 from keras_bert_lite.config import EncoderConfig
 
+GENERATOR = "generator_"  # how layers beside an encoder's own are named
+
 
 def encoder(
     config: EncoderConfig,
@@ -39,20 +41,40 @@ def encoder(
     >>> model.count_params()
     4385920
     """
-    embeddings = layers.Embeddings(
-        vocabulary_size=config.vocabulary_size,
-        hidden_dim=config.hidden_dim,
-        max_sequence_length=config.max_sequence_length,
-        num_segments=config.num_segments,
-        embedding_dim=config.embedding_dim,
-        project_before_norm=config.project_before_norm,
-        position_offset=config.position_offset,
-        dropout=config.dropout,
-        layer_norm_epsilon=config.layer_norm_epsilon,
-        initializer_range=config.initializer_range,
-        name="embeddings",
+    embeddings = layers.Embeddings(**embeddings_arguments(config), name="embeddings")
+    blocks = make_blocks(
+        config,
+        name="blocks",
+        hidden_states=hidden_states,
+        attentions=attentions,
+        remove_padding=remove_padding,
     )
-    blocks = layers.Encoder(
+    pooler = None
+    if config.pooling is not None:
+        pooler = layers.Pooler(config.pooling, config.initializer_range, name="pooler")
+    return _model(embeddings, blocks, pooler, name)
+
+
+def embeddings_arguments(config: EncoderConfig) -> dict[str, Any]:
+    """Returns the arguments of `layers.Embeddings` that a configuration says."""
+    names = (
+        "vocabulary_size",
+        "hidden_dim",
+        "max_sequence_length",
+        "num_segments",
+        "embedding_dim",
+        "project_before_norm",
+        "position_offset",
+        "dropout",
+        "layer_norm_epsilon",
+        "initializer_range",
+    )
+    return {name: getattr(config, name) for name in names}
+
+
+def make_blocks(config: EncoderConfig, name: str, **options: Any) -> layers.Encoder:
+    """Makes the blocks of an encoder; `options` are those of `layers.Encoder`."""
+    return layers.Encoder(
         num_layers=config.num_layers,
         num_heads=config.num_heads,
         hidden_dim=config.hidden_dim,
@@ -68,15 +90,9 @@ def encoder(
         convolution_groups=config.convolution_groups,
         convolution_activation=config.convolution_activation,
         family=config.family,
-        hidden_states=hidden_states,
-        attentions=attentions,
-        remove_padding=remove_padding,
-        name="blocks",
+        name=name,
+        **options,
     )
-    pooler = None
-    if config.pooling is not None:
-        pooler = layers.Pooler(config.pooling, config.initializer_range, name="pooler")
-    return _model(embeddings, blocks, pooler, name)
 
 
 def with_internals(
@@ -154,7 +170,11 @@ def encoder_layers(
     Raises:
         ValueError: If the model was not made by `encoder`.
     """
-    found: dict[type, Any] = {type(layer): layer for layer in model.layers}
+    found: dict[type, Any] = {
+        type(layer): layer
+        for layer in model.layers
+        if not layer.name.startswith(GENERATOR)
+    }
     if layers.Embeddings not in found or layers.Encoder not in found:
         raise ValueError(
             "`model` must be an encoder made by `encoder` or `load_encoder`. "
@@ -188,18 +208,29 @@ def connect_layers(
     pooler: layers.Pooler | None,
 ) -> dict[str, Any]:
     """Returns an encoder's outputs by name."""
-    mask, sequence_ids = inputs["padding_mask"], inputs.get("sequence_ids")
-    options = {"segment_ids": inputs["segment_ids"]}
-    if sequence_ids is None:
-        outputs = blocks(embeddings(inputs["token_ids"], **options), padding_mask=mask)
-    else:
-        positions = layers.SequencePositions(name="positions")(sequence_ids)
-        x = embeddings(inputs["token_ids"], position_ids=positions, **options)
-        outputs = blocks(x, padding_mask=mask, sequence_ids=sequence_ids)
+    x = embeddings(inputs["token_ids"], **places(inputs))
+    outputs = connect_blocks(inputs, x, blocks)
     if pooler is None:
         return outputs
-    pooled = pooler(outputs["sequence_output"], padding_mask=mask)
+    pooled = pooler(outputs["sequence_output"], padding_mask=inputs["padding_mask"])
     return {**outputs, "pooled_output": pooled}
+
+
+def places(inputs: dict[str, keras.KerasTensor]) -> dict[str, keras.KerasTensor]:
+    """Returns what embeddings take beside tokens: packed rows restart positions."""
+    arguments = {"segment_ids": inputs["segment_ids"]}
+    if "sequence_ids" in inputs:
+        positions = layers.SequencePositions(name="positions")
+        arguments["position_ids"] = positions(inputs["sequence_ids"])
+    return arguments
+
+
+def connect_blocks(
+    inputs: dict[str, keras.KerasTensor], x: keras.KerasTensor, blocks: layers.Encoder
+) -> dict[str, Any]:
+    """Returns the outputs of an encoder's blocks by name."""
+    masks = {"padding_mask", "sequence_ids"} & inputs.keys()
+    return blocks(x, **{name: inputs[name] for name in sorted(masks)})
 
 
 def _model(
@@ -217,6 +248,12 @@ def _alone(model: keras.Model) -> keras.Model:
     if isinstance(model.output, dict) and "sequence_output" in model.output:
         return model
     return _model(*encoder_layers(model), "encoder")
+
+
+def copy_weights(source: keras.layers.Layer, target: keras.layers.Layer) -> None:
+    """Gives a layer the values of another of the same kind; both are built."""
+    for variable, value in zip(target.variables, source.variables, strict=True):
+        variable.assign(value)
 
 
 def check_plain_weights(model: keras.Model) -> None:

@@ -69,6 +69,25 @@ def prediction_logits(
     return word_scores(embeddings, transform, last, outputs["sequence_output"])
 
 
+def masked_lm_head(
+    model: keras.Model,
+) -> tuple[layers.MaskedLMTransform, keras.layers.Layer]:
+    """Returns the two layers of a model's head that predicts words.
+
+    Raises:
+        ValueError: If it has none.
+    """
+    names = {layer.name: layer for layer in model.layers}
+    last = names.get("prediction_bias") or names.get("prediction_dense")
+    for layer in model.layers:
+        if last is not None and isinstance(layer, layers.MaskedLMTransform):
+            return layer, last
+    raise ValueError(
+        "`model` must be made by `masked_lm` or `pretrainer`, or loaded with such a "
+        f"head. Received: {model!r}"
+    )
+
+
 def word_scores(
     embeddings: layers.Embeddings,
     transform: layers.MaskedLMTransform,

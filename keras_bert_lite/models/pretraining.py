@@ -9,7 +9,11 @@ from keras_bert_lite.models.encoder import (
     encoder_layers,
     id_inputs,
 )
-from keras_bert_lite.models.masked_lm import prediction_logits, word_scores
+from keras_bert_lite.models.masked_lm import (
+    masked_lm_head,
+    prediction_logits,
+    word_scores,
+)
 
 
 def pretrainer(
@@ -113,19 +117,15 @@ def for_masked_positions(model: keras.Model, packed: bool = False) -> keras.Mode
     Reference: `gather_indexes` in google-research/bert; packing: [Krell et al.,
     2021](https://arxiv.org/abs/2107.02027).
     """
-    transform = _only(model, layers.MaskedLMTransform)
+    transform, last = masked_lm_head(model)
     pair_head = next((x for x in model.layers if x.name == "pair_head"), None)
     if packed and pair_head is not None:
         raise ValueError(
             "`packed` needs a model that does not judge pairs. "
             f"Received: {model.name!r}, which has {sorted(model.output)}"
         )
-    names = {layer.name: layer for layer in model.layers}
-    last = names.get("prediction_bias") or names["prediction_dense"]
     embeddings, blocks, pooler = encoder_layers(model)
-    inputs = id_inputs()
-    added = ("masked_positions", "sequence_ids") if packed else ("masked_positions",)
-    inputs |= {x: keras.Input((None,), dtype="int32", name=x) for x in added}
+    inputs = masked_inputs(packed)
     outputs = connect_layers(inputs, embeddings, blocks, pair_head and pooler)
     take = layers.TakePositions(name="masked_tokens")
     tokens = take(outputs["sequence_output"], inputs["masked_positions"])
@@ -135,14 +135,11 @@ def for_masked_positions(model: keras.Model, packed: bool = False) -> keras.Mode
     return keras.Model(inputs, logits, name=model.name)
 
 
-def _only(model: keras.Model, kind: type) -> keras.layers.Layer:
-    for layer in model.layers:
-        if isinstance(layer, kind):
-            return layer
-    raise ValueError(
-        "`model` must be made by `masked_lm` or `pretrainer`, or loaded with such a "
-        f"head. Received: {model!r}"
-    )
+def masked_inputs(packed: bool) -> dict[str, keras.KerasTensor]:
+    """Returns the inputs of a model that is being pretrained."""
+    added = ("masked_positions", "sequence_ids") if packed else ("masked_positions",)
+    inputs = {x: keras.Input((None,), dtype="int32", name=x) for x in added}
+    return id_inputs() | inputs
 
 
 def _pair_head(encoder: keras.Model, dropout: float) -> layers.DenseHead:

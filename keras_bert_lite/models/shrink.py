@@ -10,6 +10,7 @@ from keras_bert_lite.config import check_choice
 from keras_bert_lite.models.encoder import (
     check_plain_weights,
     config_of,
+    copy_weights,
     encoder,
     encoder_layers,
     encoder_of,
@@ -81,8 +82,7 @@ def take_layers(
         if getattr(new_embeddings, name) is not None:
             pairs.append((getattr(new_embeddings, name), getattr(embeddings, name)))
     for target, source in pairs:
-        for variable, value in zip(target.variables, source.variables, strict=True):
-            variable.assign(value)
+        copy_weights(source, target)
     return smaller
 
 

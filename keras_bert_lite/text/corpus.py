@@ -1,6 +1,7 @@
 """Text files as chunks of documents, in constant memory."""
 
 import bisect
+import itertools
 import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -30,7 +31,7 @@ Chunk = list[Part]
 
 
 def read_chunks(paths: Sequence[Path], size: int) -> Iterator[Chunk]:
-    """Reads files in chunks of whole documents, a little over `size` bytes each.
+    """Reads files in chunks of whole documents, one to two `size`s of bytes each.
 
     A document ends at a blank line and at the end of its file. One of more than
     four times `size` is cut, at an end of a line if there is one, of which a
@@ -72,9 +73,13 @@ def documents(chunk: Chunk, split: Splitter | None = None) -> Iterator[Document]
     """
     for part in chunk:
         lines = [line.strip() for line in _decoded(part).split("\n")]
-        for document in _between_blanks(lines):
-            if split is not None:
-                document = [x for texts in split(document) for x in texts]
+        between = (list(x) for filled, x in itertools.groupby(lines, bool) if filled)
+        if split is None:
+            yield from between
+            continue
+        sentences = iter(split([line for line in lines if line]))
+        for texts in between:
+            document = [x for _ in texts for x in next(sentences)]
             if document:
                 yield document
 
@@ -160,15 +165,3 @@ def _decoded(part: Part) -> str:
             f"{part.path}:{line}: must be UTF-8. Received: {error.reason}, "
             f"{part.data[error.start : error.start + 8]!r}"
         ) from None
-
-
-def _between_blanks(lines: Sequence[str]) -> Iterator[Document]:
-    document: Document = []
-    for line in lines:
-        if line:
-            document.append(line)
-        elif document:
-            yield document
-            document = []
-    if document:
-        yield document

@@ -91,6 +91,11 @@ class Masking:
         self._ordinary = np.flatnonzero(~self._special).astype(np.int32)
         self._continues = tokenizer.continuations() if unit != "token" else None
 
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the arguments beside the tokenizer."""
+        names = ("rate", "mask_share", "random_share", "unit", "max_ngram")
+        return {x: getattr(self, x) for x in (*names, "max_predictions")}
+
     def num_predictions(self, length: int | tf.Tensor) -> int | tf.Tensor:
         """Returns how many tokens of a row of this length are chosen at most (P)."""
         if self.max_predictions is not None:
@@ -201,9 +206,10 @@ def _choose(
     keys = tf.random.stateless_uniform(shape, seed)
     order = tf.argsort(tf.where(sizes > 0, keys, 2.0), axis=1)
     taken = _fill(tf.gather(sizes, order, batch_dims=1), number)
-    taken = tf.gather(taken, tf.argsort(order, axis=1), batch_dims=1)
-    taken = tf.concat([taken, tf.zeros([shape[0], 1], tf.bool)], 1)
-    return tf.gather(taken, unit, batch_dims=1)
+    rows = tf.cast(tf.where(taken)[:, 0], tf.int32)
+    places = tf.stack([rows, order[taken]], 1)
+    units = tf.scatter_nd(places, tf.ones_like(rows, tf.bool), tf.add(shape, [0, 1]))
+    return tf.gather(units, unit, batch_dims=1)
 
 
 def _fill(sizes: tf.Tensor, room: tf.Tensor) -> tf.Tensor:
@@ -226,8 +232,9 @@ def _fill(sizes: tf.Tensor, room: tf.Tensor) -> tf.Tensor:
 
 def _first_places(chosen: tf.Tensor, number: Any) -> tf.Tensor:
     """The places of the chosen, in order, (B, P), and 1 for each, 0 for the rest."""
-    order = tf.argsort(tf.cast(tf.logical_not(chosen), tf.int32), axis=1, stable=True)
-    order = tf.pad(order, [[0, 0], [0, number]])[:, :number]
+    chosen = tf.pad(chosen, [[0, 0], [0, number]])
+    early = tf.range(tf.shape(chosen)[1], 0, -1) * tf.cast(chosen, tf.int32)
+    order = tf.math.top_k(early, number).indices
     count = tf.math.count_nonzero(chosen, axis=1, dtype=tf.int32)
     there = tf.range(number) < count[:, None]
     return tf.where(there, order, 0), tf.cast(there, tf.float32)

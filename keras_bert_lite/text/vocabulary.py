@@ -1,9 +1,12 @@
 """Learning a WordPiece vocabulary."""
 
+import io
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
+
+from keras_bert_lite.text.files import opened
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
@@ -25,9 +28,10 @@ def learn_vocabulary(
     split as `WordPieceTokenizer` does with the same switches.
 
     Args:
-        texts: Paths of UTF-8 text files (`pathlib.Path`s), an iterable of
-            strings, or a `tf.data.Dataset` of strings, batched or not. They are
-            read twice; an iterator, which cannot be, is kept in memory.
+        texts: Paths of UTF-8 text files (`pathlib.Path`s), `.gz` or `.xz` if
+            compressed, an iterable of strings, or a `tf.data.Dataset` of strings,
+            batched or not. They are read twice; an iterator, which cannot be, is
+            kept in memory.
         vocabulary_size: The most pieces to return, all others included.
         lowercase, strip_accents, split_cjk: See `WordPieceTokenizer`.
         num_unused: How many `[unused0]`, `[unused1]`, ... to put behind the
@@ -94,7 +98,7 @@ def _strings(texts: Any) -> Iterator[str]:
         items = items.as_numpy_iterator()
     for item in items:
         if isinstance(item, os.PathLike):
-            with Path(item).open(encoding="utf-8") as file:
+            with io.TextIOWrapper(opened(Path(item)), encoding="utf-8") as file:
                 yield from file
         else:
             yield from _flat(item)

@@ -1,9 +1,11 @@
-"""The optimizer that BERT is fine-tuned with."""
+"""The optimizers that BERT is trained with."""
 
 from typing import Any
 
+import keras
+
 from keras_bert_lite.config import check_positive, check_rate
-from keras_bert_lite.training.adamw import AdamW
+from keras_bert_lite.training.adamw import WITHOUT_DECAY, AdamW
 from keras_bert_lite.training.schedules import LinearWarmup, check_above_zero
 
 
@@ -44,18 +46,67 @@ def adamw(
     >>> optimizer.get_config()["learning_rate"]["config"]["warmup_steps"]
     300
     """
-    check_positive("accumulate", accumulate)
-    if clip_norm is not None:
-        check_above_zero("clip_norm", clip_norm)
     return AdamW(
-        _schedule(steps, learning_rate, warmup, accumulate),
         weight_decay=weight_decay,
         layer_decay=layer_decay,
         epsilon=epsilon,
-        global_clipnorm=clip_norm,
-        gradient_accumulation_steps=accumulate if accumulate > 1 else None,
+        **_shared(steps, learning_rate, warmup, clip_norm, accumulate),
         **kwargs,
     )
+
+
+def lamb(
+    steps: int | None,
+    learning_rate: float = 1e-3,
+    warmup: float = 0.1,
+    weight_decay: float = 0.01,
+    clip_norm: float | None = 1.0,
+    accumulate: int = 1,
+    **kwargs: Any,
+) -> keras.optimizers.Lamb:
+    """Makes Keras's LAMB with BERT's schedule, for batches of thousands of rows.
+
+    As in Keras, weights decay on their own, outside of the ratio of norms by which
+    LAMB scales an update; biases and normalizations do not decay.
+
+    Args:
+        steps, learning_rate, warmup, accumulate: See `adamw`.
+        weight_decay: See `keras.optimizers.Lamb`.
+        clip_norm: To what the norm of each update's gradients is clipped, if it is
+            greater; `None`: they are not.
+        **kwargs: See `keras.optimizers.Lamb`.
+
+    Raises:
+        ValueError: If an argument is out of its range.
+
+    Reference: [You et al., 2020](https://arxiv.org/abs/1904.00962).
+    """
+    check_rate("weight_decay", weight_decay)
+    optimizer = keras.optimizers.Lamb(
+        weight_decay=weight_decay,
+        **_shared(steps, learning_rate, warmup, clip_norm, accumulate),
+        **kwargs,
+    )
+    optimizer.exclude_from_weight_decay(var_names=list(WITHOUT_DECAY))
+    return optimizer
+
+
+def _shared(
+    steps: int | None,
+    learning_rate: float,
+    warmup: float,
+    clip_norm: float | None,
+    accumulate: int,
+) -> dict[str, Any]:
+    """The arguments that both optimizers have, checked."""
+    check_positive("accumulate", accumulate)
+    if clip_norm is not None:
+        check_above_zero("clip_norm", clip_norm)
+    return {
+        "learning_rate": _schedule(steps, learning_rate, warmup, accumulate),
+        "global_clipnorm": clip_norm,
+        "gradient_accumulation_steps": accumulate if accumulate > 1 else None,
+    }
 
 
 def _schedule(

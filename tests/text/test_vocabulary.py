@@ -1,5 +1,6 @@
 """Learning a vocabulary from text made up here."""
 
+import lzma
 import random
 
 import pytest
@@ -56,6 +57,12 @@ class TestSources:
 
     def test_files(self, tmp_path, characters):
         self.check(learn(files_of(tmp_path)), characters)
+
+    def test_compressed_file(self, tmp_path):
+        path = tmp_path / "text.xz"
+        with lzma.open(path, "wt", encoding="utf-8") as file:
+            file.write("\n".join(LINES[:200]))
+        assert learn(path, 5000) == learn(LINES[:200], 5000)
 
     def test_one_file(self, tmp_path):
         whole, _ = files_of(tmp_path)

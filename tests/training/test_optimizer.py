@@ -6,7 +6,7 @@ import pytest
 
 import keras_bert_lite as kbl
 from keras_bert_lite.training.adamw import AdamW, depths_below_head
-from keras_bert_lite.training.optimizer import adamw
+from keras_bert_lite.training.optimizer import adamw, lamb
 from tests import tiny
 from tests.training.samples import (
     FAMILIES,
@@ -289,3 +289,24 @@ def test_says_how_to_exclude_weights():
     with pytest.raises(NotImplementedError, match=r"`AdamW\(exclude=...\)` names"):
         adamw(10).exclude_from_weight_decay(var_names=["kernel"])
     assert AdamW(exclude=["kernel"]).get_config()["exclude"] == ["kernel"]
+
+
+def test_lamb_is_keras_own_with_the_schedule():
+    optimizer = lamb(10, 2e-3, warmup=0.2, weight_decay=0.1, accumulate=2)
+    assert type(optimizer) is keras.optimizers.Lamb
+    assert optimizer.weight_decay == 0.1
+    assert optimizer.gradient_accumulation_steps == 2
+    model = tiny.classifier()
+    optimizer.build(model.trainable_variables)
+    decayed = [x.path for x in model.weights if optimizer._use_weight_decay(x)]
+    assert decayed
+    assert all(path.endswith(("kernel", "embeddings")) for path in decayed)
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [("steps", 0), ("weight_decay", -1), ("clip_norm", -1.0), ("accumulate", 0)],
+)
+def test_lamb_refuses_arguments(argument, value):
+    with pytest.raises(ValueError, match=f"`{argument}` must .*Received: .*{value}"):
+        lamb(**{"steps": 10, argument: value})

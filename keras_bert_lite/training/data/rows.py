@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_bert_lite.training.data.records import Record, Records
+from keras_bert_lite.training.data.tuning import without_tuning
 
 Row = dict[str, np.ndarray]
 CHUNK = 256  # rows handed to TensorFlow at a time; one by one takes ten times as long
@@ -35,9 +36,10 @@ def row_dataset(
     """
     read = functools.partial(_rows, source, row)
     if shuffle is True:
-        rows = _held(read())
+        rows = without_tuning(_held(read()))
         return rows.shuffle(rows.cardinality(), seed)
-    rows = _streamed(read, sum(1 for _ in read()) if check else source.size)
+    size = sum(1 for _ in read()) if check else source.size
+    rows = without_tuning(_streamed(read, size))
     return rows.shuffle(shuffle, seed) if shuffle else rows
 
 

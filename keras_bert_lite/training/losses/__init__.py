@@ -12,10 +12,12 @@ from keras_bert_lite.training.losses.embeddings import (
     InBatchNegativesLoss,
     TripletLoss,
 )
+from keras_bert_lite.training.losses.replaced_tokens import ReplacedTokenLoss
 
 __all__ = [
     "CRFLoss",
     "CosineSimilarityLoss",
     "InBatchNegativesLoss",
+    "ReplacedTokenLoss",
     "TripletLoss",
 ]

@@ -10,6 +10,11 @@ from keras_bert_lite.training.metrics.f1 import F1
 from keras_bert_lite.training.metrics.matthews import MatthewsCorrelation
 from keras_bert_lite.training.metrics.multi_label import MultiLabelF1
 from keras_bert_lite.training.metrics.pearson import PearsonCorrelation
+from keras_bert_lite.training.metrics.perplexity import Perplexity
+from keras_bert_lite.training.metrics.replaced_tokens import (
+    ReplacedTokenAccuracy,
+    ReplacedTokenRecall,
+)
 
 __all__ = [
     "F1",
@@ -20,4 +25,7 @@ __all__ = [
     "MatthewsCorrelation",
     "MultiLabelF1",
     "PearsonCorrelation",
+    "Perplexity",
+    "ReplacedTokenAccuracy",
+    "ReplacedTokenRecall",
 ]

@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from keras_bert_lite.config import check_choice, check_not_negative, check_positive
 from keras_bert_lite.text.masking import Masking
+from keras_bert_lite.training.data.tuning import without_tuning
 from keras_bert_lite.training.pretraining.recipe import Recipe
 from keras_bert_lite.training.pretraining.shards import SETTINGS, read_index
 
@@ -88,9 +89,10 @@ def pretraining_dataset(
         return reader(examples, tf.stack([tf.constant(seed, tf.int64), number]))
 
     read = tf.autograph.experimental.do_not_convert(read)
-    return numbered.map(read, num_parallel_calls=tf.data.AUTOTUNE).prefetch(
-        tf.data.AUTOTUNE
-    )
+    batches = numbered.map(read, num_parallel_calls=tf.data.AUTOTUNE)
+    # Keras 3.15.1 averages losses over one step too many if it does not know the size.
+    endless = tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY)
+    return batches.prefetch(tf.data.AUTOTUNE).apply(endless)
 
 
 def _examples(names: list[str], seed: int, shuffle: int) -> tf.data.Dataset:
@@ -113,7 +115,7 @@ def _examples(names: list[str], seed: int, shuffle: int) -> tf.data.Dataset:
         )
         return rows.batch(shuffle).enumerate().map(mixed).unbatch()
 
-    return tf.data.Dataset.counter().flat_map(epoch)
+    return without_tuning(tf.data.Dataset.counter().flat_map(epoch))
 
 
 class _Reader:

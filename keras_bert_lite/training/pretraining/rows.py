@@ -1,21 +1,32 @@
-"""From a chunk of text to serialized rows."""
+"""From a chunk of text to rows of pretraining data.
 
-import functools
+What each row holds is drawn as places in the chunk's tokens (`segments`); tokens are
+fetched, masked and serialized for a block of rows together.
+"""
+
 import itertools
+import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
 from keras_bert_lite.text.corpus import Chunk, documents, split_sentences
+from keras_bert_lite.text.masking import Masking
 from keras_bert_lite.training.pretraining import segments
+from keras_bert_lite.training.pretraining.examples import (
+    Features,
+    Padded,
+    padded,
+    serialize,
+)
 from keras_bert_lite.training.pretraining.recipe import Recipe
-from keras_bert_lite.training.pretraining.segments import Document, Pair
+from keras_bert_lite.training.pretraining.segments import Document, Pair, Span
 
-BATCH = 1024  # sentences that are tokenized, rows that are masked, together
+SENTENCES = 8192  # that are tokenized together
+BLOCK = 2048  # rows that are fetched, masked and serialized together
 
-Features = dict[str, Any]  # lists or arrays of integers
 PAIRS: dict[str, Callable[..., Iterator[Pair]]] = {
     "next_sentence": segments.next_sentence_pairs,
     "sentence_order": segments.sentence_order_pairs,
@@ -29,6 +40,13 @@ class Rows(NamedTuple):
     tokens: int  # special tokens included
 
 
+class Text(NamedTuple):
+    """The tokens of a chunk, and the places of its documents in them."""
+
+    ids: np.ndarray  # (n + 2,) int32; the last two are [CLS] and [SEP]
+    documents: list[Document]
+
+
 def make_rows(chunk: Chunk, number: int, recipe: Recipe) -> Rows:
     """Makes the rows of a chunk, the same for the same chunk, number and recipe.
 
@@ -40,115 +58,121 @@ def make_rows(chunk: Chunk, number: int, recipe: Recipe) -> Rows:
     Raises:
         ValueError: If the text is not UTF-8.
     """
-    rng = np.random.default_rng([recipe.seed, number])
-    tokenized = _tokenized(chunk, recipe)
-    rows: list[Features] = []
+    rng = random.Random(f"{recipe.seed} {number}")
+    text = _tokenized(chunk, recipe)
+    rows: list = []
     for _ in range(recipe.repeats):
-        new = list(_features(tokenized, recipe, rng)) if tokenized else []
-        rows += [new[i] for i in rng.permutation(len(new))]
+        new = _drawn(text, recipe, rng)
+        rng.shuffle(new)
+        rows += new
+    masking = None
     if recipe.masking is not None:
-        rows = list(_masked(rows, recipe, int(rng.integers(2**31))))
-    tokens = sum(len(row["token_ids"]) for row in rows)
-    return Rows([_serialized(row) for row in rows], tokens)
+        masking = recipe.make_masking(**recipe.masking)
+    made, tokens = [], 0
+    for begin in range(0, len(rows), BLOCK):
+        features = _features(rows[begin : begin + BLOCK], text, recipe)
+        if masking is not None:
+            seed = tf.constant([rng.getrandbits(31), begin])
+            features = _masked(features, masking, seed)
+        tokens += int(features["token_ids"].counts.sum())
+        made += serialize(features)
+    return Rows(made, tokens)
 
 
-def _tokenized(chunk: Chunk, recipe: Recipe) -> list[Document]:
+def _tokenized(chunk: Chunk, recipe: Recipe) -> Text:
     split = split_sentences if recipe.sentences == "split" else None
     texts = list(documents(chunk, split))
-    sentences = [sentence for document in texts for sentence in document]
-    ids, lengths = _tokenize(sentences, recipe)
-    ends = np.cumsum([0, *map(len, texts)])
-    token_ends = np.concatenate([[0], np.cumsum(lengths)])
-    made = []
-    for first, last in itertools.pairwise(ends):
-        begin, end = token_ends[first], token_ends[last]
-        filled = lengths[first:last] > 0
-        if end > begin:
-            within = token_ends[first + 1 : last + 1][filled] - begin
-            made.append(Document(ids[begin:end], within))
-    return made
+    ids, lengths = _tokenize([x for document in texts for x in document], recipe)
+    places = np.concatenate([[0], np.cumsum(lengths)])  # of sentences
+    ends = itertools.accumulate(map(len, texts), initial=0)
+    # A sentence without a token is none.
+    made = [np.unique(places[x : y + 1]).tolist() for x, y in itertools.pairwise(ends)]
+    return Text(ids, [document for document in made if len(document) > 1])
 
 
 def _tokenize(
     sentences: Sequence[str], recipe: Recipe
 ) -> tuple[np.ndarray, np.ndarray]:
-    """All ids in a row, and how many each sentence has."""
-    parts = [np.zeros(0, np.int32)]
-    lengths = [np.zeros(0, np.int64)]
-    for begin in range(0, len(sentences), BATCH):
-        texts = tf.constant(sentences[begin : begin + BATCH])
-        ragged = recipe.preprocessor.tokenizer(texts)
+    """All ids one behind the other, then [CLS] and [SEP]; ids of each sentence."""
+    tokenizer = recipe.preprocessor.tokenizer
+    parts, lengths = [], [np.zeros(0, np.int64)]
+    for begin in range(0, len(sentences), SENTENCES):
+        ragged = tokenizer(tf.constant(sentences[begin : begin + SENTENCES]))
         parts.append(ragged.values.numpy())
         lengths.append(ragged.row_lengths().numpy())
-    return np.concatenate(parts), np.concatenate(lengths)
+    special = np.array([tokenizer.cls_id, tokenizer.sep_id], np.int32)
+    return np.concatenate([*parts, special]), np.concatenate(lengths)
 
 
-def _features(
-    tokenized: Sequence[Document], recipe: Recipe, rng: np.random.Generator
-) -> Iterator[Features]:
-    arguments = (tokenized, recipe.room, recipe.short_share, rng)
+def _drawn(text: Text, recipe: Recipe, rng: random.Random) -> list:
+    """What rows hold: each a `Pair`, or a list of spans."""
+    arguments = (text.documents, recipe.room, recipe.short_share, rng)
     if recipe.has_pairs:
-        for pair in PAIRS[recipe.objective](*arguments):
-            yield _pair_features(pair, recipe)
-        return
-    texts = list(segments.full_sentences(*arguments))
-    wrap = functools.partial(_with_special, recipe=recipe)
+        return list(PAIRS[recipe.objective](*arguments))
+    spans = list(segments.full_sentences(*arguments))
     if not recipe.pack:
-        yield from ({"token_ids": wrap([text])} for text in texts)
-        return
+        return [[span] for span in spans]
     # Each segment brings two special tokens along.
-    room = recipe.sequence_length
-    for row in segments.packed([wrap([text]) for text in texts], room):
-        yield {"token_ids": np.concatenate(row), "lengths": [len(x) for x in row]}
+    sizes = [2 + end - begin for begin, end in spans]
+    rows = segments.packed(sizes, recipe.sequence_length)
+    return [[spans[i] for i in row] for row in rows]
 
 
-def _pair_features(pair: Pair, recipe: Recipe) -> Features:
-    second = 1 + len(pair.first) + recipe.preprocessor.num_separators
-    ids = _with_special([pair.first, pair.second], recipe)
-    return {"token_ids": ids, "second": [second], "label": [pair.label]}
+def _features(rows: Sequence, text: Text, recipe: Recipe) -> Features:
+    """Fetches the tokens of rows."""
+    separators = recipe.preprocessor.num_separators
+    if recipe.has_pairs:
+        first, second, label = zip(*rows, strict=True)
+        lengths, flat = _with_special([first, second], text, separators)
+        second_begins = 1 + np.diff(first)[:, 0] + separators
+        one = np.ones(len(rows), np.int32)
+        features = {"second": padded(second_begins, one)}
+        features["label"] = padded(np.array(label), one)
+    else:
+        numbers = np.array([len(row) for row in rows])  # of segments
+        spans = list(itertools.chain.from_iterable(rows))
+        sizes, flat = _with_special([spans], text, separators)
+        lengths = np.add.reduceat(sizes, np.cumsum(numbers) - numbers)
+        features = {"lengths": padded(sizes, numbers)} if recipe.pack else {}
+    features["token_ids"] = padded(flat, lengths, recipe.sequence_length)
+    return features
 
 
-def _with_special(texts: Iterable[np.ndarray], recipe: Recipe) -> np.ndarray:
-    """`[CLS] text [SEP]`, or `[CLS] text [SEP] text [SEP]`, RoBERTa's with two."""
-    tokenizer = recipe.preprocessor.tokenizer
-    between = [tokenizer.sep_id] * recipe.preprocessor.num_separators
-    first, *rest = texts
-    parts = [[tokenizer.cls_id], first]
-    for text in rest:
-        parts += [between, text]
-    return np.concatenate([*parts, [tokenizer.sep_id]]).astype(np.int32)
+def _with_special(
+    texts: Iterable[Sequence[Span]], text: Text, separators: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """`[CLS] text [SEP]`, or `[CLS] text [SEP] text [SEP]`, RoBERTa's with two.
+
+    Args:
+        texts: The first texts of all, and the second ones.
+        text: Where they are.
+        separators: Between two texts.
+
+    Returns:
+        The length of each, and the ids of all, one behind the other.
+    """
+    first, *rest = (np.array(spans) for spans in texts)
+    end = len(text.ids)
+    cls, sep = (np.broadcast_to([end - i, end - i + 1], first.shape) for i in (2, 1))
+    pieces = [cls, first]
+    for spans in rest:
+        pieces += [*([sep] * separators), spans]
+    begins, ends = np.stack([*pieces, sep], 1).transpose(2, 0, 1)
+    sizes = ends - begins
+    before = np.cumsum(sizes).reshape(sizes.shape) - sizes
+    places = np.repeat((begins - before).ravel(), sizes.ravel())
+    return sizes.sum(1), text.ids[places + np.arange(len(places))]
 
 
-def _masked(rows: list[Features], recipe: Recipe, seed: int) -> Iterator[Features]:
-    """Chooses the masked tokens of the rows."""
-    masking = recipe.make_masking(**(recipe.masking or {}))
-    length = recipe.sequence_length
-    for begin in range(0, len(rows), BATCH):
-        batch = rows[begin : begin + BATCH]
-        ids = tf.RaggedTensor.from_row_lengths(
-            np.concatenate([row["token_ids"] for row in batch]),
-            [len(row["token_ids"]) for row in batch],
-        )
-        dense = ids.to_tensor(
-            recipe.preprocessor.tokenizer.pad_id, shape=[None, length]
-        )
-        mask = tf.sequence_mask(ids.row_lengths(), length)
-        made = masking(dense, mask, tf.constant([seed, begin]))
-        values = {name: value.numpy() for name, value in made.items()}
-        for i, row in enumerate(batch):
-            real = values["masked_weights"][i] > 0
-            yield {
-                **row,
-                "token_ids": values["token_ids"][i, : len(row["token_ids"])],
-                "masked_positions": values["masked_positions"][i][real],
-                "masked_ids": values["masked_ids"][i][real],
-            }
-
-
-def _serialized(row: Features) -> bytes:
-    features = {
-        name: tf.train.Feature(int64_list=tf.train.Int64List(value=values))
-        for name, values in row.items()
+def _masked(features: Features, masking: Masking, seed: tf.Tensor) -> Features:
+    """Chooses the masked tokens of rows."""
+    ids, counts = features["token_ids"]
+    made = masking(tf.constant(ids), tf.sequence_mask(counts, ids.shape[1]), seed)
+    values = {name: value.numpy() for name, value in made.items()}
+    chosen = values["masked_weights"].sum(1).astype(np.int32)
+    return {
+        **features,
+        "token_ids": Padded(values["token_ids"], counts),
+        "masked_positions": Padded(values["masked_positions"], chosen),
+        "masked_ids": Padded(values["masked_ids"], chosen),
     }
-    example = tf.train.Example(features=tf.train.Features(feature=features))
-    return example.SerializeToString(deterministic=True)

@@ -2,20 +2,32 @@
 
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import keras
 
-from keras_bert_lite.config import check_positive
+from keras_bert_lite.config import EncoderConfig, check_choice, check_positive
+from keras_bert_lite.models.distillation import STUDENT
 from keras_bert_lite.models.encoder import config_of, encoder_of
-from keras_bert_lite.training.optimizer import adamw
+from keras_bert_lite.models.replaced_tokens import discriminator_of
+from keras_bert_lite.text.masking import Masking
+from keras_bert_lite.training.optimizer import adamw, lamb
 from keras_bert_lite.training.pretraining.dataset import (
     pretraining_dataset,
     read_recipe,
 )
+from keras_bert_lite.training.pretraining.objectives import compile_pretrainer
+from keras_bert_lite.training.pretraining.recipe import Recipe
 from keras_bert_lite.training.pretraining.shards import read_index
 from keras_bert_lite.training.pretraining.state import TrainingState
+
+OPTIMIZERS: dict[str, Callable[..., keras.optimizers.Optimizer]] = {
+    "adamw": adamw,
+    "lamb": lamb,
+}
+REPLACED = "replaced_logits"
 
 
 def pretrain(
@@ -28,10 +40,13 @@ def pretrain(
     save_every: int = 1000,
     validation: str | os.PathLike | None = None,
     validation_steps: int = 50,
+    masking: Masking | None = None,
+    optimizer: str = "adamw",
+    loss_weights: dict[str, float] | None = None,
     seed: int = 0,
     callbacks: list[keras.callbacks.Callback] | None = None,
     verbose: str | int = "auto",
-    **optimizer: Any,
+    **options: Any,
 ) -> keras.callbacks.History:
     """Trains a pretrainer on what `write_pretraining_data` wrote.
 
@@ -42,8 +57,8 @@ def pretrain(
     `tf.config.experimental.enable_op_determinism()`.
 
     Args:
-        model: Made by `for_masked_positions`, with weights that are random or
-            come from a checkpoint. It is compiled here.
+        model: Made by `for_masked_positions` or `replaced_token_pretrainer`, with
+            weights that are random or come from a checkpoint. It is compiled here.
         data: The directory of the data.
         directory: Where the run is saved.
         steps: Updates in all.
@@ -53,10 +68,15 @@ def pretrain(
             anew with each.
         validation: A directory of data that are held out.
         validation_steps: Batches of it that are evaluated.
+        masking: See `pretraining_dataset`. `None`: the data's; for replaced tokens
+            ELECTRA's, 85 % `[MASK]` and no random pieces.
+        optimizer: `"adamw"`, or `"lamb"` for large batches.
+        loss_weights: See `compile_pretrainer`.
         seed: Of the order of the data and of the masks.
         callbacks: Further callbacks of `fit`, such as `keras.callbacks.TensorBoard`.
         verbose: See `keras.Model.fit`.
-        **optimizer: `warmup`, `weight_decay`, `clip_norm` and so on; see `adamw`.
+        **options: `warmup`, `weight_decay`, `accumulate` and so on; see `adamw` and
+            `lamb`.
 
     Returns:
         The history of `fit`, with `tokens_per_second`.
@@ -69,20 +89,25 @@ def pretrain(
     check_positive("steps", steps)
     check_positive("save_every", save_every)
     check_positive("validation_steps", validation_steps)
-    _check_fits(model, Path(data))
+    recipe = read_recipe(data)
+    config = _checked_config(model, recipe)
     save_every = min(save_every, steps)
     if steps % save_every:
         raise ValueError(
             f"`steps` must be a multiple of `save_every`. Received: {steps} and "
             f"{save_every}"
         )
-    options = {"learning_rate": learning_rate, "warmup": 0.01, **optimizer}
-    model.compile(
-        adamw(steps, **options), loss=losses(model), weighted_metrics=metrics(model)
-    )
+    check_choice("optimizer", optimizer, tuple(OPTIMIZERS))
+    options = {"learning_rate": learning_rate, "warmup": 0.01, **options}
+    made = OPTIMIZERS[optimizer](steps, **options)
+    compile_pretrainer(model, made, loss_weights)
+    masking = masking or _default_masking(model, recipe)
     settings = {
         **{k: str(v) for k, v in options.items()},
-        "model": config_of(encoder_of(model)).to_dict(),
+        "optimizer": optimizer,
+        "loss_weights": loss_weights,
+        "masking": masking and masking.to_dict(),
+        "model": config.to_dict(),
         "data": [shard.rows for shard in read_index(Path(data))],
         "steps": steps,
         "batch_size": batch_size,
@@ -94,10 +119,10 @@ def pretrain(
     start = done * save_every
     held_out = None
     if validation is not None:
-        held_out = _batches(model, validation, batch_size)
+        held_out = _batches(model, validation, batch_size, masking=masking)
     speed = TokensPerSecond(Path(data), batch_size)
     return model.fit(
-        _batches(model, data, batch_size, seed=seed, start=start),
+        _batches(model, data, batch_size, masking=masking, seed=seed, start=start),
         epochs=steps // save_every,
         initial_epoch=done,
         steps_per_epoch=save_every,
@@ -112,6 +137,7 @@ def pretrain(
 def _batches(model: keras.Model, data: Any, batch_size: int, **options: Any) -> Any:
     """The batches, with the targets that the model has outputs for."""
     names = list(model.output)
+    options["replaced"] = REPLACED in names
 
     def only(inputs, targets, weights):
         return inputs, *({k: x[k] for k in names} for x in (targets, weights))
@@ -119,22 +145,18 @@ def _batches(model: keras.Model, data: Any, batch_size: int, **options: Any) -> 
     return pretraining_dataset(data, batch_size, **options).map(only)
 
 
-def losses(model: keras.Model) -> dict[str, keras.losses.Loss]:
-    """Returns the loss of each output: cross-entropy over real targets."""
-    return {
-        name: keras.losses.SparseCategoricalCrossentropy(
-            from_logits=True, reduction="mean_with_sample_weight"
-        )
-        for name in model.output
-    }
+def _default_masking(model: keras.Model, recipe: Recipe) -> Masking | None:
+    if REPLACED not in model.output or recipe.masking is not None:
+        return None
+    return recipe.make_masking(mask_share=0.85, random_share=0.0)
 
 
-def metrics(model: keras.Model) -> dict[str, list[keras.metrics.Metric]]:
-    """Returns the accuracy of each output."""
-    return {
-        name: [keras.metrics.SparseCategoricalAccuracy(name="accuracy")]
-        for name in model.output
-    }
+def _trained_encoder(model: keras.Model) -> keras.Model:
+    """The encoder that is trained, though the model may hold others."""
+    for layer in model.layers:
+        if layer.name == STUDENT:
+            return encoder_of(layer)
+    return encoder_of(discriminator_of(model) if REPLACED in model.output else model)
 
 
 class TokensPerSecond(keras.callbacks.Callback):
@@ -165,12 +187,13 @@ class TokensPerSecond(keras.callbacks.Callback):
             logs["tokens_per_second"] = self._tokens * self._batches / seconds
 
 
-def _check_fits(model: keras.Model, data: Path) -> None:
-    """Checks model and data against each other before anything is built."""
-    recipe, names = read_recipe(data), set(model.input)
+def _checked_config(model: keras.Model, recipe: Recipe) -> EncoderConfig:
+    """Returns the configuration of what is trained, if model and data fit."""
+    names = set(model.input)
     if "masked_positions" not in names:
         raise ValueError(
-            "`model` must be made by `for_masked_positions`. "
+            "`model` must be made by `for_masked_positions` or "
+            "`replaced_token_pretrainer`. "
             f"Received: {model.name!r}, with the inputs {sorted(names)}"
         )
     if ("sequence_ids" in names) != recipe.pack:
@@ -185,7 +208,7 @@ def _check_fits(model: keras.Model, data: Path) -> None:
             f"objective={recipe.objective!r}"
         )
     pieces = recipe.preprocessor.tokenizer.vocabulary_size()
-    config = config_of(encoder_of(model))
+    config = config_of(_trained_encoder(model))
     if pieces > config.vocabulary_size:
         raise ValueError(
             "`model` must have an embedding for every piece of the data's "
@@ -197,3 +220,4 @@ def _check_fits(model: keras.Model, data: Path) -> None:
             "`model` must have a position for every token of a row. Received: "
             f"{config.max_sequence_length}, and rows of {length}"
         )
+    return config

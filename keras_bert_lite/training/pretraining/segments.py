@@ -1,25 +1,25 @@
-"""Which tokens of documents make a row of pretraining data."""
+"""Which tokens of documents make a row of pretraining data.
 
+Everything here is a place in the tokens of a chunk, no tokens: millions of rows are
+made, and their tokens are fetched together (`rows`).
+"""
+
+import bisect
+import random
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 SHORTEST = 2  # tokens that a short row aims at, at least
 
-
-class Document(NamedTuple):
-    """The tokens of a document and where its sentences end."""
-
-    ids: np.ndarray  # (n,) int32
-    ends: np.ndarray  # (sentences,) int64, rising, the last one n
+Document = Sequence[int]  # where its sentences begin, and where the last one ends
+Span = tuple[int, int]  # begin and end
 
 
 class Pair(NamedTuple):
     """Two segments, and 0 where the second follows (BERT) or is in order (ALBERT)."""
 
-    first: np.ndarray
-    second: np.ndarray
+    first: Span
+    second: Span
     label: int
 
 
@@ -27,7 +27,7 @@ def next_sentence_pairs(
     documents: Sequence[Document],
     room: int,
     short_share: float,
-    rng: np.random.Generator,
+    rng: random.Random,
 ) -> Iterator[Pair]:
     """Pairs a segment with the next one, or with one of another document.
 
@@ -42,6 +42,9 @@ def next_sentence_pairs(
             below `room`.
         rng: Draws.
 
+    Returns:
+        The pairs, as places in the chunk's tokens.
+
     Reference: `create_instances_from_document` in google-research/bert. There a
     segment of one sentence is always followed by a random one; here it gets the
     next sentence, or is cut in two at the end of its document, so that both
@@ -49,19 +52,19 @@ def next_sentence_pairs(
     """
     for number, document in enumerate(documents):
         sentence = 0
-        while sentence < len(document.ends):
+        while sentence < len(document) - 1:
             target = _target(room, short_share, rng)
             taken = _take(document, sentence, target, rng)
-            sentence = taken.last + 1
+            sentence = taken.following
             label = int(rng.random() < 0.5)
             if label:
-                first = document.ids[taken.begin : taken.middle or taken.end]
+                first = taken.begin, taken.middle or taken.end
                 sentence = sentence if taken.split is None else taken.split
-                other = _other(number, len(documents), rng)
-                second = _anywhere(documents[other], target - len(first), rng)
+                other = documents[_other(number, len(documents), rng)]
+                second = _anywhere(other, target - _size(first), rng)
             else:
-                first, second = _halves(document, taken)
-            if len(second):
+                first, second = _halves(taken)
+            if _size(second):
                 yield Pair(*_truncated(first, second, room, rng), label)
 
 
@@ -69,7 +72,7 @@ def sentence_order_pairs(
     documents: Sequence[Document],
     room: int,
     short_share: float,
-    rng: np.random.Generator,
+    rng: random.Random,
 ) -> Iterator[Pair]:
     """Pairs a segment with the next one, half of them in the wrong order.
 
@@ -80,13 +83,13 @@ def sentence_order_pairs(
     """
     for document in documents:
         sentence = 0
-        while sentence < len(document.ends):
+        while sentence < len(document) - 1:
             target = _target(room, short_share, rng)
             taken = _take(document, sentence, target, rng)
-            sentence = taken.last + 1
-            first, second = _truncated(*_halves(document, taken), room, rng)
+            sentence = taken.following
+            first, second = _truncated(*_halves(taken), room, rng)
             label = int(rng.random() < 0.5)
-            if len(second):
+            if _size(second):
                 yield Pair(second, first, 1) if label else Pair(first, second, 0)
 
 
@@ -94,8 +97,8 @@ def full_sentences(
     documents: Sequence[Document],
     room: int,
     short_share: float,
-    rng: np.random.Generator,
-) -> Iterator[np.ndarray]:
+    rng: random.Random,
+) -> Iterator[Span]:
     """Cuts documents into segments of full sentences; no token is left out.
 
     A sentence that is longer than `room` is cut.
@@ -107,109 +110,116 @@ def full_sentences(
     `DOC-SENTENCES`.
     """
     for document in documents:
-        begin = 0
-        while begin < len(document.ids):
-            end = begin + _target(room, short_share, rng)
-            whole = np.searchsorted(document.ends, end, side="right") - 1
-            if whole >= 0 and document.ends[whole] > begin:
-                end = int(document.ends[whole])
-            yield document.ids[begin:end]
+        begin = document[0]
+        while begin < document[-1]:
+            end = min(begin + _target(room, short_share, rng), document[-1])
+            whole = document[bisect.bisect_right(document, end) - 1]
+            end = whole if whole > begin else end
+            yield begin, end
             begin = end
 
 
-def packed(segments: Sequence[np.ndarray], room: int) -> list[list[np.ndarray]]:
+def packed(sizes: Sequence[int], room: int) -> list[list[int]]:
     """Puts segments into as few rows of `room` as best fit finds.
 
     Args:
-        segments: None longer than `room`.
+        sizes: Tokens of each segment, none more than `room`.
         room: Tokens of a row.
+
+    Returns:
+        The numbers of the segments of each row.
 
     Reference: best-fit decreasing; [Krell et al.,
     2021](https://arxiv.org/abs/2107.02027).
     """
-    rows: list[list[np.ndarray]] = []
+    rows: list[list[int]] = []
     with_room: list[list[int]] = [[] for _ in range(room + 1)]
-    for segment in sorted(segments, key=len, reverse=True):
-        size = len(segment)
+    for number in sorted(range(len(sizes)), key=lambda x: -sizes[x]):
+        size = sizes[number]
         fitting = next((x for x in range(size, room + 1) if with_room[x]), None)
         if fitting is None:
             rows.append([])
             fitting = room
             with_room[room].append(len(rows) - 1)
         row = with_room[fitting].pop()
-        rows[row].append(segment)
+        rows[row].append(number)
         with_room[fitting - size].append(row)
     return rows
 
 
-def _target(room: int, short_share: float, rng: np.random.Generator) -> int:
+def _below(number: int, rng: random.Random) -> int:
+    return int(rng.random() * number)
+
+
+def _size(span: Span) -> int:
+    return span[1] - span[0]
+
+
+def _target(room: int, short_share: float, rng: random.Random) -> int:
     if rng.random() < short_share:
-        return int(rng.integers(min(SHORTEST, room), room + 1))
+        shortest = min(SHORTEST, room)
+        return shortest + _below(room + 1 - shortest, rng)
     return room
 
 
 class _Taken(NamedTuple):
-    """Sentences of a document, up to `last`; the tokens from `begin` to `end`."""
+    """Sentences of a document: the tokens from `begin` to `end`."""
 
     begin: int
     end: int
-    last: int
+    following: int  # the sentence behind them
     split: int | None  # the first sentence of the second segment, if there are two
     middle: int | None  # where its tokens begin
 
 
-def _take(
-    document: Document, sentence: int, target: int, rng: np.random.Generator
-) -> _Taken:
+def _take(document: Document, sentence: int, target: int, rng: random.Random) -> _Taken:
     """Takes sentences until there are `target` tokens, two if there are."""
-    ends = document.ends
-    begin = int(ends[sentence - 1]) if sentence else 0
-    last = int(np.searchsorted(ends, begin + target))
-    last = min(max(last, sentence + 1), len(ends) - 1)
-    if last == sentence:
-        return _Taken(begin, int(ends[last]), last, None, None)
-    split = int(rng.integers(sentence, last)) + 1
-    return _Taken(begin, int(ends[last]), last, split, int(ends[split - 1]))
+    begin = document[sentence]
+    following = bisect.bisect_left(document, begin + target, sentence + 1)
+    following = min(max(following, sentence + 2), len(document) - 1)
+    end = document[following]
+    if following == sentence + 1:
+        return _Taken(begin, end, following, None, None)
+    split = sentence + 1 + _below(following - sentence - 1, rng)
+    return _Taken(begin, end, following, split, document[split])
 
 
-def _halves(document: Document, taken: _Taken) -> tuple[np.ndarray, np.ndarray]:
+def _halves(taken: _Taken) -> tuple[Span, Span]:
     """The two segments; a sentence that stands alone is cut in two."""
     middle = taken.middle or (taken.begin + taken.end + 1) // 2
-    return document.ids[taken.begin : middle], document.ids[middle : taken.end]
+    return (taken.begin, middle), (middle, taken.end)
 
 
-def _other(number: int, documents: int, rng: np.random.Generator) -> int:
+def _other(number: int, documents: int, rng: random.Random) -> int:
     """The number of another document, if there is one."""
     if documents == 1:
         return number
-    return int(number + 1 + rng.integers(documents - 1)) % documents
+    return (number + 1 + _below(documents - 1, rng)) % documents
 
 
-def _anywhere(document: Document, target: int, rng: np.random.Generator) -> np.ndarray:
+def _anywhere(document: Document, target: int, rng: random.Random) -> Span:
     """Sentences from a random one on, until there are `target` tokens."""
-    sentence = int(rng.integers(len(document.ends)))
-    begin = int(document.ends[sentence - 1]) if sentence else 0
-    last = int(np.searchsorted(document.ends, begin + max(target, 1)))
-    return document.ids[begin : document.ends[min(last, len(document.ends) - 1)]]
+    sentence = _below(len(document) - 1, rng)
+    begin = document[sentence]
+    end = bisect.bisect_left(document, begin + max(target, 1), sentence + 1)
+    return begin, document[min(end, len(document) - 1)]
 
 
 def _truncated(
-    first: np.ndarray, second: np.ndarray, room: int, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
+    first: Span, second: Span, room: int, rng: random.Random
+) -> tuple[Span, Span]:
     """Cuts the longer segment first, at a random end for each token."""
-    lengths = [len(first), len(second)]
-    excess = sum(lengths) - room
+    excess = _size(first) + _size(second) - room
     if excess <= 0:
         return first, second
-    longer = int(lengths[1] >= lengths[0])
-    alone = min(excess, abs(lengths[0] - lengths[1]))
-    cuts = [0, 0]
-    cuts[longer] = alone
-    cuts[0] += (excess - alone) // 2
-    cuts[1] += excess - alone - (excess - alone) // 2
+    difference = _size(first) - _size(second)
+    alone = min(excess, abs(difference))
+    half = (excess - alone) // 2
+    cuts = [half, excess - alone - half]
+    cuts[int(difference <= 0)] += alone
     return _cut(first, cuts[0], rng), _cut(second, cuts[1], rng)
 
 
-def _cut(ids: np.ndarray, number: int, rng: np.random.Generator) -> np.ndarray:
-    front = int(rng.binomial(number, 0.5))
-    return ids[front : len(ids) - (number - front)]
+def _cut(span: Span, number: int, rng: random.Random) -> Span:
+    front = rng.getrandbits(number).bit_count()  # a coin for each token
+    return span[0] + front, span[1] - (number - front)

@@ -3,14 +3,12 @@
 import collections
 import concurrent.futures
 import json
-import multiprocessing
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import keras
-import tensorflow as tf
 
 from keras_bert_lite.config import check_positive
 from keras_bert_lite.text.corpus import Chunk, read_chunks
@@ -29,7 +27,7 @@ from keras_bert_lite.training.pretraining.shards import (
     write_text,
 )
 
-AHEAD = 2  # chunks that wait for each worker
+AHEAD = 2  # chunks that are read before each worker needs them
 
 
 def write_pretraining_data(
@@ -53,7 +51,8 @@ def write_pretraining_data(
             paragraph a line.
         directory: Where the shards go.
         preprocessor: Its tokenizer, and the `sequence_length` of the rows.
-        workers: Processes; `None`: one for each core.
+        workers: Threads; `None`: one for each core. TensorFlow's ops, most of the
+            work, run side by side in them.
         show_progress: Whether to draw a progress bar, of the text read.
         **recipe: `objective`, `sentences`, `short_share`, `pack`, `repeats`,
             `masking`, `chunk_bytes`, `seed`; see `pretraining.Recipe`.
@@ -75,22 +74,36 @@ def write_pretraining_data(
     Reference: `create_pretraining_data.py` in google-research/bert.
     """
     paths, directory = as_paths(path), Path(directory)
-    made = Recipe(preprocessor, **recipe)
+    wanted = Recipe(preprocessor, **recipe)
     if workers is not None:
         check_positive("workers", workers)
-    _check_settings(directory, paths, made)
+    check_settings(directory, paths, wanted)
     if not (directory / INDEX).is_file():
-        shards = _write(paths, directory, made, workers or os.cpu_count() or 1)
-        write_index(directory, list(_shown(shards, paths, show_progress)))
-    done = read_index(directory)
+        shards = _write(paths, directory, wanted, workers or os.cpu_count() or 1)
+        made = list(_shown(shards, paths, show_progress))
+        check_some_rows(made, paths)
+        write_index(directory, made)
+    return totals(read_index(directory))
+
+
+def totals(shards: Sequence[Shard]) -> dict[str, int]:
+    """Returns the numbers of shards, rows and tokens."""
     return {
-        "shards": len(done),
-        "rows": sum(shard.rows for shard in done),
-        "tokens": sum(shard.tokens for shard in done),
+        "shards": len(shards),
+        "rows": sum(shard.rows for shard in shards),
+        "tokens": sum(shard.tokens for shard in shards),
     }
 
 
-def _check_settings(directory: Path, paths: list[Path], recipe: Recipe) -> None:
+def check_some_rows(shards: Sequence[Shard], paths: Sequence[Path]) -> None:
+    """Raises an error if there was no text at all."""
+    if not any(shard.rows for shard in shards):
+        raise ValueError(
+            f"`path` must hold text. Received: {[str(x) for x in paths]}, without any"
+        )
+
+
+def check_settings(directory: Path, paths: list[Path], recipe: Recipe) -> None:
     """Writes down what is to be made, or compares it with what was begun."""
     directory.mkdir(parents=True, exist_ok=True)
     files = [{"name": x.name, "bytes": x.stat().st_size} for x in paths]
@@ -114,76 +127,40 @@ def _check_settings(directory: Path, paths: list[Path], recipe: Recipe) -> None:
     )
 
 
+def make_shard(directory: Path, recipe: Recipe, number: int, chunk: Chunk) -> Shard:
+    """Makes the rows of a chunk and writes them."""
+    rows = make_rows(chunk, number, recipe)
+    return write_shard(directory, number, rows.examples, rows.tokens)
+
+
 def _write(
     paths: list[Path], directory: Path, recipe: Recipe, workers: int
 ) -> Iterator[tuple[Shard, int]]:
     """Writes the shards that are not there; returns all, and the text of each."""
-    chunks = enumerate(read_chunks(paths, recipe.chunk_bytes))
-    if workers == 1:
-        make = _Maker(directory, recipe)
-        yield from _in_order(chunks, directory, lambda *chunk: _there(make(*chunk)), 0)
-        return
-    context = multiprocessing.get_context("spawn")
-    with concurrent.futures.ProcessPoolExecutor(
-        workers, context, _begin, (str(directory), recipe.to_json())
-    ) as pool:
-        submit = lambda *chunk: pool.submit(_work, *chunk)  # noqa: E731
+    waiting: collections.deque = collections.deque()
+
+    def make(number: int, chunk: Chunk) -> Shard:
+        found = find_shard(directory, number)
+        return found or make_shard(directory, recipe, number, chunk)
+
+    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
         try:
-            yield from _in_order(chunks, directory, submit, AHEAD * workers)
+            for number, chunk in enumerate(read_chunks(paths, recipe.chunk_bytes)):
+                size = sum(len(part.data) for part in chunk)
+                waiting.append((pool.submit(make, number, chunk), size))
+                if len(waiting) > AHEAD * workers:
+                    yield _first(waiting)
+            while waiting:
+                yield _first(waiting)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
 
 
-def _there(shard: Shard) -> concurrent.futures.Future:
-    """A result that need not be waited for."""
-    future: concurrent.futures.Future = concurrent.futures.Future()
-    future.set_result(shard)
-    return future
-
-
-def _in_order(
-    chunks: Iterable[tuple[int, Chunk]],
-    directory: Path,
-    submit: Callable[[int, Chunk], Any],
-    ahead: int,
-) -> Iterator[tuple[Shard, int]]:
-    """Submits each chunk whose shard is missing, so many of them ahead."""
-    waiting: collections.deque = collections.deque()
-    for number, chunk in chunks:
-        size = sum(len(part.data) for part in chunk)
-        found = find_shard(directory, number)
-        waiting.append((_there(found) if found else submit(number, chunk), size))
-        while len(waiting) > ahead:
-            future, size = waiting.popleft()
-            yield future.result(), size
-    for future, size in waiting:
-        yield future.result(), size
-
-
-class _Maker:
-    """Makes the shards of chunks."""
-
-    def __init__(self, directory: Path, recipe: Recipe) -> None:
-        self.directory, self.recipe = directory, recipe
-
-    def __call__(self, number: int, chunk: Chunk) -> Shard:
-        rows = make_rows(chunk, number, self.recipe)
-        return write_shard(self.directory, number, rows.examples, rows.tokens)
-
-
-_MAKER: list[_Maker] = []  # of a worker's process
-
-
-def _begin(directory: str, recipe: str) -> None:
-    tf.config.threading.set_intra_op_parallelism_threads(1)
-    tf.config.threading.set_inter_op_parallelism_threads(1)
-    tf.config.set_visible_devices([], "GPU")
-    _MAKER.append(_Maker(Path(directory), Recipe.from_json(recipe)))
-
-
-def _work(number: int, chunk: Chunk) -> Shard:
-    return _MAKER[0](number, chunk)
+def _first(waiting: collections.deque) -> tuple[Shard, int]:
+    """The shard that was begun first, when it is written, and its bytes of text."""
+    future, size = waiting.popleft()
+    return future.result(), size
 
 
 def _shown(
@@ -193,15 +170,11 @@ def _shown(
     packed = any(path.suffix in (".gz", ".xz") for path in paths)
     total = None if packed else sum(path.stat().st_size for path in paths)
     bar = keras.utils.Progbar(total and total / 1e6, unit_name="MB") if show else None
-    read, rows = 0.0, 0
+    read = 0.0
     for shard, size in shards:
-        read, rows = read + size / 1e6, rows + shard.rows
+        read += size / 1e6
         if bar is not None:
             bar.update(read, values=[])
         yield shard
-    if not rows:
-        raise ValueError(
-            f"`path` must hold text. Received: {[str(x) for x in paths]}, without any"
-        )
     if bar is not None:
         bar.update(read, finalize=True)

@@ -113,6 +113,12 @@ def test_targets_of_replaced_token_detection(directory):
         np.testing.assert_array_equal(weights["replaced_logits"], real)
 
 
+def test_keras_knows_that_it_is_endless(directory):
+    batches = pretraining_dataset(directory(), 4)
+    assert batches.cardinality() == tf.data.INFINITE_CARDINALITY
+    assert batches.take(3).cardinality() == 3
+
+
 def test_longest(directory):
     place = directory(objective="none", short_share=0.9)
     widths = {x[0]["token_ids"].shape[1] for x in batches(place, 2, padding="longest")}

@@ -4,6 +4,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from keras_bert_lite.cli import pretraining
+
 
 def main(arguments: list[str] | None = None) -> None:
     """Runs the command."""
@@ -32,6 +34,7 @@ def _parser() -> argparse.ArgumentParser:
         "path", type=Path, help="a version directory, or a model's directory of them"
     )
     check.set_defaults(run=_check)
+    pretraining.add_commands(commands)
     return parser
 
 

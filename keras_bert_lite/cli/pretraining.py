@@ -1,0 +1,167 @@
+"""From text to a pretrained encoder: `vocabulary`, `pretraining-data`, `pretrain`."""
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+MODEL = "model"  # where a run leaves what it has trained
+
+
+def add_commands(commands: Any) -> None:
+    """Adds the three commands to a parser."""
+    _add_vocabulary(commands)
+    _add_data(commands)
+    _add_pretrain(commands)
+
+
+def _add_vocabulary(commands: Any) -> None:
+    parser = commands.add_parser(
+        "vocabulary", help="learn a WordPiece vocabulary from text"
+    )
+    parser.add_argument("text", nargs="+", type=Path, help="UTF-8 text files")
+    parser.add_argument("--directory", required=True, type=Path, help="for the result")
+    parser.add_argument("--size", type=int, default=8192, help="pieces at most")
+    parser.add_argument("--cased", action="store_true", help="keep case and accents")
+    parser.set_defaults(run=_vocabulary)
+
+
+def _vocabulary(options: argparse.Namespace) -> None:
+    import keras_bert_lite as kbl
+    from keras_bert_lite.checkpoints.tokenizers.saving import write_tokenizer
+
+    lowercase = not options.cased
+    pieces = kbl.learn_vocabulary(options.text, options.size, lowercase=lowercase)
+    tokenizer = kbl.WordPieceTokenizer(pieces, lowercase=lowercase)
+    options.directory.mkdir(parents=True, exist_ok=True)
+    config = kbl.EncoderConfig.named("bert_tiny_uncased", vocabulary_size=len(pieces))
+    write_tokenizer(kbl.Preprocessor(tokenizer), config, options.directory)
+    print(f"{options.directory}: {len(pieces)} pieces")
+
+
+def _add_data(commands: Any) -> None:
+    parser = commands.add_parser(
+        "pretraining-data", help="turn text into data for pretraining"
+    )
+    add = parser.add_argument
+    add("text", nargs="+", type=Path, help="UTF-8 text files, .gz or .xz if compressed")
+    add("--directory", required=True, type=Path, help="for the result")
+    add("--preprocessor", required=True, help="a directory with a tokenizer, or hf://")
+    add("--sequence-length", type=int, default=128, help="tokens of a row")
+    add("--objective", choices=("next_sentence", "sentence_order", "none"))
+    add("--sentences", choices=("lines", "split"), help="a sentence a line, or prose")
+    add("--short-share", type=float, help="share of rows of a random length")
+    add("--pack", action="store_true", default=None, help="several texts in a row")
+    add("--repeats", type=int, help="how often each document is used")
+    add("--masking", type=json.loads, help="mask once, with these options (JSON)")
+    add("--chunk-bytes", type=int, help="text of a shard")
+    add("--seed", type=int)
+    parser.add_argument("--workers", type=int, help="threads (default: all cores)")
+    parser.set_defaults(run=_data)
+
+
+def _data(options: argparse.Namespace) -> None:
+    import keras_bert_lite as kbl
+
+    preprocessor = kbl.load_preprocessor(
+        options.preprocessor, sequence_length=options.sequence_length
+    )
+    names = ("objective", "sentences", "short_share", "pack", "repeats", "masking")
+    recipe = _given(options, *names, "chunk_bytes", "seed")
+    done = kbl.write_pretraining_data(
+        options.text, options.directory, preprocessor, options.workers, **recipe
+    )
+    print(f"{options.directory}: " + ", ".join(f"{v} {k}" for k, v in done.items()))
+
+
+def _add_pretrain(commands: Any) -> None:
+    parser = commands.add_parser("pretrain", help="pretrain an encoder, or go on")
+    add = parser.add_argument
+    add("data", type=Path, help="made by pretraining-data")
+    add("--directory", required=True, type=Path, help="of the run, its saves and model")
+    add("--config", help="a published name, or a JSON file of EncoderConfig's fields")
+    add("--model", help="begin with a checkpoint's weights instead: see load_model")
+    add("--replaced-tokens", action="store_true", help="train as ELECTRA does")
+    add("--steps", required=True, type=int)
+    add("--batch-size", type=int)
+    add("--learning-rate", type=float)
+    add("--warmup", type=float, help="share of the steps")
+    add("--weight-decay", type=float)
+    add("--accumulate", type=int, help="steps of an update")
+    add("--optimizer", choices=("adamw", "lamb"))
+    add("--save-every", type=int)
+    add("--validation", type=Path, help="data that are held out")
+    add("--seed", type=int, default=0)
+    add("--precision", choices=("float32", "mixed_float16", "mixed_bfloat16"))
+    add("--gradient-checkpointing", action="store_true")
+    add("--tensorboard", type=Path, help="where to log")
+    parser.set_defaults(run=_pretrain)
+
+
+def _pretrain(options: argparse.Namespace) -> None:
+    import keras
+
+    import keras_bert_lite as kbl
+    from keras_bert_lite.models.encoder import config_of, encoder_of
+    from keras_bert_lite.training.pretraining.dataset import read_recipe
+
+    if (options.config is None) == (options.model is None):
+        raise SystemExit("keras-bert-lite pretrain: one of --config and --model")
+    keras.utils.set_random_seed(options.seed)
+    if options.precision:
+        keras.config.set_dtype_policy(options.precision)
+    recipe = read_recipe(options.data)
+    full, model = _models(options, recipe)
+    if options.gradient_checkpointing:
+        kbl.set_gradient_checkpointing(model)
+    names = ["batch_size", "learning_rate", "warmup", "weight_decay", "accumulate"]
+    names += ["optimizer", "save_every", "validation", "seed"]
+    callbacks = []
+    if options.tensorboard:
+        callbacks.append(keras.callbacks.TensorBoard(options.tensorboard))
+    kbl.pretrain(
+        model,
+        options.data,
+        options.directory,
+        options.steps,
+        callbacks=callbacks,
+        **_given(options, *names),
+    )
+    if options.replaced_tokens:
+        full = kbl.discriminator_of(model)
+        if config_of(encoder_of(full)).family != "electra":  # others have no such head
+            full = encoder_of(full)
+    directory = options.directory / MODEL
+    kbl.save_hugging_face(full, recipe.preprocessor, directory)
+    print(f"{directory}: the model, for load_model, load_encoder and transformers")
+
+
+def _models(options: argparse.Namespace, recipe: Any) -> tuple[Any, Any]:
+    """The model that is saved in the end, and the one that is trained."""
+    import keras_bert_lite as kbl
+
+    if options.model is not None:
+        full = kbl.load_model(options.model)
+    else:
+        encoder = kbl.encoder(_config(options.config, recipe))
+        full = kbl.pretrainer(encoder) if recipe.has_pairs else kbl.masked_lm(encoder)
+    if options.replaced_tokens:
+        seed = options.seed
+        return full, kbl.replaced_token_pretrainer(full, packed=recipe.pack, seed=seed)
+    return full, kbl.for_masked_positions(full, packed=recipe.pack)
+
+
+def _config(name: str, recipe: Any) -> Any:
+    """The configuration, with the data's vocabulary."""
+    import keras_bert_lite as kbl
+
+    size = recipe.preprocessor.tokenizer.vocabulary_size()
+    if name in kbl.EncoderConfig.names():
+        return kbl.EncoderConfig.named(name, vocabulary_size=size)
+    fields = json.loads(Path(name).read_text(encoding="utf-8"))
+    return kbl.EncoderConfig(**{**fields, "vocabulary_size": size})
+
+
+def _given(options: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """The options that were given; the others have the functions' defaults."""
+    return {x: y for x in names if (y := getattr(options, x)) is not None}

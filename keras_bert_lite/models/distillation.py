@@ -1,0 +1,160 @@
+"""A student that learns from a teacher, beside its own task."""
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import keras
+from keras import tree
+
+from keras_bert_lite import layers
+
+STUDENT, TEACHER = "student", "teacher"
+Comparison = layers.SoftTargets | layers.MatchHiddenStates | layers.MatchAttentions
+NEEDS = {
+    layers.MatchHiddenStates: "hidden_states",
+    layers.MatchAttentions: "attentions",
+}
+
+
+def distillation_model(
+    student: keras.Model,
+    teacher: keras.Model,
+    comparisons: Sequence[Comparison] | None = None,
+    name: str = "distillation",
+) -> keras.Model:
+    """Builds the model that trains a student beside its teacher.
+
+    It computes both on the same input, adds a loss for each comparison, and gives
+    the student's outputs. Compiled with the student's own losses and trained with
+    `fit`, it trains the student, which can be used at any time.
+
+    Where there is one output, nothing is masked and only scores are compared,
+    `keras.distillation.Distiller` does the same, given a `KLDivergence()` object.
+
+    Args:
+        student: Any model on ids: of `for_masked_positions`, or of a task.
+        teacher: One with the same inputs and, for `SoftTargets`, the same outputs.
+            It is made untrainable.
+        comparisons: Layers; see `layers.SoftTargets`, `layers.MatchHiddenStates`
+            and `layers.MatchAttentions`. The two latter need student and teacher
+            built on `with_internals(encoder)`. `None`: soft targets at a
+            temperature of 2, times 5. DistilBERT has `MatchHiddenStates()` too,
+            and the student's own loss times 2 beside them.
+        name: Name of the model.
+
+    Returns:
+        A functional model with the student's inputs and outputs. Its layers
+        `"student"` and `"teacher"` are the two.
+
+    Raises:
+        ValueError: If the inputs differ, there is no output to compare, or a
+            model does not give what is compared.
+
+    Reference: [Sanh et al., 2019](https://arxiv.org/abs/1910.01108);
+    [Jiao et al., 2020](https://arxiv.org/abs/1909.10351).
+    """
+    comparisons = [layers.SoftTargets()] if comparisons is None else list(comparisons)
+    _check_inputs(student, teacher)
+    teacher.trainable = False
+    wanted = {NEEDS[type(x)] for x in comparisons if type(x) in NEEDS}
+    inputs = {
+        key: keras.Input(x.shape[1:], dtype=x.dtype, name=key)
+        for key, x in student.input.items()
+    }
+    ours = _with_internals(student, wanted, STUDENT)(inputs)
+    theirs = _with_internals(teacher, wanted, TEACHER)(inputs, training=False)
+    outputs = {key: ours[key] for key in student.output}
+    for comparison in comparisons:
+        if isinstance(comparison, layers.SoftTargets):
+            _compare_scores(comparison, inputs, outputs, theirs)
+        else:
+            what = NEEDS[type(comparison)]
+            first = next(iter(outputs))
+            states = (outputs[first], ours[what], theirs[what])
+            outputs[first] = comparison(*states, valid=inputs["padding_mask"])
+    return keras.Model(inputs, outputs, name=name)
+
+
+def _check_inputs(student: keras.Model, teacher: keras.Model) -> None:
+    for role, model in ((STUDENT, student), (TEACHER, teacher)):
+        if not isinstance(model.input, dict) or not isinstance(model.output, dict):
+            raise ValueError(
+                f"`{role}` must be a model on ids with outputs by name. "
+                f"Received: {model!r}"
+            )
+    if student.input.keys() != teacher.input.keys():
+        raise ValueError(
+            "`teacher` must have the student's inputs, "
+            f"{sorted(student.input)}. Received: {sorted(teacher.input)}"
+        )
+
+
+def _with_internals(model: keras.Model, names: set[str], role: str) -> keras.Model:
+    """A model of the same layers that also gives what its encoder has."""
+    outputs: dict[str, Any] = dict(model.output)
+    given = _encoder_outputs(model)
+    for name in sorted(names):
+        if name not in given:
+            raise ValueError(
+                f"`{role}` must be built on `with_internals(encoder)` for its "
+                f"{name!r} to be compared. Received: {model.name!r} without"
+            )
+        outputs[name] = given[name]
+    return keras.Model(model.input, outputs, name=role)
+
+
+def _encoder_outputs(model: keras.Model) -> dict[str, Any]:
+    """What the encoder in a model gives there, by name."""
+    # `layer.output` would be of any model with this layer.
+    for node in itertools.chain.from_iterable(model._nodes_by_depth.values()):
+        layer = node.operation
+        if isinstance(layer, layers.Encoder):
+            width = layer.get_config()["hidden_dim"]
+            spec = layer.compute_output_spec(keras.KerasTensor((None, None, width)))
+        elif isinstance(layer, keras.Model) and isinstance(layer.output, dict):
+            spec = layer.output
+        else:
+            continue
+        if "sequence_output" in spec:
+            return tree.pack_sequence_as(spec, node.outputs)
+    return {}
+
+
+def _compare_scores(
+    comparison: layers.SoftTargets,
+    inputs: dict[str, keras.KerasTensor],
+    outputs: dict[str, keras.KerasTensor],
+    theirs: dict[str, keras.KerasTensor],
+) -> None:
+    shared = [x for x in outputs if x.endswith("logits") and x in theirs]
+    if not shared:
+        raise ValueError(
+            "`teacher` must have an output of scores that the student has, of "
+            f"{sorted(outputs)}. Received: {sorted(theirs)}"
+        )
+    for i, name in enumerate(shared):
+        if outputs[name].shape != theirs[name].shape:
+            raise ValueError(
+                f"`teacher` must have the student's shape of {name!r}, "
+                f"{outputs[name].shape}. Received: {theirs[name].shape}"
+            )
+        layer = comparison
+        if i:  # a layer each, since each adds a loss
+            config = comparison.get_config()
+            layer = type(comparison).from_config(
+                {**config, "name": f"{comparison.name}_{name}"}
+            )
+        valid = _valid(inputs, outputs[name])
+        outputs[name] = layer(outputs[name], theirs[name], valid=valid)
+
+
+def _valid(
+    inputs: dict[str, keras.KerasTensor], logits: keras.KerasTensor
+) -> keras.KerasTensor | None:
+    """Which scores count: of rows all, of tokens those that are real or masked."""
+    if len(logits.shape) < 3:
+        return None
+    if "masked_positions" in inputs:
+        return inputs["masked_positions"] > 0
+    return inputs["padding_mask"]

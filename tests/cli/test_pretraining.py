@@ -1,0 +1,91 @@
+"""From a text file to a model, by the commands."""
+
+import json
+
+import keras
+import numpy as np
+import pytest
+
+import keras_bert_lite as kbl
+from keras_bert_lite import cli
+from tests import tiny
+from tests.training.pretraining.test_write import text
+
+pytestmark = pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="the same commands, tested once"
+)
+
+
+def command(*arguments):
+    cli.main([str(argument) for argument in arguments])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A vocabulary, data with pairs and without, and a configuration."""
+    folder = tmp_path_factory.mktemp("cli")
+    (folder / "books.txt").write_text(text(), encoding="utf-8")
+    names = ("books.txt", "pieces", "pairs", "packed", "config.json")
+    books, pieces, pairs, packed, config = (folder / name for name in names)
+    command("vocabulary", books, "--directory", pieces, "--size", 120)
+    shared = ("--preprocessor", pieces, "--sequence-length", 24, "--workers", 1)
+    shared += ("--seed", 3)
+    command("pretraining-data", books, "--directory", pairs, *shared)
+    command(
+        *("pretraining-data", books, "--directory", packed, "--objective", "none"),
+        *("--pack", "--sentences", "split", *shared),
+    )
+    fields = tiny.config(dropout=0.0).to_dict()
+    config.write_text(json.dumps(fields), encoding="utf-8")
+    return folder
+
+
+SMALL = ("--steps", 4, "--batch-size", 4, "--save-every", 2, "--seed", 1)
+
+
+def test_from_text_to_a_model(folder, tmp_path, capsys):
+    arguments = ("--config", folder / "config.json", "--directory", tmp_path)
+    more = ("--validation", folder / "pairs", "--tensorboard", tmp_path / "logs")
+    command("pretrain", folder / "pairs", *arguments, *more, *SMALL)
+    assert str(tmp_path / "model") in capsys.readouterr().out
+    assert list((tmp_path / "logs").iterdir())
+    model = kbl.load_model(tmp_path / "model")
+    assert set(model.output) == {"prediction_logits", "seq_relationship_logits"}
+    preprocessor = kbl.load_preprocessor(tmp_path / "model")
+    ids = preprocessor(["a fine day"])
+    before = model(ids)["prediction_logits"]
+    command("pretrain", folder / "pairs", *arguments, *SMALL)  # done: nothing to do
+    after = kbl.load_model(tmp_path / "model")(ids)["prediction_logits"]
+    np.testing.assert_array_equal(before, after)
+
+
+def test_goes_on_from_a_checkpoint(folder, tmp_path):
+    first, second = tmp_path / "first", tmp_path / "second"
+    data, config = folder / "packed", folder / "config.json"
+    command("pretrain", data, "--config", config, "--directory", first, *SMALL)
+    more = ("--optimizer", "lamb", "--accumulate", 2, "--gradient-checkpointing")
+    command(
+        *("pretrain", data, "--model", first / "model", "--directory", second),
+        *(*SMALL, *more, "--learning-rate", 1e-3),
+    )
+    assert set(kbl.load_model(second / "model").output) == {"prediction_logits"}
+
+
+def test_replaced_tokens(folder, tmp_path):
+    fields = tiny.config(family="electra", pooling=None, num_heads=4).to_dict()
+    config = tmp_path / "electra.json"
+    config.write_text(json.dumps(fields), encoding="utf-8")
+    command(
+        *("pretrain", folder / "packed", "--config", config, "--replaced-tokens"),
+        *("--directory", tmp_path / "run", *SMALL),
+    )
+    assert set(kbl.load_model(tmp_path / "run" / "model").output) == {"logits"}
+
+
+def test_refuses(folder, tmp_path):
+    data, run = folder / "pairs", ("--directory", tmp_path, "--steps", 4)
+    with pytest.raises(SystemExit, match="one of --config and --model"):
+        command("pretrain", data, *run)
+    run += ("--config", folder / "config.json", "--save-every", 3)
+    with pytest.raises(ValueError, match="`steps` must be a multiple of `save_every`"):
+        command("pretrain", data, *run)
