@@ -76,6 +76,7 @@ from keras_bert_lite.training.optimizer import adamw, lamb
 from keras_bert_lite.training.pretraining.dataset import pretraining_dataset
 from keras_bert_lite.training.pretraining.objectives import compile_pretrainer
 from keras_bert_lite.training.pretraining.run import pretrain
+from keras_bert_lite.training.pretraining.words import distil_words
 from keras_bert_lite.training.pretraining.write import write_pretraining_data
 
 __all__ = [
@@ -98,6 +99,7 @@ __all__ = [
     "choice_dataset",
     "compile_pretrainer",
     "discriminator_of",
+    "distil_words",
     "distillation_model",
     "enable_lora",
     "encoder",

@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from keras_bert_lite.cli import pretraining
+from keras_bert_lite.cli import distillation, pretraining
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -35,6 +35,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     check.set_defaults(run=_check)
     pretraining.add_commands(commands)
+    distillation.add_command(commands)
     return parser
 
 

@@ -67,7 +67,7 @@ def _data(options: argparse.Namespace) -> None:
         options.preprocessor, sequence_length=options.sequence_length
     )
     names = ("objective", "sentences", "short_share", "pack", "repeats", "masking")
-    recipe = _given(options, *names, "chunk_bytes", "seed")
+    recipe = given(options, *names, "chunk_bytes", "seed")
     done = kbl.write_pretraining_data(
         options.text, options.directory, preprocessor, options.workers, **recipe
     )
@@ -125,7 +125,7 @@ def _pretrain(options: argparse.Namespace) -> None:
         options.directory,
         options.steps,
         callbacks=callbacks,
-        **_given(options, *names),
+        **given(options, *names),
     )
     if options.replaced_tokens:
         full = kbl.discriminator_of(model)
@@ -143,7 +143,7 @@ def _models(options: argparse.Namespace, recipe: Any) -> tuple[Any, Any]:
     if options.model is not None:
         full = kbl.load_model(options.model)
     else:
-        encoder = kbl.encoder(_config(options.config, recipe))
+        encoder = kbl.encoder(config_for(options.config, recipe.preprocessor))
         full = kbl.pretrainer(encoder) if recipe.has_pairs else kbl.masked_lm(encoder)
     if options.replaced_tokens:
         seed = options.seed
@@ -151,17 +151,17 @@ def _models(options: argparse.Namespace, recipe: Any) -> tuple[Any, Any]:
     return full, kbl.for_masked_positions(full, packed=recipe.pack)
 
 
-def _config(name: str, recipe: Any) -> Any:
-    """The configuration, with the data's vocabulary."""
+def config_for(name: str, preprocessor: Any, **changes: Any) -> Any:
+    """A configuration by its name or its file, with the tokenizer's vocabulary."""
     import keras_bert_lite as kbl
 
-    size = recipe.preprocessor.tokenizer.vocabulary_size()
+    changes["vocabulary_size"] = preprocessor.tokenizer.vocabulary_size()
     if name in kbl.EncoderConfig.names():
-        return kbl.EncoderConfig.named(name, vocabulary_size=size)
+        return kbl.EncoderConfig.named(name, **changes)
     fields = json.loads(Path(name).read_text(encoding="utf-8"))
-    return kbl.EncoderConfig(**{**fields, "vocabulary_size": size})
+    return kbl.EncoderConfig(**{**fields, **changes})
 
 
-def _given(options: argparse.Namespace, *names: str) -> dict[str, Any]:
+def given(options: argparse.Namespace, *names: str) -> dict[str, Any]:
     """The options that were given; the others have the functions' defaults."""
     return {x: y for x in names if (y := getattr(options, x)) is not None}

@@ -1,5 +1,6 @@
 """The run: data in, a pretrained model out, whatever happens in between."""
 
+import functools
 import os
 import time
 from collections.abc import Callable
@@ -21,7 +22,7 @@ from keras_bert_lite.training.pretraining.dataset import (
 from keras_bert_lite.training.pretraining.objectives import compile_pretrainer
 from keras_bert_lite.training.pretraining.recipe import Recipe
 from keras_bert_lite.training.pretraining.shards import read_index
-from keras_bert_lite.training.pretraining.state import TrainingState
+from keras_bert_lite.training.pretraining.state import fit_from_state
 
 OPTIMIZERS: dict[str, Callable[..., keras.optimizers.Optimizer]] = {
     "adamw": adamw,
@@ -87,20 +88,11 @@ def pretrain(
             model, or `directory` holds a run of other settings.
     """
     check_positive("steps", steps)
-    check_positive("save_every", save_every)
     check_positive("validation_steps", validation_steps)
+    check_choice("optimizer", optimizer, tuple(OPTIMIZERS))
     recipe = read_recipe(data)
     config = _checked_config(model, recipe)
-    save_every = min(save_every, steps)
-    if steps % save_every:
-        raise ValueError(
-            f"`steps` must be a multiple of `save_every`. Received: {steps} and "
-            f"{save_every}"
-        )
-    check_choice("optimizer", optimizer, tuple(OPTIMIZERS))
     options = {"learning_rate": learning_rate, "warmup": 0.01, **options}
-    made = OPTIMIZERS[optimizer](steps, **options)
-    compile_pretrainer(model, made, loss_weights)
     masking = masking or _default_masking(model, recipe)
     settings = {
         **{k: str(v) for k, v in options.items()},
@@ -109,27 +101,22 @@ def pretrain(
         "masking": masking and masking.to_dict(),
         "model": config.to_dict(),
         "data": [shard.rows for shard in read_index(Path(data))],
-        "steps": steps,
         "batch_size": batch_size,
-        "save_every": save_every,
         "seed": seed,
     }
-    state = TrainingState(Path(directory), settings)
-    done = state.restore(model)
-    start = done * save_every
-    held_out = None
-    if validation is not None:
-        held_out = _batches(model, validation, batch_size, masking=masking)
-    speed = TokensPerSecond(Path(data), batch_size)
-    return model.fit(
-        _batches(model, data, batch_size, masking=masking, seed=seed, start=start),
-        epochs=steps // save_every,
-        initial_epoch=done,
-        steps_per_epoch=save_every,
-        shuffle=False,
+    compile_pretrainer(model, OPTIMIZERS[optimizer](steps, **options), loss_weights)
+    batches = functools.partial(_batches, model, masking=masking)
+    held_out = None if validation is None else batches(validation, batch_size)
+    return fit_from_state(
+        model,
+        lambda start: batches(data, batch_size, seed=seed, start=start),
+        directory,
+        settings,
+        steps,
+        save_every,
+        callbacks=[TokensPerSecond(Path(data), batch_size), *(callbacks or [])],
         validation_data=held_out,
         validation_steps=None if held_out is None else validation_steps,
-        callbacks=[speed, *(callbacks or []), state],
         verbose=verbose,
     )
 

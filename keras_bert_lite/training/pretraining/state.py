@@ -1,17 +1,69 @@
 """The whole state of a training run, saved so that it goes on exactly."""
 
 import json
+import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import keras
 import numpy as np
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
+from keras_bert_lite.config import check_positive
 from keras_bert_lite.training.pretraining.shards import write_text
 
 KEPT = 2  # states that stay; the last one may be broken by a failing disk
 SUFFIX = ".safetensors"
+
+
+def fit_from_state(
+    model: keras.Model,
+    batches: Callable[[int], Any],
+    directory: str | os.PathLike,
+    settings: dict[str, Any],
+    steps: int,
+    save_every: int,
+    callbacks: list[keras.callbacks.Callback],
+    **options: Any,
+) -> keras.callbacks.History:
+    """Trains for a number of steps, from the last save on if there is one.
+
+    Args:
+        model: A compiled model.
+        batches: Returns the batches from a step on.
+        directory: Where the run is saved.
+        settings: See `TrainingState`; `steps` and `save_every` are added.
+        steps: In all.
+        save_every: Steps between saves, an epoch of `fit`.
+        callbacks, **options: See `keras.Model.fit`.
+
+    Returns:
+        The history of `fit`.
+
+    Raises:
+        ValueError: If `steps` and `save_every` do not fit; as `TrainingState`.
+    """
+    check_positive("save_every", save_every)
+    save_every = min(save_every, steps)
+    if steps % save_every:
+        raise ValueError(
+            f"`steps` must be a multiple of `save_every`. Received: {steps} and "
+            f"{save_every}"
+        )
+    settings = {**settings, "steps": steps, "save_every": save_every}
+    state = TrainingState(Path(directory), settings)
+    done = state.restore(model)
+    return model.fit(
+        batches(done * save_every),
+        epochs=steps // save_every,
+        initial_epoch=done,
+        steps_per_epoch=save_every,
+        shuffle=False,
+        callbacks=[*callbacks, state],
+        **options,
+    )
 
 
 class TrainingState(keras.callbacks.Callback):

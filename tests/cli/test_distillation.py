@@ -1,0 +1,59 @@
+"""A teacher and text in, a small sentence encoder out, by the command."""
+
+import json
+
+import keras
+import numpy as np
+import pytest
+
+import keras_bert_lite as kbl
+from keras_bert_lite import cli
+from tests import tiny
+from tests.training.pretraining.test_write import text
+
+pytestmark = pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="the same commands, tested once"
+)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "books.txt").write_text(text(), encoding="utf-8")
+    teacher = tiny.encoder(hidden_dim=32)
+    kbl.save_hugging_face(teacher, tiny.preprocessor(), tmp_path / "teacher")
+    fields = tiny.config(dropout=0.0).to_dict()
+    (tmp_path / "config.json").write_text(json.dumps(fields), encoding="utf-8")
+    return tmp_path
+
+
+def distil(folder, *more):
+    options = {"--teacher": "teacher", "--preprocessor": "teacher"}
+    options |= {"--directory": "run", "--validation": "books.txt"}
+    given = [x for k, v in options.items() for x in (k, str(folder / v))]
+    given += ["--steps", "4", "--save-every", "2", "--batch-size", "4", "--seed", "1"]
+    given += ["--sequence-length", "24"]
+    cli.main(["distil", str(folder / "books.txt"), *given, *map(str, more)])
+
+
+def test_from_a_teacher_to_a_student(folder, capsys):
+    distil(folder, "--config", folder / "config.json", "--dtype", "float16")
+    model = folder / "run/model"
+    assert str(model) in capsys.readouterr().out
+    assert kbl.load_preprocessor(model).sequence_length == 24
+    sentences = kbl.with_text(kbl.load_model(model), kbl.load_preprocessor(model))
+    vectors = sentences.predict(["a fine day"], verbose=0)["sentence_embedding"]
+    assert vectors.shape == (1, 16)
+    np.testing.assert_allclose(np.linalg.norm(vectors), 1, atol=1e-3)
+
+
+def test_from_a_checkpoint(folder):
+    distil(folder, "--model", folder / "teacher")
+    assert kbl.load_encoder(folder / "run/model").count_params() > 0
+
+
+@pytest.mark.parametrize(
+    "more", [[], ["--config", "bert_tiny_uncased", "--model", "x"]]
+)
+def test_neither_or_both(folder, more):
+    with pytest.raises(SystemExit, match="one of --config and --model"):
+        distil(folder, *more)

@@ -1,0 +1,103 @@
+import keras
+import numpy as np
+import pytest
+
+import keras_bert_lite as kbl
+from keras_bert_lite.models.word_distillation import (
+    set_components,
+    word_distillation_model,
+)
+from tests import tiny
+from tests.conformance import randomize, to_numpy
+from tests.models import samples
+
+STARTS = np.array([[0, 1, 3], [0, 2, 0]], "int32")
+TEACHER_STARTS = np.array([[0, 2, 1], [0, 1, 0]], "int32")
+WORDS = np.array([[True, True, True], [True, True, False]])
+
+
+def pair(width=16):
+    """A student of one block and a teacher of two."""
+    plain = {"dropout": 0.0, "attention_dropout": 0.0, "pooling": None}
+    student = kbl.encoder(tiny.config(num_layers=1, **plain))
+    teacher = kbl.encoder(tiny.config(hidden_dim=width, **plain))
+    for encoder in (student, teacher):
+        randomize(encoder)
+    return student, teacher
+
+
+def inputs():
+    ids = samples.ids()
+    other = {f"teacher_{key}": value[::-1] for key, value in ids.items()}
+    words = {"word_positions": STARTS, "teacher_word_positions": TEACHER_STARTS}
+    return {**ids, **other, **words, "word_mask": WORDS}
+
+
+def at(states, starts):
+    return np.take_along_axis(states, starts[..., None], axis=1)
+
+
+def distance(a, b):
+    a, b = (x / np.linalg.norm(x, axis=-1, keepdims=True) for x in (a, b))
+    return 1 - (a * b).sum(-1)
+
+
+def mean(states, mask):
+    return (states * mask[..., None]).sum(1) / mask.sum(1)[:, None]
+
+
+def test_loss_is_the_distance_of_words_and_texts():
+    student, teacher = pair()
+    given = inputs()
+    model = word_distillation_model(student, teacher)
+    words = to_numpy(model(given, training=True))
+    ids = {key: given[key] for key in samples.ids()}
+    ours = to_numpy(student(ids)["sequence_output"])
+    ids = {key: given[f"teacher_{key}"] for key in ids}
+    theirs = to_numpy(teacher(ids)["sequence_output"])
+    np.testing.assert_allclose(words, at(ours, STARTS), atol=1e-5)
+    of_words = distance(at(ours, STARTS), at(theirs, TEACHER_STARTS))[WORDS].mean()
+    masks = given["padding_mask"], given["teacher_padding_mask"]
+    of_texts = distance(mean(ours, masks[0]), mean(theirs, masks[1])).mean()
+    added = sorted(float(to_numpy(x)) for x in model.losses)
+    np.testing.assert_allclose(added, sorted([of_words, of_texts]), atol=1e-5)
+
+
+def test_only_the_student_is_trained():
+    student, teacher = pair(width=32)
+    model = word_distillation_model(student, teacher)
+    trained = {id(x) for x in model.trainable_variables}
+    assert trained == {id(x) for x in student.trainable_variables}
+
+
+def test_components_keep_the_angles():
+    student, teacher = pair(width=32)
+    for variable in teacher.variables:  # its states span 16 of 32 dimensions
+        if variable.path.endswith(("output_norm/gamma", "output_norm/beta")):
+            value = to_numpy(variable).copy()
+            value[::2] = 0
+            variable.assign(value)
+    model = word_distillation_model(student, teacher)
+    given = inputs()
+    set_components(model, given)
+    layer = model.get_layer("teacher_components")
+    before, after = (
+        keras.Model(model.input, x).predict_on_batch(given)
+        for x in (layer.input, layer.output)
+    )
+    real = given["teacher_padding_mask"]
+    before, after = before[real], after[real]
+    np.testing.assert_allclose(after @ after.T, before @ before.T, atol=1e-3)
+
+
+def test_no_components_where_widths_are_the_same():
+    model = word_distillation_model(*pair())
+    before = [to_numpy(x) for x in model.weights]
+    set_components(model, inputs())
+    for a, b in zip(before, model.weights, strict=True):
+        np.testing.assert_array_equal(a, to_numpy(b))
+
+
+def test_narrower_teacher():
+    with pytest.raises(ValueError, match="hidden_dim=8 and 16"):
+        word_distillation_model(*pair(width=8))

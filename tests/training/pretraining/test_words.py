@@ -1,0 +1,147 @@
+import keras
+import numpy as np
+import pytest
+
+import keras_bert_lite as kbl
+from keras_bert_lite.training.pretraining.words import (
+    distil_words,
+    word_distillation_dataset,
+)
+from tests import tiny
+from tests.training.pretraining.test_write import WORDS, text
+
+PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS, ",", "##s"]
+
+
+def other(sequence_length=32, **options):
+    """A preprocessor that splits the same words into other pieces."""
+    tokenizer = kbl.WordPieceTokenizer(PIECES, **options)
+    return kbl.Preprocessor(tokenizer, sequence_length)
+
+
+def dataset(texts, tmp_path, ours=None, theirs=None, size=2, **options):
+    path = tmp_path / "text.txt"
+    path.write_text(texts, encoding="utf-8")
+    ours, theirs = ours or tiny.preprocessor(32), theirs or other()
+    return word_distillation_dataset(path, ours, theirs, size, **options)
+
+
+def words(batch, preprocessor, prefix=""):
+    """The first piece of every word that is compared, in each row."""
+    pieces = preprocessor.tokenizer.get_vocabulary()
+    rows = zip(
+        batch[f"{prefix}token_ids"].numpy(),
+        batch[f"{prefix}word_positions"].numpy(),
+        batch["word_mask"].numpy(),
+        strict=True,
+    )
+    return [[pieces[i] for i in ids[at][mask]] for ids, at, mask in rows]
+
+
+def test_words_are_the_same_on_both_sides(tmp_path):
+    texts = "the days, is\nnot fine weather"
+    batch = next(iter(dataset(texts, tmp_path)))
+    ours = sorted(words(batch, tiny.preprocessor()))
+    theirs = sorted(words(batch, other(), "teacher_"))
+    assert ours == [
+        ["[CLS]", "not", "fine", "weather"],
+        ["[CLS]", "the", "day", ",", "is"],
+    ]
+    assert theirs == ours
+
+
+def test_words_that_were_truncated_are_left_out(tmp_path):
+    batch = next(iter(dataset("a the day is fine", tmp_path, theirs=other(4), size=1)))
+    assert words(batch, tiny.preprocessor()) == [["[CLS]", "a", "the"]]
+    assert words(batch, other(), "teacher_") == [["[CLS]", "[UNK]", "the"]]
+
+
+def test_every_sentence_in_each_epoch_in_another_order(tmp_path):
+    lines = [f"{a} {b}" for a in WORDS for b in WORDS][:48]
+    seen = [
+        [" ".join(row[1:]) for row in words(batch, tiny.preprocessor())]
+        for batch in dataset("\n".join(lines), tmp_path, size=16).take(6)
+    ]
+    first, second = ([x for batch in seen[i : i + 3] for x in batch] for i in (0, 3))
+    assert sorted(first) == sorted(second) == sorted(lines)
+    assert first != second
+
+
+def test_goes_on_where_it_was(tmp_path):
+    made = [dataset(text(), tmp_path, size=8, start=i, seed=3) for i in (0, 2)]
+    from_the_begin = list(made[0].take(4))[2:]
+    for a, b in zip(from_the_begin, made[1].take(2), strict=True):
+        for key in a:
+            np.testing.assert_array_equal(a[key], b[key])
+
+
+@pytest.mark.parametrize(
+    ("texts", "options", "message"),
+    [
+        ("a", {"theirs": other(lowercase=False)}, "'lowercase': False"),
+        ("a", {"size": 0}, "`batch_size`"),
+        ("a", {"start": -1}, "`start`"),
+        ("a", {"sentences": "words"}, "`sentences`"),
+    ],
+)
+def test_bad_arguments(texts, options, message, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        dataset(texts, tmp_path, **options)
+
+
+def test_no_text(tmp_path):
+    with pytest.raises(Exception, match="`text` must hold text"):
+        next(iter(dataset("\n\n", tmp_path)))
+
+
+def encoders():
+    keras.utils.set_random_seed(0)
+    sizes = {"max_sequence_length": 32, "dropout": 0.0, "pooling": None}
+    student = kbl.encoder(tiny.config(num_layers=1, **sizes))
+    wide = {**sizes, "hidden_dim": 32, "vocabulary_size": len(PIECES)}
+    return student, kbl.encoder(tiny.config(initializer_range=0.5, **wide))
+
+
+def run(path, directory, **options):
+    student, teacher = encoders()
+    given = {"steps": 6, "batch_size": 4, "save_every": 2, "verbose": 0, **options}
+    both = tiny.preprocessor(32), other()
+    args = (student, both[0], teacher, both[1], path, directory)
+    return student, distil_words(*args, **given)
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "books.txt"
+    path.write_text(text(), encoding="utf-8")
+    return path
+
+
+def test_learns(path, tmp_path):
+    settings = {"steps": 60, "save_every": 20, "learning_rate": 3e-3}
+    more = {"validation": path, "validation_steps": 2}
+    _, history = run(path, tmp_path / "run", **settings, **more)
+    losses = history.history["loss"]
+    assert losses[-1] < losses[0] - 0.1
+    assert history.history["val_loss"][-1] < losses[0]
+
+
+def test_a_run_goes_on(path, tmp_path):
+    class Stops(keras.callbacks.Callback):
+        def on_train_batch_end(self, batch, logs=None):
+            if self.model.optimizer.iterations == 5:
+                raise KeyboardInterrupt
+
+    whole, _ = run(path, tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        run(path, tmp_path / "parts", callbacks=[Stops()])
+    parts, history = run(path, tmp_path / "parts")
+    assert history.epoch == [2]
+    for a, b in zip(whole.weights, parts.weights, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-5)
+
+
+def test_another_run_in_the_directory(path, tmp_path):
+    (tmp_path / "settings.json").write_text('{"batch_size": 2}', encoding="utf-8")
+    with pytest.raises(ValueError, match=r"'batch_size': \(2, 4\)"):
+        run(path, tmp_path)
