@@ -13,15 +13,15 @@ from pathlib import Path
 import keras
 import tensorflow as tf
 
-from keras_bert_lite.config import EncoderConfig
+from keras_bert_lite.checkpoints.load import load_encoder
+from keras_bert_lite.checkpoints.tokenizers.loading import load_preprocessor
 from keras_bert_lite.models.classifier import text_classifier
-from keras_bert_lite.models.encoder import encoder
 from keras_bert_lite.models.text_model import with_text
 from keras_bert_lite.serving.export import export_saved_model
-from keras_bert_lite.text.packing import Preprocessor
-from keras_bert_lite.text.vocabulary import learn_vocabulary
-from keras_bert_lite.text.wordpiece import WordPieceTokenizer
+from keras_bert_lite.training.data import text_dataset
+from keras_bert_lite.training.optimizer import adamw
 
+ENCODER = "bert_mini_books"
 LABELS = ["account", "delivery", "payment"]
 OPENINGS = [
     "",
@@ -157,34 +157,27 @@ def _decorated(row: tuple[str, int], rng: random.Random) -> tuple[str, int]:
     return opening + content + rng.choice(CLOSINGS), label
 
 
-def run(directory: Path = Path("saved_models/messages"), epochs: int = 3) -> float:
-    """Trains, evaluates and exports the classifier; returns its accuracy."""
+def run(directory: Path = Path("saved_models/messages"), epochs: int = 1) -> float:
+    """Fine-tunes, evaluates and exports the classifier; returns its accuracy."""
     keras.utils.set_random_seed(0)
     training, evaluation = messages()
-    texts = [text for text, _ in training]
-    print(f"{len(training)} messages about {', '.join(LABELS)}, such as {texts[0]!r}")
+    example = training[0][0]
+    print(f"{len(training)} messages about {', '.join(LABELS)}, such as {example!r}")
 
-    tokenizer = WordPieceTokenizer(
-        learn_vocabulary(texts, vocabulary_size=1000, show_progress=False)
-    )
-    preprocessor = Preprocessor(tokenizer, sequence_length=64)
-    config = EncoderConfig.named(
-        "bert_tiny_uncased", vocabulary_size=tokenizer.vocabulary_size()
-    )
-    model = text_classifier(encoder(config), LABELS)
+    preprocessor = load_preprocessor(ENCODER, sequence_length=64)
+    model = text_classifier(load_encoder(ENCODER), LABELS, pooling="mean")
+
+    def dataset(rows: list[tuple[str, int]]) -> tf.data.Dataset:
+        records = [{"text": text, "label": label} for text, label in rows]
+        return text_dataset(records, preprocessor, batch_size=32)
+
+    train = dataset(training)  # shuffled already
     model.compile(
-        optimizer=keras.optimizers.AdamW(1e-3),
+        optimizer=adamw(epochs * len(train), learning_rate=3e-4),
         loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
         metrics=["accuracy"],
     )
-
-    def dataset(rows: list[tuple[str, int]]) -> tf.data.Dataset:
-        pairs = tf.data.Dataset.from_tensor_slices(
-            ([text for text, _ in rows], [label for _, label in rows])
-        )
-        return pairs.batch(32).map(lambda text, y: (preprocessor(text), y))
-
-    model.fit(dataset(training), epochs=epochs, shuffle=False)  # shuffled already
+    model.fit(train, epochs=epochs, shuffle=False)
     _, accuracy = model.evaluate(dataset(evaluation), verbose=0)
     print(f"accuracy on {len(evaluation)} messages held out: {accuracy:.3f}")
 

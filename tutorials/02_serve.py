@@ -50,22 +50,16 @@ folder = Path(tempfile.mkdtemp())
 # %% [markdown]
 # ## A classifier
 #
-# The one of the first tutorial, trained for one epoch: messages to a shop, about
+# The one of the first tutorial, trained a little: messages to a shop, about
 # an account, a delivery or a payment.
 
 # %%
 training, evaluation = messages()
-vocabulary = kbl.learn_vocabulary(
-    [text for text, _ in training], vocabulary_size=1000, show_progress=False
-)
-tokenizer = kbl.WordPieceTokenizer(vocabulary)
-preprocessor = kbl.Preprocessor(tokenizer, sequence_length=64)
-config = kbl.EncoderConfig.named(
-    "bert_tiny_uncased", vocabulary_size=tokenizer.vocabulary_size()
-)
-model = kbl.text_classifier(kbl.encoder(config), labels=LABELS)
+ENCODER = "bert_mini_books"
+preprocessor = kbl.load_preprocessor(ENCODER, sequence_length=64)
+model = kbl.text_classifier(kbl.load_encoder(ENCODER), LABELS, pooling="mean")
 model.compile(
-    optimizer=keras.optimizers.AdamW(1e-3),
+    optimizer=keras.optimizers.AdamW(3e-4),
     loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
     metrics=["accuracy"],
 )

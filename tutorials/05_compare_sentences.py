@@ -18,7 +18,7 @@
 # at once: exact, but each pair costs a run of the model. A sentence encoder turns
 # each text into a vector, once, and vectors are compared at no cost: that is how
 # to search in many texts. Both run in a minute or two on a CPU, without
-# download: the sentences are made below.
+# download: the encoder comes with the package, the sentences are made below.
 #
 # On Colab, install the package first (and restart the runtime if asked to):
 
@@ -111,7 +111,7 @@ def write_pairs(path, fillers, number):
     path.write_text("\n".join(lines))
 
 
-write_pairs(folder / "train.tsv", SEEN, 4500)
+write_pairs(folder / "train.tsv", SEEN, 2400)
 write_pairs(folder / "test.tsv", NEW, 300)
 print((folder / "train.tsv").read_text()[:300])
 
@@ -123,13 +123,9 @@ print((folder / "train.tsv").read_text()[:300])
 
 # %%
 table = kbl.read_table(folder / "train.tsv")
-vocabulary = kbl.learn_vocabulary(
-    [text for row in table for text in (row["question"], row["reply"])],
-    vocabulary_size=500,
-    show_progress=False,
-)
-tokenizer = kbl.WordPieceTokenizer(vocabulary)
-preprocessor = kbl.Preprocessor(tokenizer, sequence_length=32)
+ENCODER = "bert_mini_books"
+preprocessor = kbl.load_preprocessor(ENCODER, sequence_length=32)
+tokenizer = preprocessor.tokenizer
 LABELS = ["unrelated", "answer"]
 columns = {"text": "question", "text_pair": "reply", "labels": LABELS}
 train = kbl.text_dataset(table, preprocessor, **columns, shuffle=True)
@@ -147,32 +143,16 @@ print(*inputs["segment_ids"][0].numpy(), LABELS[labels[0]])
 # and matters more, F1 says more than accuracy: a model that always said
 # "unrelated" would be right more often than not, with an F1 of 0.
 #
-# The encoder is small and untrained. Without dropout, and with first weights
-# larger than BERT's, it learns from few sentences; a pretrained one needs neither.
 # BERT's head reads the first token, `[CLS]`, which pretraining has taught
 # to speak for the row; here the head reads the mean of all tokens
 # (`pooling="mean"`), so that the encoder needs no pooler. `kbl.adamw` is BERT's
 # optimizer: the rate rises at first, then falls.
 
-
 # %%
-def small_encoder():
-    config = kbl.EncoderConfig.named(
-        "bert_tiny_uncased",
-        vocabulary_size=tokenizer.vocabulary_size(),
-        max_sequence_length=32,
-        initializer_range=0.05,
-        dropout=0.0,
-        attention_dropout=0.0,
-        pooling=None,
-    )
-    return kbl.encoder(config)
-
-
 EPOCHS = 2
-model = kbl.text_classifier(small_encoder(), LABELS, pooling="mean")
+model = kbl.text_classifier(kbl.load_encoder(ENCODER), LABELS, pooling="mean")
 model.compile(
-    optimizer=kbl.adamw(EPOCHS * len(train), learning_rate=1e-3),
+    optimizer=kbl.adamw(EPOCHS * len(train), learning_rate=3e-4),
     loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
     metrics=["accuracy", kbl.metrics.F1(num_classes=2)],
 )
@@ -279,21 +259,17 @@ print([(mark, sum(row["mark"] == mark for row in marked)) for mark in (0, 0.5, 1
 
 # %% [markdown]
 # Several columns of texts are stacked, `(B, 2, S)`. `sentence_groups` runs the
-# sentence encoder on each; training it trains the encoder.
+# sentence encoder on each; training it trains the encoder. `load_model` gives the
+# encoder that comes with the package as the sentence encoder that it is.
 
 # %%
-vocabulary = kbl.learn_vocabulary(
-    [text for row in pairs for text in row.values()], 500, show_progress=False
-)
-tokenizer = kbl.WordPieceTokenizer(vocabulary)
-preprocessor = kbl.Preprocessor(tokenizer, sequence_length=32)
 train = kbl.text_dataset(
     pairs, preprocessor, text=["a", "b"], label=None, batch_size=24
 )
 test = kbl.text_dataset(
     marked, preprocessor, text=["a", "b"], label="mark", batch_size=100
 )
-sentences = kbl.sentence_encoder(small_encoder())
+sentences = kbl.load_model(ENCODER)
 groups = kbl.sentence_groups(sentences)
 print(next(iter(train))[0]["token_ids"].shape)
 
@@ -307,7 +283,7 @@ spearman = kbl.scorers.spearman(test)
 before = spearman(groups)["spearman"]
 EPOCHS = 2
 groups.compile(
-    optimizer=kbl.adamw(EPOCHS * len(train), learning_rate=1e-3),
+    optimizer=kbl.adamw(EPOCHS * len(train), learning_rate=3e-4),
     loss=kbl.losses.InBatchNegativesLoss(),
 )
 history = groups.fit(
@@ -315,7 +291,7 @@ history = groups.fit(
 ).history
 after = history["val_spearman"][-1]
 print(f"Spearman on new meanings: {before:.3f} before, {after:.3f} after")
-assert after > before + 0.2
+assert after > before + 0.1
 
 # %% [markdown]
 # ## Search

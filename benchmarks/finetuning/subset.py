@@ -19,7 +19,7 @@ def read(task: Task, data: Path) -> tuple[list[Row], list[Row]]:
     """
     reader = {"tags": _tagged, "answer": _questions}.get(task.kind, _table)
     train, dev = reader(task, [data / name for name in task.files])
-    if len(train) < task.rows:
+    if task.rows is not None and len(train) < task.rows:
         raise ValueError(
             f"{task.name!r} must have {task.rows} rows to train on. "
             f"Received: {len(train)}"
@@ -27,7 +27,7 @@ def read(task: Task, data: Path) -> tuple[list[Row], list[Row]]:
     return subset(train, task.rows), dev[: task.dev_rows]
 
 
-def subset(rows: list[Row], number: int) -> list[Row]:
+def subset(rows: list[Row], number: int | None) -> list[Row]:
     """Returns the first of a permutation that never changes."""
     order = np.random.default_rng(ORDER_SEED).permutation(len(rows))
     return [rows[i] for i in order[:number]]

@@ -38,7 +38,7 @@ class Task:
     name: str
     kind: str
     files: tuple[str, str]
-    rows: int
+    rows: int | None
     metrics: tuple[str, ...]
     labels: tuple[str, ...] = ()
     text: str = ""

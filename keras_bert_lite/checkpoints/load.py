@@ -31,7 +31,8 @@ def load_encoder(
             model.safetensors, in one file or in shards), of
             sentence-transformers, with a TF1 checkpoint of Google's, or a
             SavedModel of an encoder, as TF Hub has them; or `hf://owner/name`;
-            or `keras-hub://preset`.
+            or `keras-hub://preset`; or `bert_mini_books`, which comes with
+            this package.
         pooling: How `pooled_output` is made; see `EncoderConfig`. By default
             as in the checkpoint: `"first_token"` if it has BERT's pooler,
             else no pooled output.

@@ -1,4 +1,4 @@
-"""Where a checkpoint lies: a directory or a name on the Hugging Face Hub."""
+"""Where a checkpoint lies: a directory, a name on the Hugging Face Hub, or here."""
 
 import json
 import os
@@ -7,6 +7,9 @@ from typing import Any
 
 HUB_PREFIX = "hf://"
 KERAS_HUB_PREFIX = "keras-hub://"
+# In a checkout this is a link, and exports may lie there too.
+SHIPPED = Path(__file__).parents[1] / "saved_models"
+SHIPPED_NAMES = ("bert_mini_books",)
 # Nothing else is downloaded: no pickles, no other frameworks' weights.
 HUB_FILES = ["*.json", "*.safetensors", "vocab.txt", "merges.txt", "*.model"]
 
@@ -15,10 +18,11 @@ def resolve(source: str | os.PathLike) -> Path:
     """Returns the directory of a source, downloading it if it is a name.
 
     Args:
-        source: A local directory, or `hf://owner/name`.
+        source: A local directory, `hf://owner/name`, or one of `SHIPPED_NAMES`, which
+            a directory of the same name goes before.
 
     Raises:
-        ValueError: If the source is neither, or cannot be downloaded.
+        ValueError: If the source is none of them, or cannot be downloaded.
     """
     text = os.fspath(source)
     if text.startswith(HUB_PREFIX):
@@ -27,12 +31,15 @@ def resolve(source: str | os.PathLike) -> Path:
         raise ValueError(
             f"`source` must be a directory or hf://owner/name. Received: {text!r}"
         )
-    if not os.path.isdir(text):  # `Path.is_dir` raises where the name is too long
-        raise ValueError(
-            "`source` must be a directory with config.json and model.safetensors, "
-            f"or hf://owner/name. Received: {text!r}, which is not a directory"
-        )
-    return Path(text)
+    if os.path.isdir(text):  # `Path.is_dir` raises where the name is too long
+        return Path(text)
+    if text in SHIPPED_NAMES:
+        return SHIPPED / text
+    raise ValueError(
+        "`source` must be a directory with config.json and model.safetensors, "
+        f"hf://owner/name, or {', '.join(SHIPPED_NAMES)}. Received: {text!r}, which is "
+        "not a directory"
+    )
 
 
 def _download(name: str) -> Path:

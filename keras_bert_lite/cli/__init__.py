@@ -25,7 +25,7 @@ def _parser() -> argparse.ArgumentParser:
         default=Path("saved_models/messages"),
         help="where the SavedModel goes (default: %(default)s)",
     )
-    demo.add_argument("--epochs", type=int, default=3)
+    demo.add_argument("--epochs", type=int, default=1)
     demo.set_defaults(run=_demo)
     check = commands.add_parser(
         "check", help="say whether TF Serving can serve a SavedModel"

@@ -30,6 +30,7 @@ def add_command(commands: Any) -> None:
     add("--validation", nargs="+", type=Path, help="text files that are held out")
     add("--seed", type=int, default=0)
     add("--dtype", choices=("float32", "float16", "bfloat16"), help="of the result")
+    add("--dropout", type=float, help="rate that the result has, to be fine-tuned with")
     parser.set_defaults(run=_distil)
 
 
@@ -60,6 +61,19 @@ def _distil(options: argparse.Namespace) -> None:
         **given(options, *names, "seed"),
     )
     directory = options.directory / MODEL
+    if options.dropout is not None:
+        student = _with_dropout(student, options.dropout)
     model = kbl.sentence_encoder(student, pooling="mean")
     kbl.save_hugging_face(model, preprocessor, directory, **given(options, "dtype"))
     print(f"{directory}: the model, for load_encoder, load_model and transformers")
+
+
+def _with_dropout(student: Any, rate: float) -> Any:
+    """An encoder of the same weights."""
+    import keras_bert_lite as kbl
+    from keras_bert_lite.models.encoder import config_of
+
+    config = config_of(student).replace(dropout=rate, attention_dropout=rate)
+    encoder = kbl.encoder(config)
+    encoder.set_weights(student.get_weights())
+    return encoder

@@ -1,12 +1,13 @@
 """A student that learns a teacher's vectors of words, with a vocabulary of its own."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import keras
 from keras import ops
 
 from keras_bert_lite import layers
-from keras_bert_lite.models.encoder import config_of, id_inputs
+from keras_bert_lite.models.encoder import config_of, encoder_layers, id_inputs
 
 TEACHER = "teacher_"  # begins the names of the teacher's inputs
 WORDS = "word_positions"  # (B, W), where the words' first tokens stand
@@ -84,24 +85,35 @@ def word_distillation_model(
     return keras.Model(inputs, words, name=name)
 
 
-def set_components(model: keras.Model, inputs: dict[str, Any]) -> None:
+def set_components(model: keras.Model, batches: Iterable[dict[str, Any]]) -> None:
     """Finds the matrix that loses least of a teacher that is wider.
 
     Args:
         model: Made by `word_distillation_model`; if both are as wide, nothing is
             done.
-        inputs: A batch with a few thousand words.
+        batches: Inputs, with a few thousand words in all.
     """
-    names = [layer.name for layer in model.layers]
-    if COMPONENTS not in names:
+    if COMPONENTS not in [layer.name for layer in model.layers]:
         return
     layer = model.get_layer(COMPONENTS)
-    states = keras.Model(model.input, layer.input).predict_on_batch(inputs)
-    real = ops.convert_to_numpy(inputs[f"{TEACHER}padding_mask"])
-    vectors = ops.convert_to_numpy(states)[real]
-    # Not about the mean, so that angles stay what they are.
-    _, components = ops.eigh(vectors.T @ vectors)  # rising
+    read = keras.Model(model.input, layer.input)
+    moments: Any = 0.0
+    for inputs in batches:
+        real = ops.convert_to_numpy(inputs[f"{TEACHER}padding_mask"])
+        states = ops.convert_to_numpy(read.predict_on_batch(inputs))
+        vectors = states[real].astype("float32")
+        moments += vectors.T @ vectors  # not about the mean: angles stay as they are
+    _, components = ops.eigh(moments)  # rising
     layer.set_weights([ops.convert_to_numpy(components)[:, ::-1][:, : layer.units]])
+
+
+def share_segments(encoder: keras.Model) -> None:
+    """Gives all segments the embedding of the first, the only one that was trained."""
+    table = encoder_layers(encoder)[0].segment_embedding
+    if table is not None:
+        (rows,) = table.get_weights()
+        rows[1:] = rows[0]
+        table.set_weights([rows])
 
 
 def _states(encoder: keras.Model, role: str) -> keras.Model:

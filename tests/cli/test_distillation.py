@@ -36,10 +36,13 @@ def distil(folder, *more):
 
 
 def test_from_a_teacher_to_a_student(folder, capsys):
-    distil(folder, "--config", folder / "config.json", "--dtype", "float16")
+    more = ("--dtype", "float16", "--dropout", 0.2)
+    distil(folder, "--config", folder / "config.json", *more)
     model = folder / "run/model"
     assert str(model) in capsys.readouterr().out
     assert kbl.load_preprocessor(model).sequence_length == 24
+    raw = json.loads((model / "config.json").read_text(encoding="utf-8"))
+    assert raw["hidden_dropout_prob"] == raw["attention_probs_dropout_prob"] == 0.2
     sentences = kbl.with_text(kbl.load_model(model), kbl.load_preprocessor(model))
     vectors = sentences.predict(["a fine day"], verbose=0)["sentence_embedding"]
     assert vectors.shape == (1, 16)

@@ -40,6 +40,13 @@ def folder(tmp_path_factory):
     return folder
 
 
+@pytest.fixture
+def own_policy():
+    """The command sets the policy of its whole process."""
+    yield
+    keras.config.set_dtype_policy("float32")
+
+
 SMALL = ("--steps", 4, "--batch-size", 4, "--save-every", 2, "--seed", 1)
 
 
@@ -59,11 +66,12 @@ def test_from_text_to_a_model(folder, tmp_path, capsys):
     np.testing.assert_array_equal(before, after)
 
 
-def test_goes_on_from_a_checkpoint(folder, tmp_path):
+def test_goes_on_from_a_checkpoint(folder, tmp_path, own_policy):
     first, second = tmp_path / "first", tmp_path / "second"
     data, config = folder / "packed", folder / "config.json"
     command("pretrain", data, "--config", config, "--directory", first, *SMALL)
     more = ("--optimizer", "lamb", "--accumulate", 2, "--gradient-checkpointing")
+    more += ("--precision", "mixed_bfloat16")
     command(
         *("pretrain", data, "--model", first / "model", "--directory", second),
         *(*SMALL, *more, "--learning-rate", 1e-3),

@@ -5,6 +5,7 @@ import pytest
 import keras_bert_lite as kbl
 from keras_bert_lite.models.word_distillation import (
     set_components,
+    share_segments,
     word_distillation_model,
 )
 from tests import tiny
@@ -79,7 +80,7 @@ def test_components_keep_the_angles():
             variable.assign(value)
     model = word_distillation_model(student, teacher)
     given = inputs()
-    set_components(model, given)
+    set_components(model, [given])
     layer = model.get_layer("teacher_components")
     before, after = (
         keras.Model(model.input, x).predict_on_batch(given)
@@ -93,7 +94,7 @@ def test_components_keep_the_angles():
 def test_no_components_where_widths_are_the_same():
     model = word_distillation_model(*pair())
     before = [to_numpy(x) for x in model.weights]
-    set_components(model, inputs())
+    set_components(model, [inputs()])
     for a, b in zip(before, model.weights, strict=True):
         np.testing.assert_array_equal(a, to_numpy(b))
 
@@ -101,3 +102,15 @@ def test_no_components_where_widths_are_the_same():
 def test_narrower_teacher():
     with pytest.raises(ValueError, match="hidden_dim=8 and 16"):
         word_distillation_model(*pair(width=8))
+
+
+def test_segments_that_were_not_trained():
+    student, _ = pair()
+    share_segments(student)
+    ids = samples.ids()
+    given = [
+        {**ids, "segment_ids": x} for x in (ids["segment_ids"], ids["segment_ids"] * 0)
+    ]
+    assert ids["segment_ids"].any()
+    a, b = (to_numpy(student(x)["sequence_output"]) for x in given)
+    np.testing.assert_array_equal(a, b)

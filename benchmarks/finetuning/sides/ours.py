@@ -16,8 +16,7 @@ class KerasBertLite(KerasSide):
 
     def prepare(self):
         keras.utils.set_random_seed(self.seed)
-        rate = self.recipe.dropout
-        encoder = kbl.load_encoder(minilm(), dropout=rate, attention_dropout=rate)
+        encoder = self.load_encoder()
         self.model = self._build(encoder)
         width = encoder.output["sequence_output"].shape[-1]
         self.model.get_layer("head").dense.set_weights(self.head(width))
@@ -25,6 +24,10 @@ class KerasBertLite(KerasSide):
         steps = len(self.dataset(self.rows))
         self.compile(steps * self.task.epochs)
         return steps
+
+    def load_encoder(self):
+        rate = self.recipe.dropout
+        return kbl.load_encoder(minilm(), dropout=rate, attention_dropout=rate)
 
     def load_preprocessor(self):
         self.preprocessor = kbl.load_preprocessor(

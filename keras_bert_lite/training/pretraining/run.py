@@ -106,7 +106,9 @@ def pretrain(
     }
     compile_pretrainer(model, OPTIMIZERS[optimizer](steps, **options), loss_weights)
     batches = functools.partial(_batches, model, masking=masking)
-    held_out = None if validation is None else batches(validation, batch_size)
+    held_out = None
+    if validation is not None:  # the same batches each time
+        held_out = batches(validation, batch_size).take(validation_steps)
     return fit_from_state(
         model,
         lambda start: batches(data, batch_size, seed=seed, start=start),
@@ -116,7 +118,6 @@ def pretrain(
         save_every,
         callbacks=[TokensPerSecond(Path(data), batch_size), *(callbacks or [])],
         validation_data=held_out,
-        validation_steps=None if held_out is None else validation_steps,
         verbose=verbose,
     )
 

@@ -3,10 +3,8 @@ import numpy as np
 import pytest
 
 import keras_bert_lite as kbl
-from keras_bert_lite.training.pretraining.words import (
-    distil_words,
-    word_distillation_dataset,
-)
+from keras_bert_lite.training.pretraining.word_dataset import word_distillation_dataset
+from keras_bert_lite.training.pretraining.words import distil_words
 from tests import tiny
 from tests.training.pretraining.test_write import WORDS, text
 
@@ -51,9 +49,17 @@ def test_words_are_the_same_on_both_sides(tmp_path):
 
 
 def test_words_that_were_truncated_are_left_out(tmp_path):
-    batch = next(iter(dataset("a the day is fine", tmp_path, theirs=other(4), size=1)))
-    assert words(batch, tiny.preprocessor()) == [["[CLS]", "a", "the"]]
-    assert words(batch, other(), "teacher_") == [["[CLS]", "[UNK]", "the"]]
+    batch = next(iter(dataset("a days fine", tmp_path, theirs=other(4), size=1)))
+    assert batch["teacher_token_ids"].shape == (1, 4)  # cut inside of "days"
+    assert words(batch, tiny.preprocessor()) == [["[CLS]", "a"]]
+    assert words(batch, other(), "teacher_") == [["[CLS]", "[UNK]"]]
+
+
+def test_shapes_follow_the_padding(tmp_path):
+    ours = kbl.Preprocessor(tiny.tokenizer(), 32, padding="max_length")
+    batch = next(iter(dataset("a day\nfine", tmp_path, ours)))
+    for name in ("word_positions", "teacher_word_positions", "word_mask"):
+        assert batch[name].shape == (2, 32)
 
 
 def test_every_sentence_in_each_epoch_in_another_order(tmp_path):
@@ -90,8 +96,8 @@ def test_bad_arguments(texts, options, message, tmp_path):
 
 
 def test_no_text(tmp_path):
-    with pytest.raises(Exception, match="`text` must hold text"):
-        next(iter(dataset("\n\n", tmp_path)))
+    with pytest.raises(ValueError, match="`text` must hold text"):
+        dataset("\n\n", tmp_path)
 
 
 def encoders():
@@ -139,6 +145,33 @@ def test_a_run_goes_on(path, tmp_path):
     assert history.epoch == [2]
     for a, b in zip(whole.weights, parts.weights, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-5)
+
+
+def test_validation_reads_the_same_rows(path, tmp_path):
+    more = {"validation": path, "validation_steps": 2, "learning_rate": 1e-12}
+    _, history = run(path, tmp_path / "run", **more)
+    losses = history.history["val_loss"]
+    np.testing.assert_allclose(losses, losses[0], rtol=1e-5)
+
+
+def test_another_text_in_the_directory(path, tmp_path):
+    student, teacher = encoders()
+    both = tiny.preprocessor(16), other()
+    (tmp_path / "run").mkdir()
+    settings = '{"text": [1], "tokens": []}'
+    (tmp_path / "run" / "settings.json").write_text(settings, encoding="utf-8")
+    with pytest.raises(ValueError, match=r"'text': \(\[1\], .*'tokens': "):
+        distil_words(student, both[0], teacher, both[1], path, tmp_path / "run", 2)
+
+
+@pytest.mark.parametrize("length", [64, None])
+def test_preprocessor_that_does_not_fit(length, path, tmp_path):
+    student, teacher = encoders()
+    with pytest.raises(ValueError, match=f"`teacher`.*sequence_length={length}"):
+        distil_words(
+            *(student, tiny.preprocessor(32), teacher, other(length)),
+            *(path, tmp_path, 2),
+        )
 
 
 def test_another_run_in_the_directory(path, tmp_path):

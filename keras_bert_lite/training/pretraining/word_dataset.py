@@ -1,0 +1,157 @@
+"""Sentences for an encoder and its teacher, whose words stand side by side."""
+
+import itertools
+import os
+import random
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+
+from keras_bert_lite.config import check_choice, check_not_negative, check_positive
+from keras_bert_lite.models.word_distillation import MASK, TEACHER, WORDS
+from keras_bert_lite.text.corpus import documents, read_chunks, split_sentences
+from keras_bert_lite.text.packing import Preprocessor
+from keras_bert_lite.training.data.tuning import without_tuning
+from keras_bert_lite.training.pretraining.recipe import SENTENCES
+
+MIXED = 1 << 25  # bytes of text whose sentences are mixed
+
+Texts = str | os.PathLike | Sequence[str | os.PathLike]
+
+
+def word_distillation_dataset(
+    text: Texts,
+    preprocessor: Preprocessor,
+    teacher_preprocessor: Preprocessor,
+    batch_size: int,
+    sentences: str = "lines",
+    seed: int = 0,
+    start: int = 0,
+) -> tf.data.Dataset:
+    """Reads sentences, for `word_distillation_model`, without end.
+
+    Words are what both tokenizers split into pieces, punctuation too, so both
+    must be WordPiece, and normalize alike. Beginning with `[CLS]`, the words that
+    neither has truncated are compared; in a row of `sequence_length` tokens the
+    last one may be.
+
+    Args:
+        text, sentences: As in `write_pretraining_data`.
+        preprocessor: The student's.
+        teacher_preprocessor: The teacher's.
+        batch_size: Sentences (B) in a batch.
+        seed: Of the order: sentences of 32 MiB of text are mixed.
+        start: The number of the first batch.
+
+    Returns:
+        A `tf.data.Dataset` of dictionaries, the model's inputs. `word_mask` is as
+        wide as `token_ids`, so that its shape follows `preprocessor.padding`.
+
+    Raises:
+        ValueError: If the tokenizers are not alike, there is no text, or an
+            argument is out of its range.
+    """
+    check_positive("batch_size", batch_size)
+    check_not_negative("start", start)
+    check_choice("sentences", sentences, SENTENCES)
+    _check_alike(preprocessor, teacher_preprocessor)
+    paths = [Path(x) for x in listed(text)]
+    _check_text(paths, sentences)
+
+    def read() -> Iterator[list[str]]:
+        found = _sentences(paths, sentences, seed)
+        return _batches(itertools.islice(found, start * batch_size, None), batch_size)
+
+    def inputs(texts: tf.Tensor) -> dict[str, tf.Tensor]:
+        return _inputs(texts, preprocessor, teacher_preprocessor)
+
+    batches = tf.data.Dataset.from_generator(
+        read, output_signature=tf.TensorSpec((batch_size,), tf.string)
+    )
+    inputs = tf.autograph.experimental.do_not_convert(inputs)
+    endless = tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY)
+    batches = without_tuning(batches).map(inputs, num_parallel_calls=tf.data.AUTOTUNE)
+    return batches.prefetch(tf.data.AUTOTUNE).apply(endless)
+
+
+def listed(text: Texts) -> list[str | os.PathLike]:
+    """The files of one or several."""
+    return [text] if isinstance(text, (str, os.PathLike)) else list(text)
+
+
+def _check_alike(ours: Preprocessor, theirs: Preprocessor) -> None:
+    kinds = [type(x.tokenizer).__name__ for x in (ours, theirs)]
+    found = [_splitting(x) for x in (ours, theirs)]
+    if kinds != ["WordPieceTokenizer"] * 2 or found[0] != found[1]:
+        raise ValueError(
+            "`preprocessor` and `teacher_preprocessor` must have WordPiece tokenizers "
+            f"of the same normalization. Received: {kinds[0]}, {found[0]}, and "
+            f"{kinds[1]}, {found[1]}"
+        )
+
+
+def _splitting(preprocessor: Preprocessor) -> dict[str, Any]:
+    """What decides where a tokenizer's words begin."""
+    config = preprocessor.tokenizer.get_config()
+    if config.get("strip_accents") is None:
+        config["strip_accents"] = config.get("lowercase")
+    names = ("lowercase", "strip_accents", "split_cjk", "special_tokens_in_text")
+    return {name: config.get(name) for name in (*names, "added_tokens")}
+
+
+def _check_text(paths: list[Path], sentences: str) -> None:
+    split = split_sentences if sentences == "split" else None
+    chunks = read_chunks(paths, 1 << 16)
+    if not any(next(documents(chunk, split), None) for chunk in chunks):
+        raise ValueError(f"`text` must hold text. Received: {list(map(str, paths))}")
+
+
+def _sentences(paths: list[Path], sentences: str, seed: int) -> Iterator[str]:
+    """Mixed sentences without end."""
+    split = split_sentences if sentences == "split" else None
+    for epoch in itertools.count():
+        for number, chunk in enumerate(read_chunks(paths, MIXED)):
+            texts = [x for document in documents(chunk, split) for x in document]
+            random.Random(f"{seed} {epoch} {number}").shuffle(texts)
+            yield from texts
+
+
+def _batches(texts: Iterator[str], size: int) -> Iterator[list[str]]:
+    while batch := list(itertools.islice(texts, size)):
+        yield batch
+
+
+def _inputs(
+    texts: tf.Tensor, preprocessor: Preprocessor, teacher_preprocessor: Preprocessor
+) -> dict[str, tf.Tensor]:
+    """A batch `(B,)` as the model's inputs."""
+    inputs: dict[str, tf.Tensor] = {}
+    counts, places = [], {}
+    for prefix, made_by in (("", preprocessor), (TEACHER, teacher_preprocessor)):
+        rows = made_by(texts)
+        inputs |= {prefix + key: value for key, value in rows.items()}
+        places[prefix], count = _words(made_by, rows)
+        counts.append(count)
+    width = tf.shape(inputs["token_ids"])[1]
+    inputs[MASK] = tf.sequence_mask(tf.minimum(*counts), width)
+    for prefix, found in places.items():
+        wide = tf.pad(found.to_tensor(), [[0, 0], [0, width]])
+        inputs[prefix + WORDS] = wide[:, :width]
+    return inputs
+
+
+def _words(
+    preprocessor: Preprocessor, rows: dict[str, tf.Tensor]
+) -> tuple[tf.RaggedTensor, tf.Tensor]:
+    """In which columns words begin, and how many of them are whole for sure."""
+    inside = preprocessor.tokenizer.continues_word(rows["token_ids"])
+    begins = tf.logical_and(rows["padding_mask"], tf.logical_not(inside))
+    columns = tf.range(tf.shape(begins)[1])
+    columns = tf.broadcast_to(columns, tf.shape(begins))
+    places = tf.ragged.boolean_mask(columns, begins)
+    tokens = tf.reduce_sum(tf.cast(rows["padding_mask"], places.row_splits.dtype), 1)
+    full = tokens == (preprocessor.sequence_length or -1)
+    # The last one is [SEP]; the one before it may be cut.
+    return places, places.row_lengths() - 1 - tf.cast(full, tokens.dtype)
