@@ -8,7 +8,9 @@ the text), from the same random weights, by the same AdamW: masked words alone o
 rows, with next sentences, with the order of sentences, and ELECTRA's replaced tokens.
 Writes `objectives.json` and draws `objectives.png`: the held-out loss of masked words,
 which for ELECTRA is its generator's, a quarter as wide, and beside it the accuracy on
-pairs and how many of the replaced tokens are found. Runs go on where they were.
+pairs and how many of the replaced tokens are found. Rows of pairs hold fewer tokens than
+packed ones, held-out rows too, and ELECTRA masks without random words, so that curves of
+different colours are not quite of one task. Runs go on where they were.
 """
 
 import argparse
