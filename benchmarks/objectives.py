@@ -6,11 +6,11 @@ TEXT has a sentence a line and a blank line between documents; each 50th documen
 held out. One encoder (4 layers, width 256, a vocabulary of 8,192 pieces learned from
 the text), from the same random weights, by the same AdamW: masked words alone on packed
 rows, with next sentences, with the order of sentences, and ELECTRA's replaced tokens.
-Writes `objectives.json` and draws `objectives.png`: the held-out loss of masked words,
-which for ELECTRA is its generator's, a quarter as wide, and beside it the accuracy on
-pairs and how many of the replaced tokens are found. Rows of pairs hold fewer tokens than
-packed ones, held-out rows too, and ELECTRA masks without random words, so that curves of
-different colours are not quite of one task. Runs go on where they were.
+Writes `objectives.json` and draws `objectives.png`: the held-out loss of masked words
+(of ELECTRA its generator's, a quarter as wide), and beside it the accuracy on pairs
+and how many of the replaced tokens are found. Rows of pairs hold fewer tokens than
+packed ones, held-out rows too, and ELECTRA masks without random words, so the curves
+are not quite of one task. Runs go on where they were.
 """
 
 import argparse

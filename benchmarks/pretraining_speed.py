@@ -14,9 +14,9 @@ in a way that its documentation shows:
   `run_mlm.py` does, `DataCollatorForLanguageModeling`, `BertForMaskedLM`, torch's AdamW
   (fused). It scores all positions, the others the masked ones: the smaller the
   encoder, the larger the share of that;
-- KerasHub: `BertMaskedLM` on `BertMaskedLMPreprocessor`, which tokenizes while training:
-  lines of over 100 characters, as in its guide to pretraining; and passages, as many
-  sentences as fit into 126 tokens, which fill its rows as well as sentences can.
+- KerasHub: `BertMaskedLM` on `BertMaskedLMPreprocessor`, which tokenizes while it
+  trains: lines of over 100 characters, as in its guide to pretraining; and passages,
+  as many sentences as fit into 126 tokens, which fill its rows as sentences can.
 
 A token counts that is trained on: special tokens do, padding does not. Each side is a
 process, the sides take turns in rounds, and the first steps are left out.
