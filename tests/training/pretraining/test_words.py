@@ -105,7 +105,8 @@ def encoders():
     sizes = {"max_sequence_length": 32, "dropout": 0.0, "pooling": None}
     student = kbl.encoder(tiny.config(num_layers=1, **sizes))
     wide = {**sizes, "hidden_dim": 32, "vocabulary_size": len(PIECES)}
-    return student, kbl.encoder(tiny.config(initializer_range=0.5, **wide))
+    wide |= {"num_layers": 1, "initializer_range": 0.5}
+    return student, kbl.encoder(tiny.config(**wide))
 
 
 def run(path, directory, **options):
