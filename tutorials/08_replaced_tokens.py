@@ -62,8 +62,8 @@ def paragraphs(chapter):
 
 
 chapters = ["\n".join(paragraphs(text)) for _, text in sorted(topics.items())]
-held_out = [x for chapter in chapters[::10] for x in chapter.split("\n")]
-del chapters[::10]
+held_out = [x for chapter in chapters[::5] for x in chapter.split("\n")]
+del chapters[::5]
 (folder / "train.txt").write_text("\n\n".join(chapters), encoding="utf-8")
 pieces = kbl.learn_vocabulary([folder / "train.txt"], 2000, show_progress=False)
 preprocessor = kbl.Preprocessor(kbl.WordPieceTokenizer(pieces), sequence_length=64)
@@ -143,49 +143,50 @@ def pretrained(build, replaced=False):
         batches, steps_per_epoch=10_000, callbacks=[StopAfter()], verbose=0
     )
     steps = int(model.optimizer.iterations.numpy())
-    print(steps, "steps", {k: round(v[-1], 3) for k, v in history.history.items()})
-    return encoder, steps
+    logs = {key: values[-1] for key, values in history.history.items()}
+    print(steps, "steps", {key: round(value, 3) for key, value in logs.items()})
+    guessed = logs.get("accuracy", logs.get("prediction_logits_accuracy"))
+    assert guessed > 0.1  # of the masked words
+    return encoder
 
 
 encoders = {}
-encoders["masked words"], words_steps = pretrained(masked_words)
-encoders["replaced tokens"], tokens_steps = pretrained(replaced_tokens, replaced=True)
+encoders["masked words"] = pretrained(masked_words)
+encoders["replaced tokens"] = pretrained(replaced_tokens, replaced=True)
 keras.utils.set_random_seed(0)
 encoders["no pretraining"] = kbl.encoder(config)
 
 # %% [markdown]
 # ## A task for both
 #
-# Is a sentence as it was, or have two neighbouring words changed places? What helps
-# is to know which words follow which.
+# Is a text as it was, or are its words in any order? What helps is to know which words
+# follow which.
 
 # %%
 rng = random.Random(0)
 
 
 def judged(texts):
-    """Sentences, half of them with two words swapped."""
+    """Beginnings of texts, half of them with their words in any order."""
     rows = []
     for text in texts:
-        words = text.split()[:30]
-        label = rng.randrange(2)
-        at = rng.randrange(len(words) - 1) if len(words) > 5 else None
-        if at is None or words[at] == words[at + 1]:
-            continue
+        words, label = text.split()[:20], rng.randrange(2)
         if label:
-            words[at : at + 2] = words[at + 1], words[at]
-        rows.append({"text": " ".join(words), "label": label})
+            rng.shuffle(words)
+        if len(words) > 5:
+            rows.append({"text": " ".join(words), "label": label})
     return rows
 
 
 texts = [x for chapter in chapters for x in chapter.split("\n")]
 rng.shuffle(texts)
-train = kbl.text_dataset(
-    judged(texts[:2000]), preprocessor, batch_size=16, shuffle=True
-)
-test = kbl.text_dataset(judged(held_out), preprocessor, batch_size=64)
+train = kbl.text_dataset(judged(texts), preprocessor, batch_size=16, shuffle=True)
+held_out = judged(held_out)
+test = kbl.text_dataset(held_out, preprocessor, batch_size=64)
+print(len(train), "batches to learn from,", len(held_out), "texts to judge")
 
 # %%
+EPOCHS = 6
 accuracy = {}
 for name, encoder in encoders.items():
     found = []
@@ -193,23 +194,20 @@ for name, encoder in encoders.items():
         keras.utils.set_random_seed(seed)
         copy = keras.models.clone_model(encoder)
         copy.set_weights(encoder.get_weights())
-        model = kbl.text_classifier(copy, ["as it was", "swapped"], pooling="mean")
+        model = kbl.text_classifier(copy, ["as it was", "shuffled"], pooling="mean")
         model.compile(
-            kbl.adamw(3 * len(train), learning_rate=3e-4),
+            kbl.adamw(EPOCHS * len(train), learning_rate=1e-3),
             keras.losses.SparseCategoricalCrossentropy(from_logits=True),
             metrics=["accuracy"],
         )
-        model.fit(train, epochs=3, shuffle=False, verbose=0)
+        model.fit(train, epochs=EPOCHS, shuffle=False, verbose=0)
         result = model.evaluate(test, verbose=0, return_dict=True)
         found.append(result["accuracy"])
     accuracy[name] = np.mean(found)
     print(f"{name:16} {accuracy[name]:.3f}", np.round(found, 3))
 
 # %% [markdown]
-# Forty seconds are little for either, and one task proves nothing: what ELECTRA's paper
-# shows, it shows over days. But this is all it takes to compare the two on text and
-# tasks of your own.
-
-# %%
-print(words_steps, "and", tokens_steps, "steps")
-assert all(value > 0.5 for value in accuracy.values())
+# Forty seconds are little for either, and a hundred held-out texts tell little: in one
+# run masked words had 0.70, replaced tokens 0.62 and no pretraining 0.56; fine-tuned at
+# a lower rate, all three were near chance. What ELECTRA's paper shows, it shows over
+# days. But this is all it takes to compare the two on text and tasks of your own.
