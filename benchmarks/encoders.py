@@ -15,10 +15,11 @@ again when the command is.
 
 import argparse
 import dataclasses
+import functools
 import hashlib
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
@@ -28,10 +29,11 @@ import keras
 import keras_bert_lite as kbl
 from benchmarks.finetuning import score
 from benchmarks.finetuning.sides.ours import KerasBertLite
-from benchmarks.finetuning.subset import orders, read
+from benchmarks.finetuning.subset import Row, orders, read
 from benchmarks.finetuning.tasks import TASKS, Recipe, Task
 from benchmarks.inference.models import minilm
 from keras_bert_lite.checkpoints.sources import resolve
+from keras_bert_lite.models.encoder import config_of
 
 SHIPPED = "bert_mini_books"
 RESULTS = Path(__file__).parent / "results" / "encoders.jsonl"
@@ -42,9 +44,8 @@ RATES = {
     SHIPPED: 3e-4,
     "MiniLM": 1e-4,
 }
-EPOCHS = {"sst2": 1, "mrpc": 3, "stsb": 3, "conll2003": 2}
-VECTOR_EPOCHS = 2
-WINDOWS = {"sst2": 64, "mrpc": 128, "stsb": 128, "conll2003": 128}  # tokens of a row
+VECTORS = "stsb vectors"
+EPOCHS = {"sst2": 1, "mrpc": 3, "stsb": 3, VECTORS: 2, "conll2003": 2}
 
 
 def checkpoint(source: str) -> Path:
@@ -74,8 +75,7 @@ class Side(KerasBertLite):
         changes = {"dropout": rate, "attention_dropout": rate}
         encoder = kbl.load_encoder(self.checkpoint, pooling=None, **changes)
         if self.source.startswith(RANDOM):
-            config = kbl.EncoderConfig(**encoder_fields(encoder))
-            return kbl.encoder(config)
+            return kbl.encoder(config_of(encoder))
         return encoder
 
     def load_preprocessor(self):
@@ -91,21 +91,16 @@ class Side(KerasBertLite):
         return kbl.text_classifier(encoder, self.task.labels, pooling="mean")
 
 
-def encoder_fields(encoder: keras.Model) -> dict[str, Any]:
-    from keras_bert_lite.models.encoder import config_of
-
-    return config_of(encoder).to_dict()
-
-
 def tasks(rows: int | None) -> Iterator[Task]:
     for name, epochs in EPOCHS.items():
         yield dataclasses.replace(
-            TASKS[name],
+            TASKS[name.removesuffix(" vectors")],
+            name=name,
             rows=rows,
             dev_rows=None,
             batch=32,
             epochs=epochs,
-            length=WINDOWS[name],
+            length=64 if name == "sst2" else 128,
         )
 
 
@@ -114,34 +109,30 @@ def run(source: str, task: Task, data: Path, seed: int) -> dict[str, float]:
     task = dataclasses.replace(task, rate=RATES[source])
     train, dev = read(task, data)
     side = Side(source, task, Recipe(dropout=0.1), train, seed)
+    if task.name == VECTORS:
+        return vectors(side, train, dev)
     side.prepare()
     for order in orders(len(train), task.epochs, seed):
         side.model.fit(side.epoch(order), shuffle=False, verbose=0)
     return score.score(task, dev, side.predict(dev))
 
 
-def vectors(source: str, data: Path, seed: int) -> dict[str, float]:
+def vectors(side: Side, train: list[Row], dev: list[Row]) -> dict[str, float]:
     """STS-B by the cosine of two vectors: as they come, and trained on it."""
-    task = dataclasses.replace(TASKS["stsb"], rows=None)
-    side = Side(source, task, Recipe(dropout=0.1), [], seed)
-    keras.utils.set_random_seed(seed)
+    task = side.task
+    keras.utils.set_random_seed(side.seed)
     side.load_preprocessor()
     model = kbl.sentence_groups(kbl.sentence_encoder(side.load_encoder()))
-    train, dev = (
-        kbl.text_dataset(
-            rows,
-            side.preprocessor,
-            ["text", "text_pair"],
-            label="target",
-            batch_size=32,
-        )
-        for rows in read(task, data)
+    columns = {"text": ["text", "text_pair"], "label": "target"}
+    batches, test = (
+        kbl.text_dataset(rows, side.preprocessor, batch_size=task.batch, **columns)
+        for rows in (train, dev)
     )
-    spearman = kbl.scorers.spearman(dev)
+    spearman = kbl.scorers.spearman(test)
     before = spearman(model)["spearman"]
-    optimizer = kbl.adamw(VECTOR_EPOCHS * len(train), learning_rate=RATES[source])
+    optimizer = kbl.adamw(task.epochs * len(batches), learning_rate=task.rate)
     model.compile(optimizer, kbl.losses.CosineSimilarityLoss())
-    model.fit(train, epochs=VECTOR_EPOCHS, shuffle=False, verbose=0)
+    model.fit(batches, epochs=task.epochs, shuffle=False, verbose=0)
     after = spearman(model)["spearman"]
     return {"as it comes": round(100 * before, 2), "trained": round(100 * after, 2)}
 
@@ -198,7 +189,7 @@ def main() -> None:
         kept = [json.loads(x) for x in path.read_text().splitlines()]
     records = []
 
-    def keep(source: str, task: Task, seed: int, make: Any) -> None:
+    def keep(source: str, task: Task, seed: int, make: Callable) -> None:
         key = {"source": source, "task": task.name, "seed": seed, "rows": task.rows}
         if source in RATES:
             key |= {"epochs": task.epochs, "rate": RATES[source]}
@@ -219,16 +210,10 @@ def main() -> None:
             if task.name not in options.tasks:
                 continue
             for source in options.sources:
-                given = (source, task, options.data, seed)
-                keep(source, task, seed, lambda given=given: run(*given))
-                if task.name == "stsb":
-                    cosines = dataclasses.replace(
-                        task, name="stsb vectors", epochs=VECTOR_EPOCHS
-                    )
-                    make = lambda given=given: vectors(given[0], given[2], given[3])  # noqa: E731
-                    keep(source, cosines, seed, make)
+                make = functools.partial(run, source, task, options.data, seed)
+                keep(source, task, seed, make)
             if task.name == "sst2" and not seed:
-                keep("TF-IDF", task, 0, lambda task=task: tf_idf(task, options.data))
+                keep("TF-IDF", task, 0, functools.partial(tf_idf, task, options.data))
     print(markdown(records))
 
 

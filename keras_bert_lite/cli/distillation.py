@@ -38,6 +38,7 @@ def _distil(options: argparse.Namespace) -> None:
     import keras
 
     import keras_bert_lite as kbl
+    from keras_bert_lite.models.word_distillation import share_segments
 
     if (options.config is None) == (options.model is None):
         raise SystemExit("keras-bert-lite distil: one of --config and --model")
@@ -60,6 +61,8 @@ def _distil(options: argparse.Namespace) -> None:
         options.steps,
         **given(options, *names, "seed"),
     )
+    if options.config is not None:
+        share_segments(student)
     directory = options.directory / MODEL
     if options.dropout is not None:
         student = _with_dropout(student, options.dropout)

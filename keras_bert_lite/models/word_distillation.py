@@ -108,7 +108,10 @@ def set_components(model: keras.Model, batches: Iterable[dict[str, Any]]) -> Non
 
 
 def share_segments(encoder: keras.Model) -> None:
-    """Gives all segments the embedding of the first, the only one that was trained."""
+    """Gives all segments the embedding of the first.
+
+    Where single texts trained it from random weights, the others are noise still.
+    """
     table = encoder_layers(encoder)[0].segment_embedding
     if table is not None:
         (rows,) = table.get_weights()

@@ -84,6 +84,11 @@ def documents(chunk: Chunk, split: Splitter | None = None) -> Iterator[Document]
                 yield document
 
 
+def splitter(sentences: str) -> Splitter | None:
+    """What `documents` takes for `"lines"` of one sentence each, or `"split"`."""
+    return split_sentences if sentences == "split" else None
+
+
 def split_sentences(texts: Sequence[str]) -> list[list[str]]:
     """Splits texts into sentences, by their punctuation.
 

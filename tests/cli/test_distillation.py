@@ -5,6 +5,7 @@ import json
 import keras
 import numpy as np
 import pytest
+from safetensors.numpy import load_file
 
 import keras_bert_lite as kbl
 from keras_bert_lite import cli
@@ -43,6 +44,9 @@ def test_from_a_teacher_to_a_student(folder, capsys):
     assert kbl.load_preprocessor(model).sequence_length == 24
     raw = json.loads((model / "config.json").read_text(encoding="utf-8"))
     assert raw["hidden_dropout_prob"] == raw["attention_probs_dropout_prob"] == 0.2
+    tensors = load_file(model / "model.safetensors")
+    first, second = tensors["embeddings.token_type_embeddings.weight"]
+    np.testing.assert_array_equal(first, second)
     sentences = kbl.with_text(kbl.load_model(model), kbl.load_preprocessor(model))
     vectors = sentences.predict(["a fine day"], verbose=0)["sentence_embedding"]
     assert vectors.shape == (1, 16)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from keras_bert_lite.text.corpus import Chunk, documents, split_sentences
+from keras_bert_lite.text.corpus import Chunk, documents, splitter
 from keras_bert_lite.text.masking import Masking
 from keras_bert_lite.training.pretraining import segments
 from keras_bert_lite.training.pretraining.examples import (
@@ -80,8 +80,7 @@ def make_rows(chunk: Chunk, number: int, recipe: Recipe) -> Rows:
 
 
 def _tokenized(chunk: Chunk, recipe: Recipe) -> Text:
-    split = split_sentences if recipe.sentences == "split" else None
-    texts = list(documents(chunk, split))
+    texts = list(documents(chunk, splitter(recipe.sentences)))
     ids, lengths = _tokenize([x for document in texts for x in document], recipe)
     places = np.concatenate([[0], np.cumsum(lengths)])  # of sentences
     ends = itertools.accumulate(map(len, texts), initial=0)

@@ -1,9 +1,8 @@
 """Sentences for an encoder and its teacher, whose words stand side by side."""
 
 import itertools
-import os
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,18 +10,17 @@ import tensorflow as tf
 
 from keras_bert_lite.config import check_choice, check_not_negative, check_positive
 from keras_bert_lite.models.word_distillation import MASK, TEACHER, WORDS
-from keras_bert_lite.text.corpus import documents, read_chunks, split_sentences
+from keras_bert_lite.text.corpus import documents, read_chunks, splitter
 from keras_bert_lite.text.packing import Preprocessor
+from keras_bert_lite.training.data.lines import Paths, as_paths
 from keras_bert_lite.training.data.tuning import without_tuning
 from keras_bert_lite.training.pretraining.recipe import SENTENCES
 
 MIXED = 1 << 25  # bytes of text whose sentences are mixed
 
-Texts = str | os.PathLike | Sequence[str | os.PathLike]
-
 
 def word_distillation_dataset(
-    text: Texts,
+    text: Paths,
     preprocessor: Preprocessor,
     teacher_preprocessor: Preprocessor,
     batch_size: int,
@@ -57,7 +55,7 @@ def word_distillation_dataset(
     check_not_negative("start", start)
     check_choice("sentences", sentences, SENTENCES)
     _check_alike(preprocessor, teacher_preprocessor)
-    paths = [Path(x) for x in listed(text)]
+    paths = as_paths(text)
     _check_text(paths, sentences)
 
     def read() -> Iterator[list[str]]:
@@ -74,11 +72,6 @@ def word_distillation_dataset(
     endless = tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY)
     batches = without_tuning(batches).map(inputs, num_parallel_calls=tf.data.AUTOTUNE)
     return batches.prefetch(tf.data.AUTOTUNE).apply(endless)
-
-
-def listed(text: Texts) -> list[str | os.PathLike]:
-    """The files of one or several."""
-    return [text] if isinstance(text, (str, os.PathLike)) else list(text)
 
 
 def _check_alike(ours: Preprocessor, theirs: Preprocessor) -> None:
@@ -102,7 +95,7 @@ def _splitting(preprocessor: Preprocessor) -> dict[str, Any]:
 
 
 def _check_text(paths: list[Path], sentences: str) -> None:
-    split = split_sentences if sentences == "split" else None
+    split = splitter(sentences)
     chunks = read_chunks(paths, 1 << 16)
     if not any(next(documents(chunk, split), None) for chunk in chunks):
         raise ValueError(f"`text` must hold text. Received: {list(map(str, paths))}")
@@ -110,7 +103,7 @@ def _check_text(paths: list[Path], sentences: str) -> None:
 
 def _sentences(paths: list[Path], sentences: str, seed: int) -> Iterator[str]:
     """Mixed sentences without end."""
-    split = split_sentences if sentences == "split" else None
+    split = splitter(sentences)
     for epoch in itertools.count():
         for number, chunk in enumerate(read_chunks(paths, MIXED)):
             texts = [x for document in documents(chunk, split) for x in document]

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-from pathlib import Path
 from typing import Any
 
 import keras
@@ -13,15 +12,13 @@ from keras_bert_lite.config import check_positive
 from keras_bert_lite.models.encoder import config_of
 from keras_bert_lite.models.word_distillation import (
     set_components,
-    share_segments,
     word_distillation_model,
 )
 from keras_bert_lite.text.packing import Preprocessor
+from keras_bert_lite.training.data.lines import Paths, as_paths
 from keras_bert_lite.training.optimizer import adamw
 from keras_bert_lite.training.pretraining.state import fit_from_state
 from keras_bert_lite.training.pretraining.word_dataset import (
-    Texts,
-    listed,
     word_distillation_dataset,
 )
 
@@ -33,13 +30,13 @@ def distil_words(
     preprocessor: Preprocessor,
     teacher: keras.Model,
     teacher_preprocessor: Preprocessor,
-    text: Texts,
+    text: Paths,
     directory: str | os.PathLike,
     steps: int,
     batch_size: int = 64,
     learning_rate: float = 5e-4,
     save_every: int = 1000,
-    validation: Texts | None = None,
+    validation: Paths | None = None,
     validation_steps: int = 20,
     sentences: str = "lines",
     seed: int = 0,
@@ -50,9 +47,8 @@ def distil_words(
     """Trains an encoder to give words and texts the vectors that another gives them.
 
     Every word is a target, not 15 % of them, so that it learns from little text;
-    and its vocabulary is its own. It is saved, and goes on, as `pretrain` does. Since
-    it sees single texts only, the embedding of the first segment becomes that of the
-    others in the end.
+    and its vocabulary is its own. It is saved, and goes on, as `pretrain` does. It
+    sees single texts only: of the segments' embeddings the first alone is trained.
 
     Args:
         student: An encoder, with weights that are random or not; it is trained.
@@ -82,7 +78,7 @@ def distil_words(
     _check_fits("teacher", teacher, teacher_preprocessor)
     model = word_distillation_model(student, teacher)
 
-    def batches(text: Texts, size: int, start: int = 0) -> tf.data.Dataset:
+    def batches(text: Paths, size: int, start: int = 0) -> tf.data.Dataset:
         both = (preprocessor, teacher_preprocessor)
         return word_distillation_dataset(text, *both, size, sentences, seed, start)
 
@@ -94,7 +90,7 @@ def distil_words(
         "student": config_of(student).to_dict(),
         "teacher": config_of(teacher).to_dict(),
         "tokens": [_about(x) for x in (preprocessor, teacher_preprocessor)],
-        "text": [Path(x).stat().st_size for x in listed(text)],
+        "text": [path.stat().st_size for path in as_paths(text)],
         "batch_size": batch_size,
         "sentences": sentences,
         "seed": seed,
@@ -102,7 +98,7 @@ def distil_words(
     held_out = None
     if validation is not None:
         held_out = batches(validation, batch_size).take(validation_steps)
-    history = fit_from_state(
+    return fit_from_state(
         model,
         lambda start: batches(text, batch_size, start),
         directory,
@@ -113,8 +109,6 @@ def distil_words(
         validation_data=held_out,
         verbose=verbose,
     )
-    share_segments(student)
-    return history
 
 
 def _check_fits(role: str, encoder: keras.Model, preprocessor: Preprocessor) -> None:
