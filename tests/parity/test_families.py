@@ -84,8 +84,10 @@ def test_round_trip(written, tmp_path, name):
     assert not any(information.values()), information
     inputs = reference.inputs_for(again, suffix)
     expected = dict(np.load(written / name / "expected.npz"))
+    # Of equal weights, but not to the bit: torch adds up in another order where
+    # they lie otherwise in memory.
     for key, value in reference.outputs(again.eval(), inputs, suffix).items():
-        np.testing.assert_array_equal(value, expected[key], err_msg=key)
+        np.testing.assert_allclose(value, expected[key], atol=1e-5, err_msg=key)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
