@@ -9,7 +9,7 @@ pairs in one row, and as the cosine of two vectors, before and after training. R
 scorers and AdamW are those of `benchmarks.finetuning`; heads read the mean of the
 tokens; the learning rates (`RATES`) are the same for all tasks. On SST-2 there is also
 logistic regression on TF-IDF of words and pairs of words. Each result is a line of
-`encoders.jsonl`, with the digest of the weights that it began with, and is not made
+`encoders.jsonl`, with the digest of what it began with, and is not made
 again when the command is.
 """
 
@@ -53,9 +53,12 @@ def checkpoint(source: str) -> Path:
 
 
 def digest(source: str) -> str:
-    """Tells one state of an encoder from another."""
-    weights = (checkpoint(source) / "model.safetensors").read_bytes()
-    return hashlib.sha256(weights).hexdigest()[:12]
+    """Tells one state of an encoder, or one architecture, from another."""
+    names = ["model.safetensors"]
+    if source.startswith(RANDOM):
+        names = ["config.json", "vocab.txt"]
+    found = b"".join((checkpoint(source) / name).read_bytes() for name in names)
+    return hashlib.sha256(found).hexdigest()[:12]
 
 
 class Side(KerasBertLite):
@@ -193,7 +196,7 @@ def main() -> None:
         key = {"source": source, "task": task.name, "seed": seed, "rows": task.rows}
         if source in RATES:
             key |= {"epochs": task.epochs, "rate": RATES[source]}
-            key["weights"] = digest(source)
+            key["checkpoint"] = digest(source)
         found = [x for x in kept if key.items() <= x.items()]
         if not found:
             start = time.perf_counter()

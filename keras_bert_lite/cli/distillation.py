@@ -23,6 +23,7 @@ def add_command(commands: Any) -> None:
     add("--model", help="begin with a checkpoint's weights instead: see load_encoder")
     add("--sequence-length", type=int, default=128, help="tokens of a text")
     add("--sentences", choices=("lines", "split"), help="a sentence a line, or prose")
+    add("--pairs", action="store_true", help="two texts in a row, too")
     add("--steps", required=True, type=int)
     add("--batch-size", type=int, help="sentences of a step")
     add("--learning-rate", type=float)
@@ -59,9 +60,9 @@ def _distil(options: argparse.Namespace) -> None:
         options.text,
         options.directory,
         options.steps,
-        **given(options, *names, "seed"),
+        **given(options, *names, "pairs", "seed"),
     )
-    if options.config is not None:
+    if options.config is not None and not options.pairs:
         share_segments(student)
     directory = options.directory / MODEL
     if options.dropout is not None:

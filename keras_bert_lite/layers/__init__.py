@@ -10,6 +10,7 @@ from keras_bert_lite.layers.disentangled_embeddings import (
 from keras_bert_lite.layers.distillation import (
     MatchAttentions,
     MatchHiddenStates,
+    MatchSimilarities,
     SoftTargets,
 )
 from keras_bert_lite.layers.embeddings import Embeddings
@@ -39,6 +40,7 @@ __all__ = [
     "MaskedLMTransform",
     "MatchAttentions",
     "MatchHiddenStates",
+    "MatchSimilarities",
     "Pooler",
     "RegressionHead",
     "ReplaceTokens",

@@ -149,6 +149,51 @@ class MatchHiddenStates(_Comparison):
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
+class MatchSimilarities(_Comparison):
+    """Lets a student that reads two texts at once tell how alike its teacher sees them.
+
+    Adds `weight` times the mean squared difference of two numbers: the cosine of
+    the teacher's vectors of the texts, each read alone, and a linear layer of the
+    student's vector of the row that holds both.
+
+    Args:
+        weight: Of the loss.
+
+    Call arguments:
+        x: Any tensor; passed on.
+        row: The student's vectors of pairs, `(B, H)`.
+        first, second: The teacher's of the texts, `(B, T)`.
+
+    Output shape:
+        That of `x`.
+
+    Reference: [Liu et al., 2022](https://arxiv.org/abs/2109.13059), section 2, from a
+    bi-encoder to a cross-encoder; there with cross-entropy.
+    """
+
+    def __init__(self, weight: float = 1.0, **kwargs: Any) -> None:
+        super().__init__(weight, **kwargs)
+        self.similarity = keras.layers.Dense(
+            1,
+            kernel_initializer=Initializer(stddev=0.02),
+            dtype=self.dtype_policy,
+            name="similarity",
+        )
+
+    def build(self, x_shape, row_shape, first_shape, second_shape):
+        self.similarity.build(row_shape)
+
+    def call(self, x, row, first, second):
+        first, second = (
+            ops.normalize(ops.cast(ops.stop_gradient(y), "float32"))
+            for y in (first, second)
+        )
+        found = ops.cast(self.similarity(row), "float32")[:, 0]
+        self._add(ops.square(found - ops.sum(first * second, axis=-1)))
+        return x
+
+
+@keras.saving.register_keras_serializable(package="keras_bert_lite")
 class MatchAttentions(_Comparison):
     """Draws a student's attention weights to its teacher's.
 

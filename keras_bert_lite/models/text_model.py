@@ -7,7 +7,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from keras_bert_lite.models.encoder import encoder_layers, encoder_of
+from keras_bert_lite.models.checks import check_fits
 from keras_bert_lite.models.string_forms import string_form
 from keras_bert_lite.text.inputs import as_batch, named_texts
 from keras_bert_lite.text.packing import Preprocessor
@@ -153,7 +153,7 @@ def with_text(
             f"`preprocessor` must be a `Preprocessor`. Received: {preprocessor!r}"
         )
     preprocessor.require_tensorflow()
-    _check_fit(model, preprocessor)
+    check_fits(model, preprocessor, "model")
     if not isinstance(model.output, dict):
         raise ValueError(
             "`model` must return a dictionary of outputs, whose names the SavedModel "
@@ -161,22 +161,6 @@ def with_text(
         )
     inputs, answers = string_form(model, preprocessor, pairs, options)
     return TextModel(inputs, answers, name=f"{model.name}_with_text")
-
-
-def _check_fit(model: keras.Model, preprocessor: Preprocessor) -> None:
-    embeddings = encoder_layers(encoder_of(model))[0]
-    longest, rows = preprocessor.sequence_length, embeddings.max_sequence_length
-    if rows is not None and (longest is None or longest > rows):
-        raise ValueError(
-            "`preprocessor` must have a `sequence_length` of at most the model's "
-            f"max_sequence_length={rows}. Received: sequence_length={longest}"
-        )
-    size = preprocessor.tokenizer.vocabulary_size()
-    if size > embeddings.vocabulary_size:
-        raise ValueError(
-            f"The tokenizer has {size} pieces, but the model embeds only "
-            f"{embeddings.vocabulary_size}: they do not belong together."
-        )
 
 
 def as_array(value: Any) -> np.ndarray:

@@ -10,13 +10,19 @@ from keras_bert_lite import layers
 from keras_bert_lite.models.encoder import config_of, encoder_layers, id_inputs
 
 TEACHER = "teacher_"  # begins the names of the teacher's inputs
+SECOND = "teacher_second_"  # those of the second text of a pair
+PAIR = "pair_"  # the student's, of both texts in one row
 WORDS = "word_positions"  # (B, W), where the words' first tokens stand
 MASK = "word_mask"  # (B, W), true at words
 COMPONENTS = "teacher_components"
+SIMILARITY_WEIGHT = 10.0  # a squared difference of cosines is small
 
 
 def word_distillation_model(
-    student: keras.Model, teacher: keras.Model, name: str = "word_distillation"
+    student: keras.Model,
+    teacher: keras.Model,
+    pairs: bool = False,
+    name: str = "word_distillation",
 ) -> keras.Model:
     """Builds the model that trains an encoder to see words as another one does.
 
@@ -26,25 +32,34 @@ def word_distillation_model(
     teacher that is wider is reduced to the student's width by a matrix that
     `set_components` finds and that is not trained.
 
+    With `pairs` the student also reads two texts in one row, and its mean over the
+    row's tokens is to tell, through a linear layer, the cosine of the teacher's
+    vectors of the two (`layers.MatchSimilarities`, its weight 10).
+
     Args:
         student: An encoder.
         teacher: An encoder, at least as wide. It is made untrainable.
+        pairs: Whether there are pairs of texts.
         name: Name of the model.
 
     Returns:
         A functional model whose inputs are those of an encoder, the same for the
         teacher (`teacher_token_ids` and so on), `word_positions` and
-        `teacher_word_positions` `(B, W)` int32, and `word_mask` `(B, W)` bool. Its
+        `teacher_word_positions` `(B, W)` int32, and `word_mask` `(B, W)` bool; with
+        `pairs`, an encoder's for both texts in a row (`pair_token_ids` and so on)
+        and for the second text alone (`teacher_second_token_ids` and so on). Its
         output is the student's vectors of words, `(B, W, H)`. Compile it with an
         optimizer alone. Training it trains `student`.
 
     Raises:
-        ValueError: If the teacher is narrower.
+        ValueError: If the teacher is narrower, or, with `pairs`, the student has no
+            embeddings of segments.
 
     Reference: hidden states, [Sanh et al., 2019](https://arxiv.org/abs/1910.01108);
     texts, and a teacher reduced by its principal components,
     [Reimers and Gurevych, 2020](https://arxiv.org/abs/2004.09813) and their code;
-    another vocabulary, [Zhao et al., 2019](https://arxiv.org/abs/1909.11687).
+    another vocabulary, [Zhao et al., 2019](https://arxiv.org/abs/1909.11687); pairs,
+    [Liu et al., 2022](https://arxiv.org/abs/2109.13059), section 2.
     """
     width, wide = (config_of(x).hidden_dim for x in (student, teacher))
     if wide < width:
@@ -52,36 +67,37 @@ def word_distillation_model(
             "`teacher` must be at least as wide as `student`. Received: hidden_dim="
             f"{wide} and {width}"
         )
+    if pairs and encoder_layers(student)[0].segment_embedding is None:
+        raise ValueError(
+            "`pairs=True` needs a `student` that tells two texts apart by their "
+            "segments. Received: one without embeddings of segments"
+        )
     teacher.trainable = False
-    inputs = {**id_inputs(), **_renamed(id_inputs(), TEACHER)}
-    for key in (WORDS, TEACHER + WORDS):
-        inputs[key] = keras.Input((None,), dtype="int32", name=key)
-    inputs[MASK] = keras.Input((None,), dtype="bool", name=MASK)
-    read = [_states(student, "student"), _states(teacher, "teacher")]
-    ours = read[0]({k: inputs[k] for k in id_inputs()})
-    theirs = read[1]({k: inputs[TEACHER + k] for k in id_inputs()}, training=False)
+    inputs = _inputs(pairs)
+    ours = _Reader(student, "student", inputs)
+    theirs = _Reader(teacher, "teacher", inputs, training=False)
+    states, targets = ours.states(""), theirs.states(TEACHER)
     if wide > width:
-        theirs = keras.layers.Dense(
+        targets = keras.layers.Dense(
             width,
             use_bias=False,
             trainable=False,
             kernel_initializer="identity",
             name=COMPONENTS,
-        )(theirs)
-    words, targets = (
-        layers.TakePositions(name=f"{prefix}words")(states, inputs[prefix + WORDS])
-        for prefix, states in (("", ours), (TEACHER, theirs))
-    )
-    texts, wanted = (
-        layers.Pooler("mean", name=f"{prefix}text")(
-            states, padding_mask=inputs[f"{prefix}padding_mask"]
-        )
-        for prefix, states in (("", ours), (TEACHER, theirs))
+        )(targets)
+    words, target_words = (
+        layers.TakePositions(name=f"{prefix}words")(x, inputs[prefix + WORDS])
+        for prefix, x in (("", states), (TEACHER, targets))
     )
     match = layers.MatchHiddenStates(((0, 0),), name="match_words")
-    words = match(words, [words], [targets], valid=inputs[MASK])
+    words = match(words, [words], [target_words], valid=inputs[MASK])
     match = layers.MatchHiddenStates(((0, 0),), name="match_texts")
-    words = match(words, [texts], [wanted])
+    words = match(words, [ours.mean(states, "")], [theirs.mean(targets, TEACHER)])
+    if pairs:
+        both = ours.mean(ours.states(PAIR), PAIR)
+        texts = [theirs.mean(theirs.states(x), x) for x in (TEACHER, SECOND)]
+        match = layers.MatchSimilarities(SIMILARITY_WEIGHT, name="match_pairs")
+        words = match(words, both, *texts)
     return keras.Model(inputs, words, name=name)
 
 
@@ -119,12 +135,32 @@ def share_segments(encoder: keras.Model) -> None:
         table.set_weights([rows])
 
 
-def _states(encoder: keras.Model, role: str) -> keras.Model:
-    return keras.Model(encoder.input, encoder.output["sequence_output"], name=role)
+class _Reader:
+    """An encoder on the inputs of one prefix or another."""
+
+    def __init__(
+        self, encoder: keras.Model, role: str, inputs: dict[str, Any], **options: Any
+    ) -> None:
+        output = encoder.output["sequence_output"]
+        self.encoder = keras.Model(encoder.input, output, name=role)
+        self.inputs, self.options = inputs, options
+
+    def states(self, prefix: str) -> keras.KerasTensor:
+        given = {key: self.inputs[prefix + key] for key in id_inputs()}
+        return self.encoder(given, **self.options)
+
+    def mean(self, states: keras.KerasTensor, prefix: str) -> keras.KerasTensor:
+        mask = self.inputs[f"{prefix}padding_mask"]
+        return layers.Pooler("mean")(states, padding_mask=mask)
 
 
-def _renamed(inputs: dict[str, keras.KerasTensor], prefix: str) -> dict[str, Any]:
-    return {
-        prefix + key: keras.Input(x.shape[1:], dtype=x.dtype, name=prefix + key)
-        for key, x in inputs.items()
-    }
+def _inputs(pairs: bool) -> dict[str, keras.KerasTensor]:
+    inputs = {}
+    for prefix in ("", TEACHER, PAIR, SECOND)[: 4 if pairs else 2]:
+        for key, x in id_inputs().items():
+            name = prefix + key
+            inputs[name] = keras.Input(x.shape[1:], dtype=x.dtype, name=name)
+    for key in (WORDS, TEACHER + WORDS):
+        inputs[key] = keras.Input((None,), dtype="int32", name=key)
+    inputs[MASK] = keras.Input((None,), dtype="bool", name=MASK)
+    return inputs

@@ -6,6 +6,7 @@ import tensorflow as tf
 
 from keras_bert_lite.text.byte_level import CHARACTERS
 from keras_bert_lite.text.offsets import Tokens
+from keras_bert_lite.text.repeats import rows_of
 
 
 def byte_tokens(
@@ -13,7 +14,7 @@ def byte_tokens(
 ) -> Tokens:
     """Returns tokens with spans in bytes: side by side they make up the text."""
     ends = tf.cumsum(tf.cast(lengths, tf.int64))
-    rows = tf.ragged.row_splits_to_segment_ids(row_splits)
+    rows = rows_of(row_splits)
     sizes = tf.cast(tf.strings.length(source), tf.int64)
     shift = tf.gather(tf.cumsum(sizes, exclusive=True), rows)
     starts = ends - tf.cast(lengths, tf.int64)

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from keras_bert_lite.text.repeats import rows_of
 from keras_bert_lite.text.strings import valid_utf8
 from keras_bert_lite.text.tokenizer import Tokenizer
 
@@ -21,7 +22,7 @@ class LocatedTokens(NamedTuple):
     @property
     def rows(self) -> tf.Tensor:
         """(T,) int64: the text that each token is from."""
-        return self.ids.value_rowids()
+        return rows_of(self.ids.row_splits)
 
 
 def locate(tokenizer: Tokenizer, text: tf.Tensor) -> LocatedTokens:

@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from keras_bert_lite.text.repeats import rows_of
+
 # A character that cleaning deletes, one byte long: fills up the place of a
 # special token whose stand-in is shorter, so that byte positions stay.
 FILLER = 0x7F
@@ -20,7 +22,7 @@ class Tokens(NamedTuple):
     @property
     def rows(self) -> tf.Tensor:
         """(T,) int64: the string that each token belongs to."""
-        return tf.ragged.row_splits_to_segment_ids(self.row_splits)
+        return rows_of(self.row_splits)
 
 
 class Words(NamedTuple):

@@ -9,6 +9,7 @@ import tensorflow as tf
 from keras_bert_lite.config import check_choice
 from keras_bert_lite.text.inputs import aligned, named_texts
 from keras_bert_lite.text.layer import TextLayer
+from keras_bert_lite.text.repeats import rows_of
 from keras_bert_lite.text.tokenizer import Tokenizer
 from keras_bert_lite.text.truncation import head, truncate_longest_first
 from keras_bert_lite.text.windows import Windows, cut
@@ -259,7 +260,7 @@ def _rows(x: tf.Tensor, shape: tf.Tensor, width: int | None) -> tf.Tensor:
 
 def _placed(segment: tf.RaggedTensor, start: tf.Tensor, ids: tf.Tensor) -> tf.Tensor:
     """Writes a segment into rows `ids` (B, S), from column `start` (B,) on."""
-    row = segment.value_rowids()
+    row = rows_of(segment.row_splits)
     column = tf.range(tf.size(row, tf.int64)) - tf.gather(segment.row_starts(), row)
     place = tf.stack([row, column + tf.gather(start, row)], 1)
     return tf.tensor_scatter_nd_update(ids, place, segment.values)

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from keras_bert_lite.text import sentence_piece_steps as steps_of
 from keras_bert_lite.text.code_point_tables import CodePointSet, ImageTable
+from keras_bert_lite.text.repeats import repeated_places
 from keras_bert_lite.text.sentence_piece_characters import (
     Characters,
     before,
@@ -42,7 +43,7 @@ class Replacement:
             widths: (N,) int32, how many characters an image takes the place of.
         """
         lengths = self._images.lengths(numbers)
-        index = tf.repeat(tf.range(tf.size(lengths)), lengths)
+        index = tf.cast(repeated_places(lengths), tf.int32)
         place = tf.range(tf.size(index)) - tf.gather(
             tf.cumsum(lengths, exclusive=True), index
         )

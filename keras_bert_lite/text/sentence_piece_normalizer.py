@@ -11,6 +11,7 @@ import tensorflow_text as tf_text
 
 from keras_bert_lite.text import sentence_piece_steps as steps_of
 from keras_bert_lite.text.code_point_tables import CodePointSet
+from keras_bert_lite.text.repeats import rows_of
 from keras_bert_lite.text.sentence_piece_characters import (
     Characters,
     before,
@@ -101,7 +102,7 @@ def composed_characters(text: Characters) -> Characters:
     composed, edits = tf_text.normalize_utf8_with_offsets_map(strings, "NFC")
     points, places = tf.strings.unicode_decode_with_offsets(composed, "UTF-8")
     sources = tf_text.find_source_offsets(edits, places).values
-    row = points.value_rowids()
+    row = rows_of(points.row_splits)
     lengths = tf.cast(tf.strings.length(strings), tf.int64)
     place = sources + tf.gather(tf.cumsum(lengths, exclusive=True), row)
     # The character of the old text that begins at or before a byte.

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from keras_bert_lite.text import sentence_piece_steps as steps_of
 from keras_bert_lite.text.code_point_tables import CodePointSet, CodePointTable
+from keras_bert_lite.text.repeats import repeated_places, rows_of
 from keras_bert_lite.text.sentence_piece_characters import Characters, before, behind
 from keras_bert_lite.text.sentence_piece_steps import METASPACE
 
@@ -78,7 +79,7 @@ class Words:
     def read(self, strings: tf.Tensor) -> Characters:
         """Reads valid UTF-8, each token to recognize as one character."""
         decoded = tf.strings.unicode_decode(self._stand_ins.mark(strings), "UTF-8")
-        rows, points = decoded.value_rowids(), decoded.values
+        rows, points = rows_of(decoded.row_splits), decoded.values
         starts = tf.range(tf.size(points, tf.int64)) - tf.gather(
             decoded.row_starts(), rows
         )
@@ -116,7 +117,7 @@ class Words:
             begins = begins | mark | before(mark)
         plain = tf.not_equal(text.code_points, _METASPACE) & ~self.is_token(text)
         counts = tf.where(keep, tf.where(begins & plain, 2, 1), 0)
-        index = tf.repeat(tf.range(tf.size(counts)), counts)
+        index = tf.cast(repeated_places(counts), tf.int32)
         last = tf.gather(tf.cumsum(counts), index) - 1
         prefix = tf.range(tf.size(index)) < last
         return text.take(index).replace(prefix, _METASPACE)
@@ -134,7 +135,7 @@ class Words:
         known = tf.where(self._known(points), points, ord(self._stand_ins.unknown))
         seconds = tf.where(alone, ord(self._stand_ins.alone), known)
         counts = tf.where(alone | token, 2, 1)
-        index = tf.repeat(at, counts)
+        index = tf.cast(repeated_places(counts), tf.int32)
         last = tf.gather(tf.cumsum(counts), index) - 1
         inner = tf.equal(tf.range(tf.size(index)), last) & tf.gather(
             alone | ~metaspace, index

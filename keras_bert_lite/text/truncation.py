@@ -2,6 +2,8 @@
 
 import tensorflow as tf
 
+from keras_bert_lite.text.repeats import rows_of
+
 
 def truncate_longest_first(
     segments: list[tf.RaggedTensor], room: tf.Tensor
@@ -30,7 +32,7 @@ def truncate_longest_first(
 def head(rows: tf.RaggedTensor, lengths: tf.Tensor) -> tf.RaggedTensor:
     """Keeps the first `lengths` of each row."""
     kept = tf.minimum(rows.row_lengths(), lengths)
-    owner = rows.value_rowids()
+    owner = rows_of(rows.row_splits)
     place = tf.range(tf.size(owner, tf.int64)) - tf.gather(rows.row_starts(), owner)
     values = tf.boolean_mask(rows.values, place < tf.gather(kept, owner))
     return tf.RaggedTensor.from_row_lengths(values, kept, validate=False)

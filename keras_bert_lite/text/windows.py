@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from keras_bert_lite.text.repeats import repeat, repeated_places
+
 
 class Windows(NamedTuple):
     """N windows over the T tokens of B texts; every text has one at least.
@@ -20,12 +22,12 @@ class Windows(NamedTuple):
     @property
     def windows(self) -> tf.Tensor:
         """(M,) int64: the window that holds the token."""
-        return tf.repeat(tf.range(tf.size(self.lengths, tf.int64)), self.lengths)
+        return repeated_places(self.lengths)
 
     @property
     def text_of_tokens(self) -> tf.Tensor:
         """(M,) int64: the text that the token is from."""
-        return tf.repeat(self.rows, self.lengths)
+        return repeat(self.rows, self.lengths)
 
     @property
     def places(self) -> tf.Tensor:
@@ -76,15 +78,15 @@ def cut(lengths: tf.Tensor, room: tf.Tensor, stride: int) -> Windows:
     room = tf.maximum(room, 1)
     step = room - tf.minimum(tf.cast(stride, tf.int64), room // 2)
     counts = 1 + tf.maximum(lengths - room + step - 1, 0) // step
-    rows = tf.repeat(tf.range(tf.size(lengths, tf.int64)), counts)
+    rows = repeated_places(counts)
     begins = _places(counts) * tf.gather(step, rows)
     held = tf.minimum(tf.gather(lengths, rows) - begins, tf.gather(room, rows))
     firsts = tf.gather(tf.cumsum(lengths, exclusive=True), rows) + begins
-    tokens = tf.repeat(firsts, held) + _places(held)
+    tokens = repeat(firsts, held) + _places(held)
     return Windows(tf.size(lengths, tf.int64), rows, held, tokens)
 
 
 def _places(lengths: tf.Tensor) -> tf.Tensor:
     """0, 1, ... inside each of several runs: [2, 3] -> [0, 1, 0, 1, 2]."""
     begins = tf.cumsum(lengths, exclusive=True)
-    return tf.range(tf.reduce_sum(lengths)) - tf.repeat(begins, lengths)
+    return tf.range(tf.reduce_sum(lengths)) - repeat(begins, lengths)

@@ -64,6 +64,43 @@ def test_loss_is_the_distance_of_words_and_texts():
     np.testing.assert_allclose(added, sorted([of_words, of_texts]), atol=1e-5)
 
 
+def test_pairs_are_to_be_as_alike_as_the_teacher_finds_them():
+    student, teacher = pair()
+    ids = samples.ids()
+    given = inputs()
+    given |= {f"pair_{key}": value for key, value in ids.items()}
+    given |= {f"teacher_second_{key}": value for key, value in ids.items()}
+    model = word_distillation_model(student, teacher, pairs=True)
+    randomize(model.get_layer("match_pairs"))
+    before = word_distillation_model(student, teacher)
+    (losses, others) = (
+        [float(to_numpy(x)) for x in losses]
+        for losses in (_losses(model, given), _losses(before, inputs()))
+    )
+    kernel, bias = model.get_layer("match_pairs").get_weights()
+    row = mean(to_numpy(student(ids)["sequence_output"]), ids["padding_mask"])
+    first = {key: given[f"teacher_{key}"] for key in ids}
+    texts = (
+        mean(to_numpy(teacher(x)["sequence_output"]), x["padding_mask"])
+        for x in (first, ids)
+    )
+    error = (row @ kernel + bias)[:, 0] - (1 - distance(*texts))
+    expected = sum(others) + 10 * np.mean(error**2)
+    np.testing.assert_allclose(sum(losses), expected, rtol=1e-4)
+
+
+def _losses(model, given):
+    model(given, training=True)
+    return model.losses
+
+
+def test_pairs_without_segments():
+    student, teacher = pair()
+    student = kbl.encoder(tiny.config(num_segments=0, pooling=None))
+    with pytest.raises(ValueError, match="`pairs=True` needs a `student`"):
+        word_distillation_model(student, teacher, pairs=True)
+
+
 def test_only_the_student_is_trained():
     student, teacher = pair(width=32)
     model = word_distillation_model(student, teacher)

@@ -17,6 +17,7 @@ from keras_bert_lite.tagging import (
     has_scheme,
 )
 from keras_bert_lite.text.layer import TextLayer
+from keras_bert_lite.text.repeats import rows_of
 
 DECODINGS = ("lenient", "constrained")
 ENTITIES = {
@@ -206,7 +207,7 @@ class EntityAnswer(TextLayer):
 
 def _words(x: dict[str, tf.Tensor], logits: tf.Tensor) -> _Words:
     """Merges windows: each word from where most of what is around it is seen."""
-    rows = tf.ragged.row_splits_to_segment_ids(x["row_splits"])  # (T,)
+    rows = rows_of(x["row_splits"])  # (T,)
     kept = tf.logical_and(x["most_context"], tf.gather(x["firsts"], x["tokens"]))
     tokens = tf.boolean_mask(x["tokens"], kept)
     order = tf.argsort(tokens)

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from keras_bert_lite.config import check_positive
 from keras_bert_lite.text.layer import TextLayer
+from keras_bert_lite.text.repeats import repeat
 from keras_bert_lite.text.strings import valid_utf8
 from keras_bert_lite.text.tokenizer import Tokenizer
 
@@ -95,7 +96,7 @@ class MaskAnswer(TextLayer):
         # Behind them the masks that were truncated, and the end of the text.
         missing = parts.row_lengths() - ids.row_lengths()
         places = tf.ragged.range(missing)
-        ends = tf.equal(places.values, tf.gather(missing, places.value_rowids()) - 1)
+        ends = tf.equal(places.values, repeat(missing, missing) - 1)
         rest = places.with_values(tf.where(ends, "", self._mask_token))
         pieces = tf.concat([ids.with_values(pieces), rest], 1)
         joins = tf.concat([joins, places.with_values(tf.zeros_like(ends))], 1)

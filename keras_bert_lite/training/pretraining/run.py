@@ -10,6 +10,7 @@ from typing import Any
 import keras
 
 from keras_bert_lite.config import EncoderConfig, check_choice, check_positive
+from keras_bert_lite.models.checks import check_fits
 from keras_bert_lite.models.distillation import STUDENT
 from keras_bert_lite.models.encoder import config_of, encoder_of
 from keras_bert_lite.models.replaced_tokens import discriminator_of
@@ -195,17 +196,6 @@ def _checked_config(model: keras.Model, recipe: Recipe) -> EncoderConfig:
             "`model` judges pairs, which `data` must have. Received: data with "
             f"objective={recipe.objective!r}"
         )
-    pieces = recipe.preprocessor.tokenizer.vocabulary_size()
-    config = config_of(_trained_encoder(model))
-    if pieces > config.vocabulary_size:
-        raise ValueError(
-            "`model` must have an embedding for every piece of the data's "
-            f"vocabulary. Received: {config.vocabulary_size} and {pieces}"
-        )
-    length = recipe.sequence_length
-    if config.max_sequence_length is not None and config.max_sequence_length < length:
-        raise ValueError(
-            "`model` must have a position for every token of a row. Received: "
-            f"{config.max_sequence_length}, and rows of {length}"
-        )
-    return config
+    encoder = _trained_encoder(model)
+    check_fits(encoder, recipe.preprocessor, "model")
+    return config_of(encoder)

@@ -9,14 +9,21 @@ from typing import Any
 import tensorflow as tf
 
 from keras_bert_lite.config import check_choice, check_not_negative, check_positive
-from keras_bert_lite.models.word_distillation import MASK, TEACHER, WORDS
+from keras_bert_lite.models.word_distillation import (
+    MASK,
+    PAIR,
+    SECOND,
+    TEACHER,
+    WORDS,
+)
 from keras_bert_lite.text.corpus import documents, read_chunks, splitter
 from keras_bert_lite.text.packing import Preprocessor
 from keras_bert_lite.training.data.lines import Paths, as_paths
 from keras_bert_lite.training.data.tuning import without_tuning
+from keras_bert_lite.training.pretraining.pairs import second_text
 from keras_bert_lite.training.pretraining.recipe import SENTENCES
 
-MIXED = 1 << 25  # bytes of text whose sentences are mixed
+MIXED = 1 << 27  # bytes of text whose sentences are mixed
 
 
 def word_distillation_dataset(
@@ -27,6 +34,7 @@ def word_distillation_dataset(
     sentences: str = "lines",
     seed: int = 0,
     start: int = 0,
+    pairs: bool = False,
 ) -> tf.data.Dataset:
     """Reads sentences, for `word_distillation_model`, without end.
 
@@ -40,8 +48,11 @@ def word_distillation_dataset(
         preprocessor: The student's.
         teacher_preprocessor: The teacher's.
         batch_size: Sentences (B) in a batch.
-        seed: Of the order: sentences of 32 MiB of text are mixed.
+        seed: Of the order: sentences of 128 MiB of text are mixed.
         start: The number of the first batch.
+        pairs: Whether each sentence has a second text: the sentence that follows,
+            or the same one with words left out, replaced by some of the one that
+            follows, or moved.
 
     Returns:
         A `tf.data.Dataset` of dictionaries, the model's inputs. `word_mask` is as
@@ -58,15 +69,20 @@ def word_distillation_dataset(
     paths = as_paths(text)
     _check_text(paths, sentences)
 
-    def read() -> Iterator[list[str]]:
+    def read() -> Iterator[list[tuple[str, str]]]:
         found = _sentences(paths, sentences, seed)
         return _batches(itertools.islice(found, start * batch_size, None), batch_size)
 
     def inputs(texts: tf.Tensor) -> dict[str, tf.Tensor]:
-        return _inputs(texts, preprocessor, teacher_preprocessor)
+        first, second = tf.unstack(texts, axis=1)
+        made = _inputs(first, preprocessor, teacher_preprocessor)
+        if pairs:
+            made |= _with_prefix(PAIR, preprocessor((first, second)))
+            made |= _with_prefix(SECOND, teacher_preprocessor(second))
+        return made
 
     batches = tf.data.Dataset.from_generator(
-        read, output_signature=tf.TensorSpec((batch_size,), tf.string)
+        read, output_signature=tf.TensorSpec((batch_size, 2), tf.string)
     )
     inputs = tf.autograph.experimental.do_not_convert(inputs)
     endless = tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY)
@@ -75,6 +91,12 @@ def word_distillation_dataset(
 
 
 def _check_alike(ours: Preprocessor, theirs: Preprocessor) -> None:
+    strides = [x.stride for x in (ours, theirs)]
+    if strides != [None, None]:
+        raise ValueError(
+            "`preprocessor` and `teacher_preprocessor` must make one row of a text. "
+            f"Received: stride={strides[0]} and {strides[1]}"
+        )
     kinds = [type(x.tokenizer).__name__ for x in (ours, theirs)]
     found = [_splitting(x) for x in (ours, theirs)]
     if kinds != ["WordPieceTokenizer"] * 2 or found[0] != found[1]:
@@ -101,19 +123,29 @@ def _check_text(paths: list[Path], sentences: str) -> None:
         raise ValueError(f"`text` must hold text. Received: {list(map(str, paths))}")
 
 
-def _sentences(paths: list[Path], sentences: str, seed: int) -> Iterator[str]:
-    """Mixed sentences without end."""
+def _sentences(
+    paths: list[Path], sentences: str, seed: int
+) -> Iterator[tuple[str, str]]:
+    """Mixed sentences without end, each with a second text."""
     split = splitter(sentences)
     for epoch in itertools.count():
         for number, chunk in enumerate(read_chunks(paths, MIXED)):
             texts = [x for document in documents(chunk, split) for x in document]
-            random.Random(f"{seed} {epoch} {number}").shuffle(texts)
-            yield from texts
+            rng = random.Random(f"{seed} {epoch} {number}")
+            mixed = list(itertools.pairwise([*texts, *texts[:1]]))
+            rng.shuffle(mixed)
+            yield from ((text, second_text(text, x, rng)) for text, x in mixed)
 
 
-def _batches(texts: Iterator[str], size: int) -> Iterator[list[str]]:
+def _batches(
+    texts: Iterator[tuple[str, str]], size: int
+) -> Iterator[list[tuple[str, str]]]:
     while batch := list(itertools.islice(texts, size)):
         yield batch
+
+
+def _with_prefix(prefix: str, rows: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+    return {prefix + key: value for key, value in rows.items()}
 
 
 def _inputs(
@@ -124,7 +156,7 @@ def _inputs(
     counts, places = [], {}
     for prefix, made_by in (("", preprocessor), (TEACHER, teacher_preprocessor)):
         rows = made_by(texts)
-        inputs |= {prefix + key: value for key, value in rows.items()}
+        inputs |= _with_prefix(prefix, rows)
         places[prefix], count = _words(made_by, rows)
         counts.append(count)
     width = tf.shape(inputs["token_ids"])[1]

@@ -9,6 +9,7 @@ import keras
 import tensorflow as tf
 
 from keras_bert_lite.config import check_positive
+from keras_bert_lite.models.checks import check_fits
 from keras_bert_lite.models.encoder import config_of
 from keras_bert_lite.models.word_distillation import (
     set_components,
@@ -39,6 +40,7 @@ def distil_words(
     validation: Paths | None = None,
     validation_steps: int = 20,
     sentences: str = "lines",
+    pairs: bool = False,
     seed: int = 0,
     callbacks: list[keras.callbacks.Callback] | None = None,
     verbose: str | int = "auto",
@@ -47,8 +49,9 @@ def distil_words(
     """Trains an encoder to give words and texts the vectors that another gives them.
 
     Every word is a target, not 15 % of them, so that it learns from little text;
-    and its vocabulary is its own. It is saved, and goes on, as `pretrain` does. It
-    sees single texts only: of the segments' embeddings the first alone is trained.
+    and its vocabulary is its own. It is saved, and goes on, as `pretrain` does.
+    Without `pairs` it sees single texts only: of the segments' embeddings the first
+    alone is trained, and it does not learn to compare two texts in a row.
 
     Args:
         student: An encoder, with weights that are random or not; it is trained.
@@ -63,6 +66,9 @@ def distil_words(
         learning_rate, save_every, seed, callbacks, verbose: As in `pretrain`.
         validation: Text that is held out.
         validation_steps: Batches of it that are evaluated.
+        pairs: Whether it also reads two texts in a row, and learns to tell how
+            alike the teacher finds them; see `word_distillation_model`. Second
+            texts are those of `word_distillation_dataset`.
         **options: Of `adamw`.
 
     Returns:
@@ -74,13 +80,15 @@ def distil_words(
     """
     check_positive("steps", steps)
     check_positive("validation_steps", validation_steps)
-    _check_fits("student", student, preprocessor)
-    _check_fits("teacher", teacher, teacher_preprocessor)
-    model = word_distillation_model(student, teacher)
+    check_fits(student, preprocessor, "student")
+    check_fits(teacher, teacher_preprocessor, "teacher")
+    model = word_distillation_model(student, teacher, pairs)
 
     def batches(text: Paths, size: int, start: int = 0) -> tf.data.Dataset:
         both = (preprocessor, teacher_preprocessor)
-        return word_distillation_dataset(text, *both, size, sentences, seed, start)
+        return word_distillation_dataset(
+            text, *both, size, sentences, seed, start, pairs
+        )
 
     set_components(model, batches(text, batch_size).take(SAMPLE))
     options = {"learning_rate": learning_rate, "warmup": 0.05, **options}
@@ -89,10 +97,12 @@ def distil_words(
         **{k: str(v) for k, v in options.items()},
         "student": config_of(student).to_dict(),
         "teacher": config_of(teacher).to_dict(),
+        "teacher_weights": _digest(teacher),
         "tokens": [_about(x) for x in (preprocessor, teacher_preprocessor)],
         "text": [path.stat().st_size for path in as_paths(text)],
         "batch_size": batch_size,
         "sentences": sentences,
+        "pairs": pairs,
         "seed": seed,
     }
     held_out = None
@@ -111,19 +121,12 @@ def distil_words(
     )
 
 
-def _check_fits(role: str, encoder: keras.Model, preprocessor: Preprocessor) -> None:
-    """Refuses ids and positions that an encoder has no embeddings for."""
-    config = config_of(encoder)
-    pieces = preprocessor.tokenizer.vocabulary_size()
-    length, most = preprocessor.sequence_length, config.max_sequence_length
-    too_long = most is not None and (length is None or length > most)
-    if pieces > config.vocabulary_size or too_long or preprocessor.stride is not None:
-        raise ValueError(
-            f"The preprocessor of `{role}` must have at most the encoder's "
-            f"{config.vocabulary_size} pieces, a `sequence_length` of at most {most}, "
-            f"and no `stride`. Received: {pieces} pieces, sequence_length={length}, "
-            f"stride={preprocessor.stride}"
-        )
+def _digest(teacher: keras.Model) -> str:
+    """Tells the weights of one teacher from another's."""
+    digest = hashlib.sha256()
+    for value in teacher.get_weights():
+        digest.update(value.tobytes())
+    return digest.hexdigest()
 
 
 def _about(preprocessor: Preprocessor) -> str:

@@ -11,6 +11,7 @@ import keras_bert_lite as kbl
 from keras_bert_lite.models.pretraining import for_masked_positions, pretrainer
 from keras_bert_lite.training.pretraining.run import pretrain
 from tests import tiny
+from tests.training.pretraining.interrupts import Interrupts
 from tests.training.pretraining.test_write import text, write
 
 tensorflow_only = pytest.mark.skipif(
@@ -62,14 +63,8 @@ def test_words_alone_from_pairs(data, tmp_path):
 @tensorflow_only
 def test_goes_on_where_it_was(data, tmp_path, monkeypatch):
     whole, _ = run(data, tmp_path / "whole")
-
-    class Stops(keras.callbacks.Callback):
-        def on_train_batch_end(self, batch, logs=None):
-            if self.model.optimizer.iterations == 5:
-                raise KeyboardInterrupt
-
     with pytest.raises(KeyboardInterrupt):
-        run(data, tmp_path / "parts", callbacks=[Stops()])
+        run(data, tmp_path / "parts", callbacks=[Interrupts(5)])
     parts, history = run(data, tmp_path / "parts")
     assert history.epoch == [2]
     for a, b in zip(whole.weights, parts.weights, strict=True):

@@ -6,6 +6,8 @@ import keras_bert_lite as kbl
 from keras_bert_lite.training.pretraining.word_dataset import word_distillation_dataset
 from keras_bert_lite.training.pretraining.words import distil_words
 from tests import tiny
+from tests.conformance import randomize
+from tests.training.pretraining.interrupts import Interrupts
 from tests.training.pretraining.test_write import WORDS, text
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS, ",", "##s"]
@@ -81,10 +83,33 @@ def test_goes_on_where_it_was(tmp_path):
             np.testing.assert_array_equal(a[key], b[key])
 
 
+def test_pairs(tmp_path):
+    ours, theirs = tiny.preprocessor(32), other()
+    for batch in dataset(text(), tmp_path, size=8, pairs=True).take(4):
+        first, second = _texts(batch, "teacher_"), _texts(batch, "teacher_second_")
+        made = ours((list(map(" ".join, first)), list(map(" ".join, second))))
+        for key, value in made.items():
+            np.testing.assert_array_equal(batch[f"pair_{key}"], value)
+        assert all(second)
+        assert first != second
+    assert theirs.sequence_length == 32
+
+
+def _texts(batch, prefix):
+    """The words of each row, of a text whose words are all one piece."""
+    ids, mask = (batch[prefix + x].numpy() for x in ("token_ids", "padding_mask"))
+    return [[PIECES[i] for i in row[m][1:-1]] for row, m in zip(ids, mask, strict=True)]
+
+
 @pytest.mark.parametrize(
     ("texts", "options", "message"),
     [
         ("a", {"theirs": other(lowercase=False)}, "'lowercase': False"),
+        (
+            "a",
+            {"theirs": kbl.Preprocessor(tiny.tokenizer(), 32, stride=4)},
+            "None and 4",
+        ),
         ("a", {"size": 0}, "`batch_size`"),
         ("a", {"start": -1}, "`start`"),
         ("a", {"sentences": "words"}, "`sentences`"),
@@ -133,16 +158,22 @@ def test_learns(path, tmp_path):
     assert history.history["val_loss"][-1] < losses[0]
 
 
-def test_a_run_goes_on(path, tmp_path):
-    class Stops(keras.callbacks.Callback):
-        def on_train_batch_end(self, batch, logs=None):
-            if self.model.optimizer.iterations == 5:
-                raise KeyboardInterrupt
+def test_learns_pairs(path, tmp_path):
+    settings = {"steps": 60, "save_every": 20, "learning_rate": 3e-3, "pairs": True}
+    student, history = run(path, tmp_path / "run", **settings, validation=path)
+    assert history.history["val_loss"][-1] < history.history["val_loss"][0] - 0.1
+    before = encoders()[0].get_layer("embeddings").segment_embedding
+    after = student.get_layer("embeddings").segment_embedding
+    changed = np.abs(after.get_weights()[0] - before.get_weights()[0]).max(-1)
+    assert (changed > 1e-3).all()  # the second segment's too
 
-    whole, _ = run(path, tmp_path / "whole")
+
+@pytest.mark.parametrize("pairs", [False, True])
+def test_a_run_goes_on(path, tmp_path, pairs):
+    whole, _ = run(path, tmp_path / "whole", pairs=pairs)
     with pytest.raises(KeyboardInterrupt):
-        run(path, tmp_path / "parts", callbacks=[Stops()])
-    parts, history = run(path, tmp_path / "parts")
+        run(path, tmp_path / "parts", pairs=pairs, callbacks=[Interrupts(5)])
+    parts, history = run(path, tmp_path / "parts", pairs=pairs)
     assert history.epoch == [2]
     for a, b in zip(whole.weights, parts.weights, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-5)
@@ -172,6 +203,18 @@ def test_preprocessor_that_does_not_fit(length, path, tmp_path):
         distil_words(
             *(student, tiny.preprocessor(32), teacher, other(length)),
             *(path, tmp_path, 2),
+        )
+
+
+def test_another_teacher_of_the_same_size(path, tmp_path):
+    run(path, tmp_path / "run")
+    student, teacher = encoders()
+    randomize(teacher)
+    both = tiny.preprocessor(32), other()
+    given = {"batch_size": 4, "save_every": 2, "verbose": 0}
+    with pytest.raises(ValueError, match="'teacher_weights': "):
+        distil_words(
+            *(student, both[0], teacher, both[1], path, tmp_path / "run", 6), **given
         )
 
 
