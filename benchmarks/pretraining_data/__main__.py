@@ -86,29 +86,29 @@ def summary(results: dict[str, Any]) -> str:
     for side in dict.fromkeys(x["side"] for x in results["runs"]):
         runs = [x for x in results["runs"] if x["side"] == side]
         speed = statistics.median(x["tokens"] / x["seconds"] for x in runs)
-        memory = max(x["memory"] for x in runs) / 2**20
-        rows.append((side, speed, memory))
+        rows.append((side, speed, max(runs, key=lambda x: x["memory"])))
     slowest = next((speed for side, speed, _ in rows if side == "Google"), None)
     cells = [
         [
             side,
             f"{speed:,.0f}",
             f"{speed / slowest:.1f}" if slowest else "–",
-            f"{memory:,.0f}",
+            *mebibytes(most),
         ]
-        for side, speed, memory in rows
+        for side, speed, most in rows
     ]
-    head = ["side", "tokens/s", "times Google's", "peak memory, MiB"]
+    memory = ["peak memory, MiB", "of it mapped files"]
+    head = ["side", "tokens/s", "times Google's", *memory]
     growing = [
-        [f"{x['megabytes']:g}", f"{x['tokens'] / x['seconds']:,.0f}", mebibytes(x)]
+        [f"{x['megabytes']:g}", f"{x['tokens'] / x['seconds']:,.0f}", *mebibytes(x)]
         for x in results["growing"]
     ]
-    second = table(["MB of text", "tokens/s", "peak memory, MiB"], growing)
+    second = table(["MB of text", "tokens/s", *memory], growing)
     return f"{table(head, cells)}\n\n{second}"
 
 
-def mebibytes(run_: dict[str, Any]) -> str:
-    return f"{run_['memory'] / 2**20:,.0f}"
+def mebibytes(run_: dict[str, Any]) -> list[str]:
+    return [f"{run_[name] / 2**20:,.0f}" for name in ("memory", "mapped_files")]
 
 
 if __name__ == "__main__":

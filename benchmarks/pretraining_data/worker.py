@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.memory import peak_memory
+from benchmarks.memory import mapped_files, peak_memory
 
 LENGTH, PREDICTIONS, BATCH = 128, 20, 256
 
@@ -128,8 +128,9 @@ def main() -> None:
     start = time.perf_counter()
     count = run()
     seconds = time.perf_counter() - start
-    memory = peak_memory()  # before tokens are counted, which takes some too
-    print(json.dumps({"seconds": seconds, "tokens": count(), "memory": memory}))
+    # Before tokens are counted, which takes some too.
+    made = {"memory": peak_memory(), "mapped_files": mapped_files()}
+    print(json.dumps({"seconds": seconds, "tokens": count(), **made}))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,15 @@ from pathlib import Path
 from typing import Any
 
 MODEL = "model"  # where a run leaves what it has trained
+RUN = (  # options that are handed on
+    "batch_size",
+    "learning_rate",
+    "warmup",
+    "weight_decay",
+    "accumulate",
+    "save_every",
+    "seed",
+)
 
 
 def add_commands(commands: Any) -> None:
@@ -78,24 +87,32 @@ def _add_pretrain(commands: Any) -> None:
     parser = commands.add_parser("pretrain", help="pretrain an encoder, or go on")
     add = parser.add_argument
     add("data", type=Path, help="made by pretraining-data")
-    add("--directory", required=True, type=Path, help="of the run, its saves and model")
-    add("--config", help="a published name, or a JSON file of EncoderConfig's fields")
-    add("--model", help="begin with a checkpoint's weights instead: see load_model")
+    add_run_options(parser)
     add("--replaced-tokens", action="store_true", help="train as ELECTRA does")
+    add("--optimizer", choices=("adamw", "lamb"))
+    add("--validation", type=Path, help="data that are held out")
+    add("--precision", choices=("float32", "mixed_float16", "mixed_bfloat16"))
+    add("--gradient-checkpointing", action="store_true")
+    add("--tensorboard", type=Path, help="where to log")
+    parser.set_defaults(run=_pretrain)
+
+
+def add_run_options(parser: argparse.ArgumentParser) -> None:
+    """Adds what every run of training has: `RUN`, where it begins and is saved."""
+    add = parser.add_argument
+    add("--directory", required=True, type=Path, help="of the run, its saves and model")
+    add = parser.add_mutually_exclusive_group(required=True).add_argument
+    add("--config", help="a published name, or a JSON file of EncoderConfig's fields")
+    add("--model", help="begin with a checkpoint's weights instead: a directory, hf://")
+    add = parser.add_argument
     add("--steps", required=True, type=int)
     add("--batch-size", type=int)
     add("--learning-rate", type=float)
     add("--warmup", type=float, help="share of the steps")
     add("--weight-decay", type=float)
     add("--accumulate", type=int, help="steps of an update")
-    add("--optimizer", choices=("adamw", "lamb"))
     add("--save-every", type=int)
-    add("--validation", type=Path, help="data that are held out")
     add("--seed", type=int, default=0)
-    add("--precision", choices=("float32", "mixed_float16", "mixed_bfloat16"))
-    add("--gradient-checkpointing", action="store_true")
-    add("--tensorboard", type=Path, help="where to log")
-    parser.set_defaults(run=_pretrain)
 
 
 def _pretrain(options: argparse.Namespace) -> None:
@@ -105,8 +122,6 @@ def _pretrain(options: argparse.Namespace) -> None:
     from keras_bert_lite.models.encoder import config_of, encoder_of
     from keras_bert_lite.training.pretraining.dataset import read_recipe
 
-    if (options.config is None) == (options.model is None):
-        raise SystemExit("keras-bert-lite pretrain: one of --config and --model")
     keras.utils.set_random_seed(options.seed)
     if options.precision:
         keras.config.set_dtype_policy(options.precision)
@@ -114,8 +129,6 @@ def _pretrain(options: argparse.Namespace) -> None:
     full, model = _models(options, recipe)
     if options.gradient_checkpointing:
         kbl.set_gradient_checkpointing(model)
-    names = ["batch_size", "learning_rate", "warmup", "weight_decay", "accumulate"]
-    names += ["optimizer", "save_every", "validation", "seed"]
     callbacks = []
     if options.tensorboard:
         callbacks.append(keras.callbacks.TensorBoard(options.tensorboard))
@@ -125,7 +138,7 @@ def _pretrain(options: argparse.Namespace) -> None:
         options.directory,
         options.steps,
         callbacks=callbacks,
-        **given(options, *names),
+        **given(options, *RUN, "optimizer", "validation"),
     )
     if options.replaced_tokens:
         full = kbl.discriminator_of(model)

@@ -13,6 +13,7 @@ import tensorflow_text as tf_text
 from keras_bert_lite.text.files import BOM, BROKEN, opened
 
 BLOCK, SMALLEST_BLOCK = 1 << 20, 16  # bytes that are read at a time
+BLANKS = (b"\n\n", b"\n\r\n")
 LONGEST = 4  # a document of so many times a chunk's bytes is cut
 
 Document = list[str]  # its sentences
@@ -31,7 +32,7 @@ Chunk = list[Part]
 
 
 def read_chunks(paths: Sequence[Path], size: int) -> Iterator[Chunk]:
-    """Reads files in chunks of whole documents, one to two `size`s of bytes each.
+    """Reads files in chunks of whole documents, each of `size` bytes or a few more.
 
     A document ends at a blank line and at the end of its file. One of more than
     four times `size` is cut, at an end of a line if there is one, of which a
@@ -109,20 +110,27 @@ def _read_parts(path: Path, size: int) -> Iterator[Part]:
     line, held = 1, b""
     for block in _blocks(path, min(BLOCK, max(size, SMALLEST_BLOCK))):
         held += block
-        end = _document_end(held) if len(held) >= size else 0
-        if not end and len(held) >= LONGEST * size:
-            warnings.warn(
-                f"{path}:{line}: a document of more than {LONGEST * size} bytes is "
-                "cut. Is there a blank line between documents?",
-                stacklevel=2,
-            )
-            end = _place_to_cut(held)
-        if end:
+        while end := _end_of_part(held, size, f"{path}:{line}"):
             yield Part(path, line, held[:end])
             line += held.count(b"\n", 0, end)
             held = held[end:]
     if held.strip():
         yield Part(path, line, held)
+
+
+def _end_of_part(held: bytes, size: int, place: str) -> int:
+    """Where to end one, 0 if more is to be read before."""
+    end = _first_document_end(held, size)
+    if end or len(held) < LONGEST * size:
+        return end
+    if end := _last_document_end(held):
+        return end
+    warnings.warn(
+        f"{place}: a document of more than {LONGEST * size} bytes is cut. Is there a "
+        "blank line between documents?",
+        stacklevel=4,
+    )
+    return _place_to_cut(held)
 
 
 def _blocks(path: Path, size: int) -> Iterator[bytes]:
@@ -142,10 +150,15 @@ def _read(file: IO[bytes], path: Path, size: int) -> bytes:
         ) from error
 
 
-def _document_end(data: bytes) -> int:
-    """Where the last blank line ends, 0 if there is none."""
-    ends = [data.rfind(blank) + len(blank) for blank in (b"\n\n", b"\n\r\n")]
-    return max(end if end > 3 else 0 for end in ends)
+def _first_document_end(data: bytes, size: int) -> int:
+    """Behind the first blank line that leaves `size` bytes before, 0 without one."""
+    starts = ((data.find(blank, max(size - len(blank), 0)), blank) for blank in BLANKS)
+    return min((at + len(blank) for at, blank in starts if at >= 0), default=0)
+
+
+def _last_document_end(data: bytes) -> int:
+    starts = ((data.rfind(blank), blank) for blank in BLANKS)
+    return max((at + len(blank) for at, blank in starts if at > 0), default=0)
 
 
 def _place_to_cut(data: bytes) -> int:

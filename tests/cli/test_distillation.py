@@ -58,9 +58,22 @@ def test_from_a_checkpoint(folder):
     assert kbl.load_encoder(folder / "run/model").count_params() > 0
 
 
+def test_pairs_train_the_second_segment(folder):
+    distil(folder, "--model", folder / "teacher", "--pairs", "--warmup", 0.5)
+    before, after = (
+        kbl.load_encoder(folder / x).get_layer("embeddings").segment_embedding
+        for x in ("teacher", "run/model")
+    )
+    changed = np.abs(before.get_weights()[0] - after.get_weights()[0]).max(-1)
+    assert (changed > 0).all()
+
+
 @pytest.mark.parametrize(
     "more", [[], ["--config", "bert_tiny_uncased", "--model", "x"]]
 )
-def test_neither_or_both(folder, more):
-    with pytest.raises(SystemExit, match="one of --config and --model"):
+def test_neither_or_both(folder, more, capsys):
+    with pytest.raises(SystemExit):
         distil(folder, *more)
+    error = capsys.readouterr().err
+    assert "--config" in error
+    assert "--model" in error

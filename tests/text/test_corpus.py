@@ -35,6 +35,25 @@ def test_documents(tmp_path, size, pack):
     assert (len(chunks) == 1) == (size == 1000)
 
 
+def test_a_chunk_is_as_large_as_is_asked_for(tmp_path):
+    texts = [f"document {i} " * (i % 7) + "\n\n" for i in range(500)]
+    longest = max(map(len, texts))
+    *sizes, last = (
+        sum(len(part.data) for part in chunk)
+        for chunk in read_chunks([write(tmp_path / "a", "".join(texts))], 256)
+    )
+    assert min(sizes) >= 256
+    assert max(*sizes, last) < 256 + longest
+    assert sum(sizes) + last == sum(map(len, texts))
+
+
+def test_a_short_document_before_one_too_long(tmp_path):
+    path = write(tmp_path / "a", "short\n\n" + "word " * 20)
+    with pytest.warns(UserWarning, match="a:3: a document of more than 80 bytes"):
+        chunks = read([path], 20)
+    assert chunks[0][0] == ["short"]
+
+
 def test_files_share_a_chunk_and_end_a_document(tmp_path):
     paths = [write(tmp_path / f"{i}", f"file {i}") for i in range(5)]
     assert read(paths, 13) == [
@@ -67,7 +86,7 @@ def test_a_document_too_long_is_cut(tmp_path, end):
 def test_names_the_line_that_is_not_utf8(tmp_path):
     path = write(tmp_path / "a", b"one\n\ntwo\nthr\xffee\n\nfour\n" * 2)
     with pytest.raises(ValueError, match=r"a:4: must be UTF-8. Received: .* b'\\xffee"):
-        read([path], 1)
+        read([path], 5)
     path = write(tmp_path / "a", b"one\n\ntwo\nthree\n\nfour\xe2\x82")
     with pytest.raises(ValueError, match="a:6: must be UTF-8"):
         read([path], 5)

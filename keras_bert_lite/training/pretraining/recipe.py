@@ -32,7 +32,7 @@ class Recipe:
         masking: The options of `Masking` that choose the masked tokens once, for
             all epochs; `None`: they are chosen anew in each epoch, by
             `pretraining_dataset`.
-        chunk_bytes: How much text makes a shard, at least; seldom over twice that.
+        chunk_bytes: How much text makes a shard, at least.
         seed: Of all draws.
 
     Raises:
