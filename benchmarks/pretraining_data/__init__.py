@@ -15,7 +15,7 @@ cores, to see whether memory grows.
 - KerasHub: it has no pairs; `BertMaskedLMPreprocessor` in a `tf.data` pipeline, a line
   a row, written by `TFRecordWriter`.
 
-Memory is the most that a process has held, and of it what is mapped from files at the
-end: TensorFlow's libraries, nearly all. Tokens are those of the rows, special ones
-included, padding not.
+Memory is the most that a process has held. What is mapped from files at the end is
+given too: TensorFlow's libraries, nearly all of it. Tokens are those of the rows,
+special ones included, padding not.
 """

@@ -97,7 +97,7 @@ def summary(results: dict[str, Any]) -> str:
         ]
         for side, speed, most in rows
     ]
-    memory = ["peak memory, MiB", "of it mapped files"]
+    memory = ["peak memory, MiB", "mapped files at the end, MiB"]
     head = ["side", "tokens/s", "times Google's", *memory]
     growing = [
         [f"{x['megabytes']:g}", f"{x['tokens'] / x['seconds']:,.0f}", *mebibytes(x)]

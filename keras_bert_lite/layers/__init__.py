@@ -12,6 +12,7 @@ from keras_bert_lite.layers.distillation import (
     MatchHiddenStates,
     MatchSimilarities,
     SoftTargets,
+    Teacher,
 )
 from keras_bert_lite.layers.embeddings import Embeddings
 from keras_bert_lite.layers.encoder import Encoder
@@ -51,6 +52,7 @@ __all__ = [
     "SpanHead",
     "SplitChoices",
     "TakePositions",
+    "Teacher",
     "TokenConvolution",
     "VocabularyBias",
     "WithSeenTokens",

@@ -45,7 +45,7 @@ def distillation_model(
 
     Returns:
         A functional model with the student's inputs and outputs. Its layers
-        `"student"` and `"teacher"` are the two.
+        `"student"` and `"teacher"` are the two, the latter a `layers.Teacher`.
 
     Raises:
         ValueError: If the inputs differ, there is no output to compare, or a
@@ -56,14 +56,14 @@ def distillation_model(
     """
     comparisons = [layers.SoftTargets()] if comparisons is None else list(comparisons)
     _check_inputs(student, teacher)
-    teacher.trainable = False
     wanted = {NEEDS[type(x)] for x in comparisons if type(x) in NEEDS}
     inputs = {
         key: keras.Input(x.shape[1:], dtype=x.dtype, name=key)
         for key, x in student.input.items()
     }
     ours = _with_internals(student, wanted, STUDENT)(inputs)
-    theirs = _with_internals(teacher, wanted, TEACHER)(inputs, training=False)
+    theirs = _with_internals(teacher, wanted, TEACHER)
+    theirs = layers.Teacher(theirs, name=TEACHER)(inputs)
     outputs = {key: ours[key] for key in student.output}
     for comparison in comparisons:
         if isinstance(comparison, layers.SoftTargets):

@@ -67,16 +67,17 @@ def word_distillation_model(
             "`teacher` must be at least as wide as `student`. Received: hidden_dim="
             f"{wide} and {width}"
         )
-    if pairs and encoder_layers(student)[0].segment_embedding is None:
+    segments = config_of(student).num_segments
+    if pairs and segments < 2:
         raise ValueError(
             "`pairs=True` needs a `student` that tells two texts apart by their "
-            "segments. Received: one without embeddings of segments"
+            f"segments. Received: num_segments={segments}"
         )
-    teacher.trainable = False
     inputs = _inputs(pairs)
-    ours = _Reader(student, "student", inputs)
-    theirs = _Reader(teacher, "teacher", inputs, training=False)
-    states, targets = ours.states(""), theirs.states(TEACHER)
+    ours = _Reader(_states(student, "student"), inputs)
+    theirs = _Reader(layers.Teacher(_states(teacher, "teacher")), inputs)
+    states, seen = ours.states(""), theirs.states(TEACHER)
+    targets = seen
     if wide > width:
         targets = keras.layers.Dense(
             width,
@@ -84,7 +85,7 @@ def word_distillation_model(
             trainable=False,
             kernel_initializer="identity",
             name=COMPONENTS,
-        )(targets)
+        )(seen)
     words, target_words = (
         layers.TakePositions(name=f"{prefix}words")(x, inputs[prefix + WORDS])
         for prefix, x in (("", states), (TEACHER, targets))
@@ -95,9 +96,10 @@ def word_distillation_model(
     words = match(words, [ours.mean(states, "")], [theirs.mean(targets, TEACHER)])
     if pairs:
         both = ours.mean(ours.states(PAIR), PAIR)
-        texts = [theirs.mean(theirs.states(x), x) for x in (TEACHER, SECOND)]
+        first = theirs.mean(seen, TEACHER)
+        second = theirs.mean(theirs.states(SECOND), SECOND)
         match = layers.MatchSimilarities(SIMILARITY_WEIGHT, name="match_pairs")
-        words = match(words, both, *texts)
+        words = match(words, both, first, second)
     return keras.Model(inputs, words, name=name)
 
 
@@ -135,19 +137,18 @@ def share_segments(encoder: keras.Model) -> None:
         table.set_weights([rows])
 
 
+def _states(encoder: keras.Model, role: str) -> keras.Model:
+    return keras.Model(encoder.input, encoder.output["sequence_output"], name=role)
+
+
 class _Reader:
     """An encoder on the inputs of one prefix or another."""
 
-    def __init__(
-        self, encoder: keras.Model, role: str, inputs: dict[str, Any], **options: Any
-    ) -> None:
-        output = encoder.output["sequence_output"]
-        self.encoder = keras.Model(encoder.input, output, name=role)
-        self.inputs, self.options = inputs, options
+    def __init__(self, encoder: keras.layers.Layer, inputs: dict[str, Any]) -> None:
+        self.encoder, self.inputs = encoder, inputs
 
     def states(self, prefix: str) -> keras.KerasTensor:
-        given = {key: self.inputs[prefix + key] for key in id_inputs()}
-        return self.encoder(given, **self.options)
+        return self.encoder({key: self.inputs[prefix + key] for key in id_inputs()})
 
     def mean(self, states: keras.KerasTensor, prefix: str) -> keras.KerasTensor:
         mask = self.inputs[f"{prefix}padding_mask"]

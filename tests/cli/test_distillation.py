@@ -65,7 +65,7 @@ def test_pairs_train_the_second_segment(folder):
         for x in ("teacher", "run/model")
     )
     changed = np.abs(before.get_weights()[0] - after.get_weights()[0]).max(-1)
-    assert (changed > 0).all()
+    assert (changed > 1e-5).all()  # weight decay alone does less
 
 
 @pytest.mark.parametrize(

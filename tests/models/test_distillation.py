@@ -119,6 +119,15 @@ def test_attentions():
     assert added(model, given) == pytest.approx(want, rel=1e-3)
 
 
+def test_the_teacher_has_no_dropout():
+    student, _ = pair(classifier)
+    rates = {"dropout": 0.5, "attention_dropout": 0.5}
+    teacher = classifier(kbl.encoder(tiny.config(**rates)))
+    model = kbl.distillation_model(student, teacher)
+    given = inputs(classifier)
+    assert added(model, given) == pytest.approx(added(model, given))
+
+
 def test_only_the_student_learns(tmp_path):
     student, teacher = pair(masked, True)
     comparisons = [kbl.layers.SoftTargets(), kbl.layers.MatchHiddenStates()]

@@ -89,16 +89,55 @@ def test_pairs_are_to_be_as_alike_as_the_teacher_finds_them():
     np.testing.assert_allclose(sum(losses), expected, rtol=1e-4)
 
 
+def test_saved_as_keras_saves(tmp_path):
+    model = word_distillation_model(*pair(width=32), pairs=True)
+    given = inputs()
+    ids = samples.ids()
+    given |= {f"pair_{key}": value for key, value in ids.items()}
+    given |= {f"teacher_second_{key}": value for key, value in ids.items()}
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    sums = [sum(float(to_numpy(x)) for x in _losses(m, given)) for m in (model, loaded)]
+    assert sums[0] == pytest.approx(sums[1], rel=1e-5)
+
+
+def test_learns_how_alike_pairs_are():
+    model = word_distillation_model(*pair(), pairs=True)
+    given = inputs()
+    ids = samples.ids()
+    given |= {f"pair_{key}": value for key, value in ids.items()}
+    given |= {f"teacher_second_{key}": value for key, value in ids.items()}
+    model.compile(keras.optimizers.Adam(0.01))
+    before = _losses(model, given)
+    before = max(float(to_numpy(x)) for x in before)  # that of pairs, times 10
+    model.fit(given, epochs=40, batch_size=2, verbose=0)
+    assert max(float(to_numpy(x)) for x in _losses(model, given)) < 0.3 * before
+
+
 def _losses(model, given):
     model(given, training=True)
     return model.losses
 
 
-def test_pairs_without_segments():
+@pytest.mark.parametrize("segments", [0, 1])
+def test_pairs_without_segments(segments):
     student, teacher = pair()
-    student = kbl.encoder(tiny.config(num_segments=0, pooling=None))
+    student = kbl.encoder(tiny.config(num_segments=segments, pooling=None))
     with pytest.raises(ValueError, match="`pairs=True` needs a `student`"):
         word_distillation_model(student, teacher, pairs=True)
+
+
+def test_the_teacher_has_no_dropout():
+    student, _ = pair()
+    teacher = kbl.encoder(tiny.config(dropout=0.5, attention_dropout=0.5, pooling=None))
+    model = word_distillation_model(student, teacher)
+    given = inputs()
+    losses = []
+    for training in (True, True, False):
+        model(given, training=training)
+        losses.append([float(to_numpy(x)) for x in model.losses])
+    assert losses[0] == pytest.approx(losses[1])
+    assert losses[0] == pytest.approx(losses[2])
 
 
 def test_only_the_student_is_trained():

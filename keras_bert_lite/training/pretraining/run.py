@@ -63,7 +63,7 @@ def pretrain(
             weights that are random or come from a checkpoint. It is compiled here.
         data: The directory of the data.
         directory: Where the run is saved.
-        steps: Updates in all.
+        steps: Batches in all; an update each, unless they accumulate.
         batch_size: Rows (B) of a step.
         learning_rate: Its peak, after the warm-up.
         save_every: Steps between saves; progress, metrics and validation begin

@@ -23,7 +23,8 @@ from keras_bert_lite.training.data.tuning import without_tuning
 from keras_bert_lite.training.pretraining.pairs import second_text
 from keras_bert_lite.training.pretraining.recipe import SENTENCES
 
-MIXED = 1 << 27  # bytes of text whose sentences are mixed
+MIXED = 1 << 27  # bytes of text whose sentences are mixed, at least
+READ = 1 << 22  # of them that are read at a time
 
 
 def word_distillation_dataset(
@@ -48,19 +49,19 @@ def word_distillation_dataset(
         preprocessor: The student's.
         teacher_preprocessor: The teacher's.
         batch_size: Sentences (B) in a batch.
-        seed: Of the order: sentences of 128 MiB of text are mixed.
+        seed: Of the order: sentences of 128 MiB of text are mixed, and held.
         start: The number of the first batch.
-        pairs: Whether each sentence has a second text: the sentence that follows,
-            or the same one with words left out, replaced by some of the one that
-            follows, or moved.
+        pairs: Whether each sentence has a second text: the sentence that follows
+            (of the next document at the end of one), or the same one with words
+            left out, replaced by some of the one that follows, or moved.
 
     Returns:
         A `tf.data.Dataset` of dictionaries, the model's inputs. `word_mask` is as
         wide as `token_ids`, so that its shape follows `preprocessor.padding`.
 
     Raises:
-        ValueError: If the tokenizers are not alike, there is no text, or an
-            argument is out of its range.
+        ValueError: If the tokenizers are not alike, a preprocessor cuts texts into
+            windows, there is no text, or an argument is out of its range.
     """
     check_positive("batch_size", batch_size)
     check_not_negative("start", start)
@@ -70,7 +71,7 @@ def word_distillation_dataset(
     _check_text(paths, sentences)
 
     def read() -> Iterator[list[tuple[str, str]]]:
-        found = _sentences(paths, sentences, seed)
+        found = _sentences(paths, sentences, seed, pairs)
         return _batches(itertools.islice(found, start * batch_size, None), batch_size)
 
     def inputs(texts: tf.Tensor) -> dict[str, tf.Tensor]:
@@ -124,17 +125,31 @@ def _check_text(paths: list[Path], sentences: str) -> None:
 
 
 def _sentences(
-    paths: list[Path], sentences: str, seed: int
+    paths: list[Path], sentences: str, seed: int, pairs: bool
 ) -> Iterator[tuple[str, str]]:
-    """Mixed sentences without end, each with a second text."""
-    split = splitter(sentences)
+    """Mixed sentences without end, each with a second text, empty without `pairs`."""
     for epoch in itertools.count():
-        for number, chunk in enumerate(read_chunks(paths, MIXED)):
-            texts = [x for document in documents(chunk, split) for x in document]
+        for number, texts in enumerate(_read(paths, sentences)):
             rng = random.Random(f"{seed} {epoch} {number}")
             mixed = list(itertools.pairwise([*texts, *texts[:1]]))
             rng.shuffle(mixed)
-            yield from ((text, second_text(text, x, rng)) for text, x in mixed)
+            for text, following in mixed:
+                yield text, second_text(text, following, rng) if pairs else ""
+
+
+def _read(paths: list[Path], sentences: str) -> Iterator[list[str]]:
+    """Sentences in their order, those of `MIXED` bytes at a time."""
+    split = splitter(sentences)
+    texts: list[str] = []
+    held = 0
+    for chunk in read_chunks(paths, READ):
+        texts += itertools.chain.from_iterable(documents(chunk, split))
+        held += sum(len(part.data) for part in chunk)
+        if held >= MIXED:
+            yield texts
+            texts, held = [], 0
+    if texts:
+        yield texts
 
 
 def _batches(

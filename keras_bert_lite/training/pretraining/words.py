@@ -61,7 +61,7 @@ def distil_words(
         teacher_preprocessor: Its preprocessor.
         text, sentences: As in `write_pretraining_data`.
         directory: Where the run is saved.
-        steps: Updates in all.
+        steps: Batches in all; an update each, unless they accumulate.
         batch_size: Sentences (B) of a step.
         learning_rate, save_every, seed, callbacks, verbose: As in `pretrain`.
         validation: Text that is held out.
@@ -131,6 +131,6 @@ def _digest(teacher: keras.Model) -> str:
 
 def _about(preprocessor: Preprocessor) -> str:
     """Tells one preprocessor from another."""
-    config = {**preprocessor.tokenizer.get_config(), "name": None}
-    text = json.dumps([config, preprocessor.sequence_length], default=str)
-    return hashlib.sha256(text.encode()).hexdigest()
+    tokenizer = {**preprocessor.tokenizer.get_config(), "name": None}
+    config = {**preprocessor.get_config(), "name": None, "tokenizer": tokenizer}
+    return hashlib.sha256(json.dumps(config, default=str).encode()).hexdigest()

@@ -84,15 +84,17 @@ def test_goes_on_where_it_was(tmp_path):
 
 
 def test_pairs(tmp_path):
-    ours, theirs = tiny.preprocessor(32), other()
-    for batch in dataset(text(), tmp_path, size=8, pairs=True).take(4):
+    ours, lines = tiny.preprocessor(32), [[x, x, x] for x in WORDS[:16]]
+    source = "\n".join(map(" ".join, lines))
+    for batch in dataset(source, tmp_path, size=8, pairs=True).take(4):
         first, second = _texts(batch, "teacher_"), _texts(batch, "teacher_second_")
         made = ours((list(map(" ".join, first)), list(map(" ".join, second))))
         for key, value in made.items():
             np.testing.assert_array_equal(batch[f"pair_{key}"], value)
-        assert all(second)
-        assert first != second
-    assert theirs.sequence_length == 32
+        for one, other_ in zip(first, second, strict=True):
+            following = lines[(lines.index(one) + 1) % len(lines)]
+            assert other_
+            assert set(other_) <= {*one, *following}
 
 
 def _texts(batch, prefix):
@@ -158,14 +160,14 @@ def test_learns(path, tmp_path):
     assert history.history["val_loss"][-1] < losses[0]
 
 
-def test_learns_pairs(path, tmp_path):
-    settings = {"steps": 60, "save_every": 20, "learning_rate": 3e-3, "pairs": True}
-    student, history = run(path, tmp_path / "run", **settings, validation=path)
-    assert history.history["val_loss"][-1] < history.history["val_loss"][0] - 0.1
-    before = encoders()[0].get_layer("embeddings").segment_embedding
-    after = student.get_layer("embeddings").segment_embedding
-    changed = np.abs(after.get_weights()[0] - before.get_weights()[0]).max(-1)
-    assert (changed > 1e-3).all()  # the second segment's too
+def test_pairs_train_both_segments(path, tmp_path):
+    student, _ = run(path, tmp_path / "run", learning_rate=3e-3, pairs=True)
+    before, after = (
+        x.get_layer("embeddings").segment_embedding.get_weights()[0]
+        for x in (encoders()[0], student)
+    )
+    changed = np.abs(before - after).max(-1)
+    assert (changed > 1e-3).all()  # weight decay alone does less
 
 
 @pytest.mark.parametrize("pairs", [False, True])
