@@ -1,16 +1,17 @@
 """Loss curves of the objectives of pretraining, on the same text.
 
-    python -m benchmarks.objectives --text TEXT [--steps 2000]
+    python -m benchmarks.objectives --text TEXT [--steps 1000] [--random]
 
 TEXT has a sentence a line and a blank line between documents; each 50th document is
-held out. One encoder (4 layers, width 256, a vocabulary of 8,192 pieces learned from
-the text), from the same random weights, by the same AdamW: masked words alone on packed
-rows, with next sentences, with the order of sentences, and ELECTRA's replaced tokens.
-Writes `objectives.json` and draws `objectives.png`: the held-out loss of masked words
-(of ELECTRA its generator's, a quarter as wide), and beside it the accuracy on pairs
-and how many of the replaced tokens are found. Rows of pairs hold fewer tokens than
-packed ones, held-out rows too, and ELECTRA masks without random words, so the curves
-are not quite of one task. Runs go on where they were.
+held out. One encoder, `bert_mini_books` (4 layers, width 256, 8,192 pieces), from its
+weights (or from random ones, for which so few steps do not suffice), with new heads,
+by the same AdamW: masked words alone on packed rows, with next sentences, with the
+order of sentences, and ELECTRA's replaced tokens. Writes `objectives.json` and draws
+`objectives.png`: the held-out loss of masked words (of ELECTRA its generator's, a
+quarter as wide and from random weights), and beside it the accuracy on pairs and how
+many of the replaced tokens are found. Rows of pairs hold fewer tokens than packed ones,
+held-out rows too, and ELECTRA masks without random words, so the curves are not quite
+of one task. Runs go on where they were.
 """
 
 import argparse
@@ -22,6 +23,7 @@ import keras
 
 import keras_bert_lite as kbl
 from benchmarks.inference.environment import environment
+from keras_bert_lite.models.encoder import config_of
 from keras_bert_lite.text.corpus import documents, read_chunks
 
 RESULTS = Path(__file__).parent / "results"
@@ -32,15 +34,7 @@ OBJECTIVES: dict[str, dict[str, Any]] = {  # of the data
     "and sentence order": {"objective": "sentence_order"},
     "replaced tokens": {"objective": "none", "pack": True},
 }
-SIZES = {
-    "num_layers": 4,
-    "num_heads": 4,
-    "hidden_dim": 256,
-    "intermediate_dim": 1024,
-    "max_sequence_length": 128,
-    "dropout": 0.0,
-    "attention_dropout": 0.0,
-}
+ENCODER = "bert_mini_books"
 EVERY = 100  # steps between points
 
 
@@ -53,28 +47,20 @@ def split(text: Path, work: Path) -> None:
         (work / f"{name}.txt").write_text(joined, encoding="utf-8")
 
 
-def preprocessor(work: Path) -> kbl.Preprocessor:
-    path = work / "vocabulary.json"
-    if not path.exists():
-        pieces = kbl.learn_vocabulary([work / "train.txt"], 8192)
-        path.write_text(json.dumps(pieces), encoding="utf-8")
-    pieces = json.loads(path.read_text(encoding="utf-8"))
-    return kbl.Preprocessor(kbl.WordPieceTokenizer(pieces), sequence_length=128)
-
-
-def run(name: str, work: Path, steps: int, batch_size: int) -> dict[str, list[float]]:
+def run(name: str, options: argparse.Namespace) -> dict[str, list[float]]:
     """Trains for one objective; returns the held-out metrics at each point."""
-    recipe, texts = OBJECTIVES[name], preprocessor(work)
+    recipe, work = OBJECTIVES[name], options.work
+    texts = kbl.load_preprocessor(ENCODER, sequence_length=128)
     folder = work / name.replace(" ", "_")
     for part in ("train", "held_out"):
         kbl.write_pretraining_data(work / f"{part}.txt", folder / part, texts, **recipe)
     log = keras.callbacks.CSVLogger(folder / "log.csv", append=True)
     kbl.pretrain(
-        model(name, texts.tokenizer.vocabulary_size()),
+        model(name, options.random),
         folder / "train",
         folder / "run",
-        steps=steps,
-        batch_size=batch_size,
+        steps=options.steps,
+        batch_size=options.batch_size,
         learning_rate=1e-3,
         warmup=0.03,
         save_every=EVERY,
@@ -86,10 +72,12 @@ def run(name: str, work: Path, steps: int, batch_size: int) -> dict[str, list[fl
     return read_log(folder / "log.csv")
 
 
-def model(name: str, vocabulary_size: int) -> keras.Model:
+def model(name: str, random: bool) -> keras.Model:
     keras.utils.set_random_seed(0)
-    config = kbl.EncoderConfig(vocabulary_size=vocabulary_size, **SIZES)
-    encoder = kbl.encoder(config)
+    rates = {"dropout": 0.0, "attention_dropout": 0.0}
+    encoder = kbl.load_encoder(ENCODER, pooling="mean", **rates)
+    if random:
+        encoder = kbl.encoder(config_of(encoder))
     if name == "replaced tokens":
         return kbl.replaced_token_pretrainer(encoder, packed=True, seed=0)
     if name == WORDS:
@@ -144,7 +132,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.objectives")
     add = parser.add_argument
     add("--text", required=True, type=Path, help="UTF-8, .gz or .xz if compressed")
-    add("--steps", type=int, default=2000, help=f"a multiple of {EVERY}")
+    add("--random", action="store_true", help="begin with random weights")
+    add("--steps", type=int, default=1000, help=f"a multiple of {EVERY}")
     add("--batch-size", type=int, default=32)
     add("--objectives", nargs="+", choices=OBJECTIVES, default=list(OBJECTIVES))
     add("--work", type=Path, default=Path("build/objectives"))
@@ -154,9 +143,10 @@ def main() -> None:
     if not (options.work / "train.txt").exists():
         split(options.text, options.work)
     results: dict[str, Any] = {"environment": environment()}
-    results |= {"steps": options.steps, "batch_size": options.batch_size, "runs": {}}
+    given = ("steps", "batch_size", "random")
+    results |= {**{x: getattr(options, x) for x in given}, "runs": {}}
     for name in options.objectives:
-        made = run(name, options.work, options.steps, options.batch_size)
+        made = run(name, options)
         results["runs"][name] = made
         perplexity = [x for k, x in made.items() if k.endswith("perplexity")]
         print(name, "perplexity of held-out text:", round(perplexity[0][-1], 1))

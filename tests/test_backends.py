@@ -9,16 +9,25 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parent
-MODELS = ("models/test_encoder.py", "models/test_classifier.py")
+MODELS = ("layers", "models/test_encoder.py", "models/test_classifier.py")
+PRETRAINING = (
+    "models/test_pretraining.py",
+    "models/test_replaced_tokens.py",
+    "models/test_distillation.py",
+    "models/test_word_distillation.py",
+    "training/pretraining/test_run.py",
+    "training/pretraining/test_words.py",
+)
+FILES = {"jax": (*MODELS, *PRETRAINING), "torch": MODELS}
 
 
 @pytest.mark.parity
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("backend", ["jax", "torch"])
+@pytest.mark.parametrize("backend", FILES)
 def test_passes_under_backend(backend):
     if importlib.util.find_spec(backend) is None:
         pytest.skip(f"{backend} is not installed")
-    paths = [str(TESTS / name) for name in ("layers", *MODELS)]
+    paths = [str(TESTS / name) for name in FILES[backend]]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", *paths],
         cwd=TESTS.parent,
