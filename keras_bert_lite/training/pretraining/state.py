@@ -1,5 +1,6 @@
 """The whole state of a training run, saved so that it goes on exactly."""
 
+import hashlib
 import json
 import os
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from safetensors import safe_open
 from safetensors.numpy import save_file
 
 from keras_bert_lite.config import check_positive
+from keras_bert_lite.layers import Teacher
 from keras_bert_lite.training.pretraining.shards import write_text
 
 KEPT = 2  # states that stay; the last one may be broken by a failing disk
@@ -34,7 +36,8 @@ def fit_from_state(
         model: A compiled model.
         batches: Returns the batches from a step on.
         directory: Where the run is saved.
-        settings: See `TrainingState`; `steps` and `save_every` are added.
+        settings: See `TrainingState`; `steps`, `save_every` and the digests of
+            teachers' weights are added.
         steps: In all.
         save_every: Steps between saves, an epoch of `fit`.
         callbacks, **options: See `keras.Model.fit`.
@@ -53,6 +56,8 @@ def fit_from_state(
             f"{save_every}"
         )
     settings = {**settings, "steps": steps, "save_every": save_every}
+    if teachers := _teachers(model):
+        settings["teacher_weights"] = [_digest(x) for x in teachers]
     state = TrainingState(Path(directory), settings)
     done = state.restore(model)
     return model.fit(
@@ -68,6 +73,8 @@ def fit_from_state(
 
 class TrainingState(keras.callbacks.Callback):
     """Saves a run at the end of each epoch: weights, optimizer, random numbers.
+
+    What stays as it is, a `layers.Teacher`, is not saved.
 
     A run that is killed at any moment and goes on from its last state ends with
     the same weights as one that was not, if its data go on where they were and
@@ -153,7 +160,8 @@ def _variables(model: keras.Model) -> dict[str, keras.Variable]:
     epoch resets.
     """
     model.optimizer.build(model.trainable_variables)
-    passing = {id(x) for metric in model.metrics for x in metric.variables}
+    others = [*model.metrics, *_teachers(model)]
+    passing = {id(x) for part in others for x in part.variables}
     kept = [x for x in model.variables if id(x) not in passing]
     parts = {"model": kept, "optimizer": model.optimizer.variables}
     return {
@@ -161,6 +169,18 @@ def _variables(model: keras.Model) -> dict[str, keras.Variable]:
         for part, variables in parts.items()
         for i, variable in enumerate(variables)
     }
+
+
+def _teachers(model: keras.Model) -> list[Teacher]:
+    return [x for x in model._flatten_layers() if isinstance(x, Teacher)]
+
+
+def _digest(layer: keras.layers.Layer) -> str:
+    """Tells the weights of one layer from another's."""
+    digest = hashlib.sha256()
+    for value in layer.get_weights():
+        digest.update(value.tobytes())
+    return digest.hexdigest()
 
 
 def _read(path: Path) -> dict[str, np.ndarray]:

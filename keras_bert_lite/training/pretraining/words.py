@@ -97,7 +97,6 @@ def distil_words(
         **{k: str(v) for k, v in options.items()},
         "student": config_of(student).to_dict(),
         "teacher": config_of(teacher).to_dict(),
-        "teacher_weights": _digest(teacher),
         "tokens": [_about(x) for x in (preprocessor, teacher_preprocessor)],
         "text": [path.stat().st_size for path in as_paths(text)],
         "batch_size": batch_size,
@@ -119,14 +118,6 @@ def distil_words(
         validation_data=held_out,
         verbose=verbose,
     )
-
-
-def _digest(teacher: keras.Model) -> str:
-    """Tells the weights of one teacher from another's."""
-    digest = hashlib.sha256()
-    for value in teacher.get_weights():
-        digest.update(value.tobytes())
-    return digest.hexdigest()
 
 
 def _about(preprocessor: Preprocessor) -> str:

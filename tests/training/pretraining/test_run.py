@@ -6,11 +6,13 @@ import time
 import keras
 import numpy as np
 import pytest
+from safetensors import safe_open
 
 import keras_bert_lite as kbl
 from keras_bert_lite.models.pretraining import for_masked_positions, pretrainer
 from keras_bert_lite.training.pretraining.run import pretrain
 from tests import tiny
+from tests.conformance import randomize
 from tests.training.pretraining.interrupts import Interrupts
 from tests.training.pretraining.test_write import text, write
 
@@ -165,6 +167,35 @@ def test_refuses(data, tmp_path, make, options, message):
         pretrain(
             make(), data, tmp_path / "run", **{"steps": 4, "save_every": 2} | options
         )
+
+
+def distil(data, directory, randomized=False, **options):
+    student, teacher = model(kbl.masked_lm), model(kbl.masked_lm)
+    if randomized:
+        randomize(teacher)
+    given = {"steps": 6, "batch_size": 4, "save_every": 2, "verbose": 0, **options}
+    pretrain(kbl.distillation_model(student, teacher), data, directory, **given)
+    return student
+
+
+@tensorflow_only
+def test_distillation_goes_on(data, tmp_path):
+    whole = distil(data, tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        distil(data, tmp_path / "parts", callbacks=[Interrupts(5)])
+    parts = distil(data, tmp_path / "parts")
+    for a, b in zip(whole.weights, parts.weights, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-6)
+
+
+def test_a_teacher_is_not_saved_but_known(data, tmp_path):
+    student = distil(data, tmp_path, steps=2)
+    with safe_open(tmp_path / "000001.safetensors", "numpy") as file:
+        sizes = [np.prod(file.get_slice(x).get_shape()) for x in file.keys()]  # noqa: SIM118
+    # Its weights, two moments of AdamW, and a few numbers.
+    assert sum(sizes) < 3 * student.count_params() + 100
+    with pytest.raises(ValueError, match="teacher_weights"):
+        distil(data, tmp_path, randomized=True, steps=2)
 
 
 def test_refuses_data_without_pairs(tmp_path):
