@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import keras
+import numpy as np
 from keras import ops
 
 from keras_bert_lite import layers
@@ -14,6 +15,7 @@ SECOND = "teacher_second_"  # those of the second text of a pair
 PAIR = "pair_"  # the student's, of both texts in one row
 WORDS = "word_positions"  # (B, W), where the words' first tokens stand
 MASK = "word_mask"  # (B, W), true at words
+WORDS_LAYER = "words"
 COMPONENTS = "teacher_components"
 SIMILARITY_WEIGHT = 10.0  # a squared difference of cosines is small
 
@@ -87,7 +89,7 @@ def word_distillation_model(
             name=COMPONENTS,
         )(seen)
     words, target_words = (
-        layers.TakePositions(name=f"{prefix}words")(x, inputs[prefix + WORDS])
+        layers.TakePositions(name=prefix + WORDS_LAYER)(x, inputs[prefix + WORDS])
         for prefix, x in (("", states), (TEACHER, targets))
     )
     match = layers.MatchHiddenStates(((0, 0),), name="match_words")
@@ -106,23 +108,46 @@ def word_distillation_model(
 def set_components(model: keras.Model, batches: Iterable[dict[str, Any]]) -> None:
     """Finds the matrix that loses least of a teacher that is wider.
 
+    Its columns are the teacher's principal components, turned so that the words come
+    to lie where the student's lie already: one that has learned from this teacher
+    before goes on from there.
+
     Args:
         model: Made by `word_distillation_model`; if both are as wide, nothing is
             done.
         batches: Inputs, with a few thousand words in all.
+
+    Reference: [Reimers and Gurevych, 2020](https://arxiv.org/abs/2004.09813), their
+    code; [Schönemann, 1966](https://doi.org/10.1007/BF02289451), the rotation.
     """
     if COMPONENTS not in [layer.name for layer in model.layers]:
         return
     layer = model.get_layer(COMPONENTS)
-    read = keras.Model(model.input, layer.input)
+    outputs = [layer.input, model.get_layer(WORDS_LAYER).output]
+    read = keras.Model(model.input, outputs)
     moments: Any = 0.0
+    shared: Any = 0.0
     for inputs in batches:
-        real = ops.convert_to_numpy(inputs[f"{TEACHER}padding_mask"])
-        states = ops.convert_to_numpy(read.predict_on_batch(inputs))
-        vectors = states[real].astype("float32")
+        values = {key: ops.convert_to_numpy(x) for key, x in inputs.items()}
+        states, ours = (
+            ops.convert_to_numpy(x).astype("float32")
+            for x in read.predict_on_batch(inputs)
+        )
+        vectors = states[values[f"{TEACHER}padding_mask"]]
         moments += vectors.T @ vectors  # not about the mean: angles stay as they are
-    _, components = ops.eigh(moments)  # rising
-    layer.set_weights([ops.convert_to_numpy(components)[:, ::-1][:, : layer.units]])
+        places = values[TEACHER + WORDS][..., None]
+        theirs = np.take_along_axis(states, places, axis=1)
+        theirs, ours = (_unit(x[values[MASK]]) for x in (theirs, ours))
+        shared += theirs.T @ ours
+    _, components = np.linalg.eigh(moments)  # rising
+    components = components[:, ::-1][:, : layer.units]
+    left, _, right = np.linalg.svd(components.T @ shared)
+    layer.set_weights([components @ left @ right])
+
+
+def _unit(vectors: np.ndarray) -> np.ndarray:
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return vectors / np.maximum(lengths, 1e-9)
 
 
 def share_segments(encoder: keras.Model) -> None:

@@ -167,6 +167,25 @@ def test_components_keep_the_angles():
     np.testing.assert_allclose(after @ after.T, before @ before.T, atol=1e-3)
 
 
+def test_components_lie_where_the_students_words_do():
+    model = word_distillation_model(*pair(width=32))
+    given = inputs()
+    set_components(model, [given])
+    layer = model.get_layer("teacher_components")
+    read = keras.Model(model.input, [layer.input, model.output])
+    states, ours = read.predict_on_batch(given)
+    theirs, ours = at(states, TEACHER_STARTS)[WORDS], ours[WORDS]
+    theirs, ours = (
+        x / np.linalg.norm(x, axis=-1, keepdims=True) for x in (theirs, ours)
+    )
+    (kernel,) = layer.get_weights()
+    found = np.sum((theirs @ kernel) * ours)
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        turn = np.linalg.qr(rng.normal(size=(16, 16)))[0]
+        assert np.sum((theirs @ kernel @ turn) * ours) < found
+
+
 def test_no_components_where_widths_are_the_same():
     model = word_distillation_model(*pair())
     before = [to_numpy(x) for x in model.weights]
