@@ -41,6 +41,9 @@ class Teacher(keras.layers.Layer):
     def call(self, inputs):
         return self.model(inputs, training=False)
 
+    def compute_output_spec(self, inputs):
+        return self.model.compute_output_spec(inputs)
+
     def get_config(self) -> dict[str, Any]:
         model = keras.saving.serialize_keras_object(self.model)
         return {**super().get_config(), "model": model}

@@ -131,7 +131,7 @@ def set_components(model: keras.Model, batches: Iterable[dict[str, Any]]) -> Non
         values = {key: ops.convert_to_numpy(x) for key, x in inputs.items()}
         states, ours = (
             ops.convert_to_numpy(x).astype("float32")
-            for x in read.predict_on_batch(inputs)
+            for x in read.predict_on_batch(values)
         )
         vectors = states[values[f"{TEACHER}padding_mask"]]
         moments += vectors.T @ vectors  # not about the mean: angles stay as they are
