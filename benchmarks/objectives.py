@@ -54,11 +54,13 @@ def run(name: str, options: argparse.Namespace) -> dict[str, list[float]]:
     folder = work / name.replace(" ", "_")
     for part in ("train", "held_out"):
         kbl.write_pretraining_data(work / f"{part}.txt", folder / part, texts, **recipe)
-    log = keras.callbacks.CSVLogger(folder / "log.csv", append=True)
+    # A run's settings do not tell the weights that it began with.
+    directory = folder / ("random" if options.random else ENCODER)
+    log = keras.callbacks.CSVLogger(directory / "log.csv", append=True)
     kbl.pretrain(
         model(name, options.random),
         folder / "train",
-        folder / "run",
+        directory,
         steps=options.steps,
         batch_size=options.batch_size,
         learning_rate=1e-3,
@@ -69,7 +71,7 @@ def run(name: str, options: argparse.Namespace) -> dict[str, list[float]]:
         callbacks=[log],
         verbose=2,
     )
-    return read_log(folder / "log.csv")
+    return read_log(directory / "log.csv")
 
 
 def model(name: str, random: bool) -> keras.Model:

@@ -34,7 +34,8 @@ Chunk = list[Part]
 def read_chunks(paths: Sequence[Path], size: int) -> Iterator[Chunk]:
     """Reads files in chunks of whole documents.
 
-    A chunk ends with the document that brings it to `size` bytes.
+    A file is cut behind each document that brings a part of it to `size` bytes. A
+    chunk ends with such a part, or where smaller files come to `size` together.
 
     A document ends at a blank line and at the end of its file. One of more than
     four times `size` is cut, at an end of a line if there is one, of which a

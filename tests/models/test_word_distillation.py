@@ -34,6 +34,14 @@ def inputs():
     return {**ids, **other, **words, "word_mask": WORDS}
 
 
+def inputs_of_pairs():
+    prefixes = ("pair_", "teacher_second_")
+    more = {
+        f"{x}{key}": value for x in prefixes for key, value in samples.ids().items()
+    }
+    return {**inputs(), **more}
+
+
 def at(states, starts):
     return np.take_along_axis(states, starts[..., None], axis=1)
 
@@ -66,10 +74,7 @@ def test_loss_is_the_distance_of_words_and_texts():
 
 def test_pairs_are_to_be_as_alike_as_the_teacher_finds_them():
     student, teacher = pair()
-    ids = samples.ids()
-    given = inputs()
-    given |= {f"pair_{key}": value for key, value in ids.items()}
-    given |= {f"teacher_second_{key}": value for key, value in ids.items()}
+    ids, given = samples.ids(), inputs_of_pairs()
     model = word_distillation_model(student, teacher, pairs=True)
     randomize(model.get_layer("match_pairs"))
     before = word_distillation_model(student, teacher)
@@ -91,10 +96,7 @@ def test_pairs_are_to_be_as_alike_as_the_teacher_finds_them():
 
 def test_saved_as_keras_saves(tmp_path):
     model = word_distillation_model(*pair(width=32), pairs=True)
-    given = inputs()
-    ids = samples.ids()
-    given |= {f"pair_{key}": value for key, value in ids.items()}
-    given |= {f"teacher_second_{key}": value for key, value in ids.items()}
+    given = inputs_of_pairs()
     model.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")
     sums = [sum(float(to_numpy(x)) for x in _losses(m, given)) for m in (model, loaded)]
@@ -103,10 +105,7 @@ def test_saved_as_keras_saves(tmp_path):
 
 def test_learns_how_alike_pairs_are():
     model = word_distillation_model(*pair(), pairs=True)
-    given = inputs()
-    ids = samples.ids()
-    given |= {f"pair_{key}": value for key, value in ids.items()}
-    given |= {f"teacher_second_{key}": value for key, value in ids.items()}
+    given = inputs_of_pairs()
     model.compile(keras.optimizers.Adam(0.01))
     before = _losses(model, given)
     before = max(float(to_numpy(x)) for x in before)  # that of pairs, times 10

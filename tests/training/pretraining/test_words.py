@@ -8,6 +8,7 @@ from keras_bert_lite.training.pretraining.words import distil_words
 from tests import tiny
 from tests.conformance import randomize
 from tests.training.pretraining.interrupts import Interrupts
+from tests.training.pretraining.test_run import tensorflow_only
 from tests.training.pretraining.test_write import WORDS, text
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS, ",", "##s"]
@@ -170,9 +171,7 @@ def test_pairs_train_both_segments(path, tmp_path):
     assert (changed > 1e-3).all()  # weight decay alone does less
 
 
-@pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="its determinism is asked for"
-)
+@tensorflow_only
 @pytest.mark.parametrize("pairs", [False, True])
 def test_a_run_goes_on(path, tmp_path, pairs):
     whole, _ = run(path, tmp_path / "whole", pairs=pairs)
