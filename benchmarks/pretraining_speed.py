@@ -70,19 +70,24 @@ class Clock:
         return self.steps == WARM_UP + STEPS
 
 
+def sizes(options: argparse.Namespace) -> dict[str, int]:
+    """The encoder's sizes, by the names of Keras, this package's and KerasHub's."""
+    return {
+        "num_layers": options.layers,
+        "num_heads": options.width // 64,
+        "hidden_dim": options.width,
+        "intermediate_dim": 4 * options.width,
+        "max_sequence_length": LENGTH,
+    }
+
+
 def ours(options: argparse.Namespace, clock: Clock) -> None:
     import keras_bert_lite as kbl
 
     tokenizer = kbl.WordPieceTokenizer(options.vocabulary)
     preprocessor = kbl.Preprocessor(tokenizer, LENGTH)
-    config = kbl.EncoderConfig(
-        vocabulary_size=tokenizer.vocabulary_size(),
-        num_layers=options.layers,
-        num_heads=options.width // 64,
-        hidden_dim=options.width,
-        intermediate_dim=4 * options.width,
-        max_sequence_length=LENGTH,
-    )
+    vocabulary_size = tokenizer.vocabulary_size()
+    config = kbl.EncoderConfig(vocabulary_size=vocabulary_size, **sizes(options))
     model = kbl.masked_lm(kbl.encoder(config))
     model = kbl.for_masked_positions(model, packed=True)
     kbl.compile_pretrainer(model, kbl.adamw(1000, 1e-4))
@@ -127,12 +132,7 @@ def keras_hub(options: argparse.Namespace, clock: Clock, texts: Any) -> None:
         tokenizer, sequence_length=LENGTH, mask_selection_length=20
     )
     backbone = keras_hub.models.BertBackbone(
-        vocabulary_size=len(vocabulary),
-        num_layers=options.layers,
-        num_heads=options.width // 64,
-        hidden_dim=options.width,
-        intermediate_dim=4 * options.width,
-        max_sequence_length=LENGTH,
+        vocabulary_size=len(vocabulary), **sizes(options)
     )
     model = keras_hub.models.BertMaskedLM(backbone=backbone, preprocessor=None)
     model.compile(

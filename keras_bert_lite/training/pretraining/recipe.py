@@ -27,7 +27,8 @@ class Recipe:
             which `split_sentences` splits.
         short_share: Share of the rows that aim at a random length.
         pack: Whether rows hold segments of several documents, which do not
-            attend to each other; for the objective `"none"`.
+            attend to each other; for the objective `"none"`. Sentences are cut
+            where a row is full, which leaves hardly a place empty.
         repeats: How often each document is used, in other rows each time.
         masking: The options of `Masking` that choose the masked tokens once, for
             all epochs; `None`: they are chosen anew in each epoch, by

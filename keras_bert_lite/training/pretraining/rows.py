@@ -108,7 +108,7 @@ def _drawn(text: Text, recipe: Recipe, rng: random.Random) -> list:
     arguments = (text.documents, recipe.room, recipe.short_share, rng)
     if recipe.has_pairs:
         return list(PAIRS[recipe.objective](*arguments))
-    spans = list(segments.full_sentences(*arguments))
+    spans = list(segments.full_sentences(*arguments, fill=recipe.pack))
     if not recipe.pack:
         return [[span] for span in spans]
     # Each segment brings two special tokens along.

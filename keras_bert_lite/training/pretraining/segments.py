@@ -98,6 +98,7 @@ def full_sentences(
     room: int,
     short_share: float,
     rng: random.Random,
+    fill: bool = False,
 ) -> Iterator[Span]:
     """Cuts documents into segments of full sentences; no token is left out.
 
@@ -105,16 +106,17 @@ def full_sentences(
 
     Args:
         documents, room, short_share, rng: See `next_sentence_pairs`.
+        fill: Whether any sentence is cut where a segment is full.
 
     Reference: [Liu et al., 2019](https://arxiv.org/abs/1907.11692), section 4.2,
-    `DOC-SENTENCES`.
+    `DOC-SENTENCES`; filled, as transformers' `run_mlm.py` cuts texts.
     """
     for document in documents:
         begin = document[0]
         while begin < document[-1]:
             end = min(begin + _target(room, short_share, rng), document[-1])
             whole = document[bisect.bisect_right(document, end) - 1]
-            end = whole if whole > begin else end
+            end = whole if whole > begin and not fill else end
             yield begin, end
             begin = end
 

@@ -69,21 +69,28 @@ def test_sentence_order_pairs():
         assert (pair.first[0] > pair.second[0]) == (pair.label == 1)
 
 
+@pytest.mark.parametrize("fill", [False, True])
 @pytest.mark.parametrize("short_share", [0.0, 0.5])
-def test_full_sentences_lose_nothing(short_share):
+def test_full_sentences_lose_nothing(short_share, fill):
     documents = corpus()
-    spans = list(segments.full_sentences(documents, 61, short_share, rng()))
+    spans = list(segments.full_sentences(documents, 61, short_share, rng(), fill))
     assert max(map(size, spans)) <= 61
     whole = [np.arange(document[0], document[-1]) for document in documents]
     found = [np.arange(*span) for span in spans]
     np.testing.assert_array_equal(np.concatenate(found), np.concatenate(whole))
-    if not short_share:  # no sentence is over 61
+    if not short_share and not fill:  # no sentence is over 61
         assert {end for _, end in spans} < {x for each in documents for x in each}
 
 
 def test_long_sentences_are_cut():
     spans = list(segments.full_sentences([document(0, [100, 5])], 30, 0.0, rng()))
     assert [size(span) for span in spans] == [30, 30, 30, 15]
+
+
+def test_segments_that_are_filled():
+    documents = [document(0, [10] * 10)]
+    spans = list(segments.full_sentences(documents, 32, 0.0, rng(), fill=True))
+    assert [size(span) for span in spans] == [32, 32, 32, 4]
 
 
 def test_short_rows():
