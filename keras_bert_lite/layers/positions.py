@@ -40,12 +40,13 @@ class SequencePositions(keras.layers.Layer):
     """
 
     def call(self, sequence_ids):
-        places = ops.cumsum(ops.ones_like(sequence_ids, dtype="int32"), axis=1) - 1
-        before = ops.concatenate([sequence_ids[:, :1] - 1, sequence_ids[:, :-1]], 1)
-        begins = ops.where(ops.not_equal(sequence_ids, before), places, 0)
-        begun = ops.associative_scan(ops.maximum, begins, axis=1)
-        # TensorFlow no longer knows the shape.
-        return places - ops.reshape(begun, ops.shape(sequence_ids))
+        # Tokens of the same sequence before each. A cumulative maximum would do with
+        # less memory, but TensorFlow's cannot be compiled by XLA.
+        length = ops.shape(sequence_ids)[1]
+        places = ops.arange(length, dtype="int32")
+        before = ops.less(places[None, :], places[:, None])  # (S, S)
+        same = ops.equal(sequence_ids[:, :, None], sequence_ids[:, None, :])
+        return ops.sum(ops.cast(ops.logical_and(same, before), "int32"), axis=-1)
 
     def compute_output_spec(self, sequence_ids):
         return keras.KerasTensor(sequence_ids.shape, dtype="int32")

@@ -62,6 +62,41 @@ def test_words_alone_from_pairs(data, tmp_path):
     assert "seq_relationship_logits_loss" not in history.history
 
 
+def packed(encoder):
+    return for_masked_positions(kbl.masked_lm(encoder), packed=True)
+
+
+def replaced(encoder):
+    return kbl.replaced_token_pretrainer(encoder, packed=True)
+
+
+@pytest.mark.parametrize(
+    ("build", "recipe"),
+    [
+        (packed, {"objective": "none", "pack": True}),
+        (replaced, {"objective": "none", "pack": True}),
+        (lambda encoder: for_masked_positions(pretrainer(encoder)), {}),
+    ],
+)
+def test_compiled_by_xla(tmp_path, build, recipe):
+    """As Keras does where there is a GPU or a TPU."""
+    path = tmp_path / "text.txt"
+    path.write_text(text(), encoding="utf-8")
+    write(path, tmp_path / "data", **recipe)
+    losses = []
+    for jit_compile in (False, True):
+        keras.utils.set_random_seed(0)
+        config = tiny.config(max_sequence_length=32, dropout=0.0, attention_dropout=0.0)
+        trained = build(kbl.encoder(config))
+        given = {"replaced": build is replaced, "seed": 0}
+        batches = kbl.pretraining_dataset(tmp_path / "data", 4, **given)
+        kbl.compile_pretrainer(trained, "sgd", jit_compile=jit_compile)
+        assert trained.jit_compile == jit_compile
+        history = trained.fit(batches, steps_per_epoch=2, shuffle=False, verbose=0)
+        losses += history.history["loss"]
+    assert losses[1] == pytest.approx(losses[0], rel=0.1 if build is replaced else 1e-4)
+
+
 def test_goes_on_where_it_was(data, tmp_path, monkeypatch):
     whole, _ = run(data, tmp_path / "whole")
     with pytest.raises(KeyboardInterrupt):
