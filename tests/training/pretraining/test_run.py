@@ -70,6 +70,7 @@ def replaced(encoder):
     return kbl.replaced_token_pretrainer(encoder, packed=True)
 
 
+@tensorflow_only
 @pytest.mark.parametrize(
     ("build", "recipe"),
     [
