@@ -17,7 +17,8 @@ from tests.training.pretraining.interrupts import Interrupts
 from tests.training.pretraining.test_write import text, write
 
 tensorflow_only = pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="compiles for minutes elsewhere"
+    keras.backend.backend() != "tensorflow",
+    reason="TensorFlow's own, or minutes elsewhere",
 )
 
 
