@@ -8,6 +8,7 @@ from keras_bert_lite.cli.pretraining import (
     MODEL,
     RUN,
     add_run_options,
+    begin,
     config_for,
     given,
 )
@@ -35,12 +36,10 @@ def add_command(commands: Any) -> None:
 
 
 def _distil(options: argparse.Namespace) -> None:
-    import keras
-
     import keras_bert_lite as kbl
     from keras_bert_lite.models.word_distillation import share_segments
 
-    keras.utils.set_random_seed(options.seed)
+    begin(options)
     load = {"sequence_length": options.sequence_length}
     preprocessor = kbl.load_preprocessor(options.preprocessor, **load)
     if options.model is not None:

@@ -113,6 +113,21 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     add("--accumulate", type=int, help="steps of an update")
     add("--save-every", type=int)
     add("--seed", type=int, default=0)
+    add(
+        "--deterministic",
+        action="store_true",
+        help="run ops of TensorFlow that give the same bits each time",
+    )
+
+
+def begin(options: argparse.Namespace) -> None:
+    """Sets what a run's bits depend on."""
+    import keras
+    import tensorflow as tf
+
+    keras.utils.set_random_seed(options.seed)
+    if options.deterministic:
+        tf.config.experimental.enable_op_determinism()
 
 
 def _pretrain(options: argparse.Namespace) -> None:
@@ -122,7 +137,7 @@ def _pretrain(options: argparse.Namespace) -> None:
     from keras_bert_lite.models.encoder import config_of, encoder_of
     from keras_bert_lite.training.pretraining.dataset import read_recipe
 
-    keras.utils.set_random_seed(options.seed)
+    begin(options)
     if options.precision:
         keras.config.set_dtype_policy(options.precision)
     recipe = read_recipe(options.data)
@@ -171,6 +186,11 @@ def config_for(name: str, preprocessor: Any, **changes: Any) -> Any:
     changes["vocabulary_size"] = preprocessor.tokenizer.vocabulary_size()
     if name in kbl.EncoderConfig.names():
         return kbl.EncoderConfig.named(name, **changes)
+    if not Path(name).is_file():
+        names = ", ".join(kbl.EncoderConfig.names())
+        raise FileNotFoundError(
+            f"`config` must be a file, or one of {names}. Received: {name!r}"
+        )
     fields = json.loads(Path(name).read_text(encoding="utf-8"))
     return kbl.EncoderConfig(**{**fields, **changes})
 

@@ -15,6 +15,8 @@ NEEDS = {
     layers.MatchHiddenStates: "hidden_states",
     layers.MatchAttentions: "attentions",
 }
+# Heads that give numbers, or scores that do not exclude each other.
+WITHOUT_SOFTMAX = (layers.RegressionHead, layers.ReplacedTokenHead)
 
 
 def distillation_model(
@@ -48,8 +50,11 @@ def distillation_model(
         `"student"` and `"teacher"` are the two, the latter a `layers.Teacher`.
 
     Raises:
-        ValueError: If the inputs differ, there is no output to compare, or a
-            model does not give what is compared.
+        ValueError: If the inputs differ, there is no output to compare, a model
+            does not give what is compared, or `SoftTargets` are to compare what no
+            softmax reads (numbers, labels that do not exclude each other,
+            replaced tokens) or other labels. In their place a student can be
+            trained on what its teacher predicts.
 
     Reference: [Sanh et al., 2019](https://arxiv.org/abs/1910.01108);
     [Jiao et al., 2020](https://arxiv.org/abs/1909.10351).
@@ -67,6 +72,7 @@ def distillation_model(
     outputs = {key: ours[key] for key in student.output}
     for comparison in comparisons:
         if isinstance(comparison, layers.SoftTargets):
+            _check_alternatives(student, teacher)
             _compare_scores(comparison, inputs, outputs, theirs)
         else:
             what = NEEDS[type(comparison)]
@@ -119,6 +125,30 @@ def _encoder_outputs(model: keras.Model) -> dict[str, Any]:
         if "sequence_output" in spec:
             return tree.pack_sequence_as(spec, node.outputs)
     return {}
+
+
+def _check_alternatives(student: keras.Model, teacher: keras.Model) -> None:
+    """Refuses scores that are not of alternatives, or of others than the teacher's."""
+    labels = []
+    for role, model in ((STUDENT, student), (TEACHER, teacher)):
+        head = _head(model)
+        if isinstance(head, WITHOUT_SOFTMAX) or getattr(head, "multi_label", False):
+            raise ValueError(
+                f"`{role}` must give scores of which a softmax makes probabilities, "
+                "for `SoftTargets`; train the student on what the teacher predicts "
+                f"instead. Received: {model.name!r}, with a {type(head).__name__}"
+            )
+        labels.append(getattr(head, "labels", None))
+    if None not in labels and labels[0] != labels[1]:
+        raise ValueError(
+            f"`teacher` must have the student's labels, {labels[0]}. "
+            f"Received: {labels[1]}"
+        )
+
+
+def _head(model: keras.Model) -> keras.layers.Layer | None:
+    kinds = (layers.ClassificationHead, *WITHOUT_SOFTMAX)
+    return next((x for x in model.layers if isinstance(x, kinds)), None)
 
 
 def _compare_scores(

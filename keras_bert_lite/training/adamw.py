@@ -9,6 +9,7 @@ import tensorflow as tf
 from keras import ops
 
 from keras_bert_lite.config import check_rate
+from keras_bert_lite.training.gradients import WholeGradients
 from keras_bert_lite.training.schedules import check_above_zero
 
 # Names of the weights that do not decay: of biases and of normalizations.
@@ -16,7 +17,7 @@ WITHOUT_DECAY = ("bias", "beta", "gamma")
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
-class AdamW(keras.optimizers.Adam):
+class AdamW(WholeGradients, keras.optimizers.Adam):
     """Adam with decoupled weight decay that knows BERT's weights.
 
     Each update of a weight w, with r the learning rate and s the share of it
@@ -33,9 +34,8 @@ class AdamW(keras.optimizers.Adam):
       Blocks count, as many as train, not layers: ALBERT's one block is one below
       its head, its embeddings two. DeBERTa's table of positions goes with the
       embeddings, the convolution with the first block;
-    - the norm for `global_clipnorm` is that of whole gradients. Under TensorFlow
-      Keras has a table's gradient in pieces, one an id that was looked up, and
-      takes the norm of the pieces.
+    - the norm for `global_clipnorm` is that of whole gradients, see
+      `WholeGradients`.
 
     As in Keras, `epsilon` is added to `sqrt(v)` before the bias correction (the
     "epsilon hat" of the paper, and Google's BERT), in torch after it: for the
@@ -87,9 +87,6 @@ class AdamW(keras.optimizers.Adam):
             depths = depths_below_head([variable.path for variable in variables])
         self._shares = tuple(base**depth for depth in depths)
         super().build(variables)
-
-    def apply(self, grads, trainable_variables=None) -> None:
-        super().apply([_whole(x) for x in grads], trainable_variables)
 
     def update_step(self, gradient, variable, learning_rate) -> None:
         index = self._get_variable_index(variable)
@@ -165,14 +162,6 @@ def _height(path: str) -> int | None:
         return 1
     block = re.search(r"(^|/)block_(\d+)/", path)
     return int(block[2]) + 1 if block else None
-
-
-def _whole(gradient):
-    """The gradient of a table as one tensor, not in pieces that repeat rows."""
-    if not isinstance(gradient, tf.IndexedSlices):
-        return gradient
-    rows = gradient.dense_shape[0]
-    return tf.math.unsorted_segment_sum(gradient.values, gradient.indices, rows)
 
 
 def _check_layer_decay(value: Any) -> None:

@@ -6,6 +6,7 @@ import keras
 
 from keras_bert_lite.config import check_positive, check_rate
 from keras_bert_lite.training.adamw import WITHOUT_DECAY, AdamW
+from keras_bert_lite.training.gradients import WholeGradients
 from keras_bert_lite.training.schedules import LinearWarmup, check_above_zero
 
 
@@ -55,6 +56,11 @@ def adamw(
     )
 
 
+@keras.saving.register_keras_serializable(package="keras_bert_lite")
+class Lamb(WholeGradients, keras.optimizers.Lamb):
+    """`keras.optimizers.Lamb` on whole gradients, see `WholeGradients`."""
+
+
 def lamb(
     steps: int | None,
     learning_rate: float = 1e-3,
@@ -63,7 +69,7 @@ def lamb(
     clip_norm: float | None = 1.0,
     accumulate: int = 1,
     **kwargs: Any,
-) -> keras.optimizers.Lamb:
+) -> Lamb:
     """Makes Keras's LAMB with BERT's schedule, for batches of thousands of rows.
 
     As in Keras, weights decay on their own, outside of the ratio of norms by which
@@ -82,7 +88,7 @@ def lamb(
     Reference: [You et al., 2020](https://arxiv.org/abs/1904.00962).
     """
     check_rate("weight_decay", weight_decay)
-    optimizer = keras.optimizers.Lamb(
+    optimizer = Lamb(
         weight_decay=weight_decay,
         **_shared(steps, learning_rate, warmup, clip_norm, accumulate),
         **kwargs,

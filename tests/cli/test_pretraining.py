@@ -5,6 +5,7 @@ import json
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 import keras_bert_lite as kbl
 from keras_bert_lite import cli
@@ -88,6 +89,21 @@ def test_replaced_tokens(folder, tmp_path):
         *("--directory", tmp_path / "run", *SMALL),
     )
     assert set(kbl.load_model(tmp_path / "run" / "model").output) == {"logits"}
+
+
+def test_deterministic(folder, tmp_path, monkeypatch):
+    called = []
+    enable = lambda: called.append(True)  # noqa: E731 - for good, in this process
+    monkeypatch.setattr(tf.config.experimental, "enable_op_determinism", enable)
+    arguments = ("--config", folder / "config.json", "--directory", tmp_path)
+    command("pretrain", folder / "pairs", *arguments, *SMALL, "--deterministic")
+    assert called == [True]
+
+
+def test_no_such_config(folder, tmp_path):
+    run = ("--directory", tmp_path, "--config", "bert_mini", *SMALL)
+    with pytest.raises(FileNotFoundError, match=r"one of .*bert_tiny.*'bert_mini'"):
+        command("pretrain", folder / "pairs", *run)
 
 
 def test_refuses(folder, tmp_path, capsys):

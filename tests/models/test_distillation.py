@@ -79,6 +79,28 @@ def test_equals_keras_on_what_both_do():
     assert added(model, given) == pytest.approx(float(want), rel=1e-3)
 
 
+@pytest.mark.parametrize(
+    "build",
+    [
+        kbl.regressor,
+        lambda encoder: kbl.multi_label_classifier(encoder, ["a", "b"]),
+        kbl.replaced_token_detector,
+        kbl.replaced_token_pretrainer,
+    ],
+)
+def test_refuses_soft_targets_of_what_no_softmax_reads(build):
+    student, teacher = pair(build)
+    with pytest.raises(ValueError, match=r"`student` .* softmax .*Head"):
+        kbl.distillation_model(student, teacher)
+
+
+def test_refuses_other_labels():
+    student, _ = pair(classifier)
+    _, teacher = pair(lambda encoder: kbl.text_classifier(encoder, ["b", "a", "c"]))
+    with pytest.raises(ValueError, match=r"the student's labels, .*Received: .*'b'"):
+        kbl.distillation_model(student, teacher)
+
+
 @pytest.mark.parametrize("loss", ["cosine", "mse"])
 @pytest.mark.parametrize("width", [16, 8])
 def test_hidden_states(loss, width):

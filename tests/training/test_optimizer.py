@@ -6,7 +6,7 @@ import pytest
 
 import keras_bert_lite as kbl
 from keras_bert_lite.training.adamw import AdamW, depths_below_head
-from keras_bert_lite.training.optimizer import adamw, lamb
+from keras_bert_lite.training.optimizer import Lamb, adamw, lamb
 from tests import tiny
 from tests.training.samples import (
     FAMILIES,
@@ -208,7 +208,8 @@ def test_accumulating_gradients_equals_their_mean():
 
 
 @tensorflow_only
-def test_clips_by_the_norm_of_whole_gradients():
+@pytest.mark.parametrize("kind", [AdamW, Lamb])
+def test_sees_whole_gradients(kind):
     import tensorflow as tf
 
     table = keras.Variable(np.ones((3, 2)), name="table")
@@ -217,8 +218,8 @@ def test_clips_by_the_norm_of_whole_gradients():
     rows, shape = tf.constant([0, 0, 2]), tf.constant([3, 2])
     pieces = tf.IndexedSlices(tf.ones((3, 2)), rows, shape)
     arguments = {"epsilon": 1.0, "global_clipnorm": 1.0}
-    AdamW(0.1, **arguments).apply([pieces], [table])
-    AdamW(0.1, **arguments).apply([tf.convert_to_tensor(pieces)], [twin])
+    kind(0.1, **arguments).apply([pieces], [table])
+    kind(0.1, **arguments).apply([tf.convert_to_tensor(pieces)], [twin])
     np.testing.assert_allclose(table.numpy(), twin.numpy(), rtol=1e-6)
 
 
@@ -293,7 +294,7 @@ def test_says_how_to_exclude_weights():
 
 def test_lamb_is_keras_own_with_the_schedule():
     optimizer = lamb(10, 2e-3, warmup=0.2, weight_decay=0.1, accumulate=2)
-    assert type(optimizer) is keras.optimizers.Lamb
+    assert isinstance(optimizer, keras.optimizers.Lamb)
     assert optimizer.weight_decay == 0.1
     assert optimizer.gradient_accumulation_steps == 2
     model = tiny.classifier()

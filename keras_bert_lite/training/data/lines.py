@@ -21,8 +21,12 @@ class Line(NamedTuple):
         return ValueError(f"{self.path}:{self.number}: {message}")
 
 
-def as_paths(path: Paths) -> list[Path]:
+def as_paths(path: Paths, argument: str = "path") -> list[Path]:
     """Returns one path or several as a list.
+
+    Args:
+        path: The path or paths.
+        argument: What error messages call it.
 
     Raises:
         TypeError: If it is neither.
@@ -33,11 +37,13 @@ def as_paths(path: Paths) -> list[Path]:
         paths = [Path(each) for each in several]
     except TypeError:
         raise TypeError(
-            f"`path` must be a path or a list of paths. Received: {path!r}"
+            f"`{argument}` must be a path or a list of paths. Received: {path!r}"
         ) from None
     for each in paths:
         if not each.is_file():
-            raise FileNotFoundError(f"`path` must be a file. Received: {str(each)!r}")
+            raise FileNotFoundError(
+                f"`{argument}` must be a file. Received: {str(each)!r}"
+            )
     return paths
 
 

@@ -11,7 +11,7 @@ from keras_bert_lite.text.corpus import Chunk, read_chunks
 from keras_bert_lite.text.packing import Preprocessor
 from keras_bert_lite.training.data.lines import Paths, as_paths
 from keras_bert_lite.training.pretraining.recipe import Recipe
-from keras_bert_lite.training.pretraining.shards import Shard, find_shard, write_index
+from keras_bert_lite.training.pretraining.shards import Shard, WholeShards, write_index
 from keras_bert_lite.training.pretraining.write import (
     check_settings,
     check_some_rows,
@@ -78,10 +78,11 @@ class _MakeShard(beam.DoFn):
 
     def setup(self) -> None:
         self._recipe = Recipe.from_json(self._json)
+        self._find = WholeShards(self._directory)
 
     def process(self, element: tuple[int, Chunk]) -> Iterator[tuple[int, Shard]]:
         number, chunk = element
-        found = find_shard(self._directory, number)
+        found = self._find(number)
         yield number, found or make_shard(self._directory, self._recipe, number, chunk)
 
 

@@ -18,8 +18,12 @@ READ_AT_ONCE = 8  # shards whose rows are mixed
 Tensors = dict[str, tf.Tensor]
 
 
-def read_recipe(directory: str | os.PathLike) -> Recipe:
+def read_recipe(directory: str | os.PathLike, argument: str = "directory") -> Recipe:
     """Returns what pretraining data were made with.
+
+    Args:
+        directory: Of the data.
+        argument: What error messages call it.
 
     Raises:
         FileNotFoundError: If `directory` holds none.
@@ -27,7 +31,7 @@ def read_recipe(directory: str | os.PathLike) -> Recipe:
     path = Path(directory) / SETTINGS
     if not path.is_file():
         raise FileNotFoundError(
-            f"`directory` must hold pretraining data. Received: {str(directory)!r}"
+            f"`{argument}` must hold pretraining data. Received: {str(directory)!r}"
         )
     values = json.loads(path.read_text(encoding="utf-8"))
     return Recipe.from_json(json.dumps(values["recipe"]))
@@ -147,7 +151,7 @@ class _Reader:
         }
         inputs = self._inputs(rows)
         masked = self._masked(rows, inputs, seed)
-        original = inputs["token_ids"]
+        original = self._original(rows, inputs)
         inputs["token_ids"] = masked["token_ids"]
         inputs["masked_positions"] = masked["masked_positions"]
         targets = {"prediction_logits": masked["masked_ids"]}
@@ -182,7 +186,9 @@ class _Reader:
         if not self.masked_before:
             return self.masking(inputs["token_ids"], inputs["padding_mask"], seed)
         width = inputs["token_ids"].shape[1] or tf.shape(inputs["token_ids"])[1]
-        shape = [None, self.masking.num_predictions(width)]
+        most = self.masking.num_predictions(width)
+        # `to_tensor` takes a list of numbers, or one tensor.
+        shape = [None, most] if isinstance(most, int) else tf.stack([-1, most])
         positions = rows["masked_positions"]
         weights = tf.ones_like(positions, tf.float32)
         return {
@@ -191,6 +197,15 @@ class _Reader:
             "masked_ids": rows["masked_ids"].to_tensor(shape=shape),
             "masked_weights": weights.to_tensor(shape=shape),
         }
+
+    def _original(self, rows: dict[str, tf.RaggedTensor], inputs: Tensors) -> tf.Tensor:
+        """The ids before any were masked, (B, S)."""
+        if not self.masked_before:
+            return inputs["token_ids"]
+        positions = rows["masked_positions"]
+        places = tf.stack([positions.value_rowids(), positions.values], axis=-1)
+        found = rows["masked_ids"].values
+        return tf.tensor_scatter_nd_update(inputs["token_ids"], places, found)
 
 
 def _sequence_ids(

@@ -55,13 +55,13 @@ def compile_pretrainer(
 
     Args:
         model: Made by `for_masked_positions` or `replaced_token_pretrainer`, or by
-            `distillation_model` from such.
+            `distillation_model` from the former.
         optimizer: Such as `adamw` makes.
         loss_weights: Other weights than those, by output.
         **kwargs: See `keras.Model.compile`.
 
     Raises:
-        ValueError: If the model has other outputs.
+        ValueError: If the model, or `loss_weights`, has other outputs.
     """
     names = list(model.output) if isinstance(model.output, dict) else [""]
     if not set(names) <= set(OBJECTIVES):
@@ -71,6 +71,11 @@ def compile_pretrainer(
             f"{names}"
         )
     wanted = {name: OBJECTIVES[name] for name in names}
+    if unknown := set(loss_weights or {}) - set(names):
+        raise ValueError(
+            f"`loss_weights` must be of the outputs {names}. "
+            f"Received: {sorted(unknown)}"
+        )
     model.compile(
         optimizer,
         loss={name: x.loss() for name, x in wanted.items()},

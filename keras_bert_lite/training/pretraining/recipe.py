@@ -71,8 +71,7 @@ class Recipe:
                 '`pack` needs `objective="none"`: pairs fill rows of their own. '
                 f"Received: objective={self.objective!r}"
             )
-        if self.masking is not None:
-            self.make_masking(**self.masking)
+        self.make_masking(**(self.masking or {}))
         if self.room < 2:
             raise ValueError(
                 "`sequence_length` must leave two tokens beside the special ones. "

@@ -8,28 +8,33 @@ from pathlib import Path
 from typing import Any
 
 import keras
+import tensorflow as tf
 
-from keras_bert_lite.config import EncoderConfig, check_choice, check_positive
-from keras_bert_lite.models.checks import check_fits
-from keras_bert_lite.models.distillation import STUDENT
-from keras_bert_lite.models.encoder import config_of, encoder_of
-from keras_bert_lite.models.replaced_tokens import discriminator_of
+from keras_bert_lite.config import check_choice, check_positive
 from keras_bert_lite.text.masking import Masking
 from keras_bert_lite.training.optimizer import adamw, lamb
+from keras_bert_lite.training.pretraining.checks import (
+    REPLACED,
+    check_validation,
+    checked_config,
+)
 from keras_bert_lite.training.pretraining.dataset import (
     pretraining_dataset,
     read_recipe,
 )
 from keras_bert_lite.training.pretraining.objectives import compile_pretrainer
 from keras_bert_lite.training.pretraining.recipe import Recipe
-from keras_bert_lite.training.pretraining.shards import read_index
+from keras_bert_lite.training.pretraining.shards import (
+    check_records,
+    digest,
+    read_index,
+)
 from keras_bert_lite.training.pretraining.state import fit_from_state
 
 OPTIMIZERS: dict[str, Callable[..., keras.optimizers.Optimizer]] = {
     "adamw": adamw,
     "lamb": lamb,
 }
-REPLACED = "replaced_logits"
 
 
 def pretrain(
@@ -63,7 +68,8 @@ def pretrain(
             weights that are random or come from a checkpoint. It is compiled here.
         data: The directory of the data.
         directory: Where the run is saved.
-        steps: Batches in all; an update each, unless they accumulate.
+        steps: Batches in all, a multiple of `save_every`; an update each, unless
+            they accumulate.
         batch_size: Rows (B) of a step.
         learning_rate: Its peak, after the warm-up.
         save_every: Steps between saves; progress, metrics and validation begin
@@ -91,8 +97,11 @@ def pretrain(
     check_positive("steps", steps)
     check_positive("validation_steps", validation_steps)
     check_choice("optimizer", optimizer, tuple(OPTIMIZERS))
-    recipe = read_recipe(data)
-    config = _checked_config(model, recipe)
+    recipe = read_recipe(data, "data")
+    read_index(Path(data), "data")
+    config = checked_config(model, recipe, "data")
+    if validation is not None:
+        check_validation(model, validation, recipe)
     options = {"learning_rate": learning_rate, "warmup": 0.01, **options}
     masking = masking or _default_masking(model, recipe)
     settings = {
@@ -101,7 +110,7 @@ def pretrain(
         "loss_weights": loss_weights,
         "masking": masking and masking.to_dict(),
         "model": config.to_dict(),
-        "data": [shard.rows for shard in read_index(Path(data))],
+        "data": digest(Path(data)),
         "batch_size": batch_size,
         "seed": seed,
     }
@@ -110,17 +119,23 @@ def pretrain(
     held_out = None
     if validation is not None:  # the same batches each time
         held_out = batches(validation, batch_size).take(validation_steps)
-    return fit_from_state(
-        model,
-        lambda start: batches(data, batch_size, seed=seed, start=start),
-        directory,
-        settings,
-        steps,
-        save_every,
-        callbacks=[TokensPerSecond(Path(data), batch_size), *(callbacks or [])],
-        validation_data=held_out,
-        verbose=verbose,
-    )
+    try:
+        return fit_from_state(
+            model,
+            lambda start: batches(data, batch_size, seed=seed, start=start),
+            directory,
+            settings,
+            steps,
+            save_every,
+            callbacks=[TokensPerSecond(Path(data), batch_size), *(callbacks or [])],
+            validation_data=held_out,
+            verbose=verbose,
+        )
+    except tf.errors.DataLossError:  # which does not say where
+        for place in (data, validation):
+            if place is not None:
+                check_records(Path(place))
+        raise
 
 
 def _batches(model: keras.Model, data: Any, batch_size: int, **options: Any) -> Any:
@@ -138,14 +153,6 @@ def _default_masking(model: keras.Model, recipe: Recipe) -> Masking | None:
     if REPLACED not in model.output or recipe.masking is not None:
         return None
     return recipe.make_masking(mask_share=0.85, random_share=0.0)
-
-
-def _trained_encoder(model: keras.Model) -> keras.Model:
-    """The encoder that is trained, though the model may hold others."""
-    for layer in model.layers:
-        if layer.name == STUDENT:
-            return encoder_of(layer)
-    return encoder_of(discriminator_of(model) if REPLACED in model.output else model)
 
 
 class TokensPerSecond(keras.callbacks.Callback):
@@ -174,28 +181,3 @@ class TokensPerSecond(keras.callbacks.Callback):
         if logs is not None and self._batches:
             seconds = self._end - self._begin
             logs["tokens_per_second"] = self._tokens * self._batches / seconds
-
-
-def _checked_config(model: keras.Model, recipe: Recipe) -> EncoderConfig:
-    """Returns the configuration of what is trained, if model and data fit."""
-    names = set(model.input)
-    if "masked_positions" not in names:
-        raise ValueError(
-            "`model` must be made by `for_masked_positions` or "
-            "`replaced_token_pretrainer`. "
-            f"Received: {model.name!r}, with the inputs {sorted(names)}"
-        )
-    if ("sequence_ids" in names) != recipe.pack:
-        raise ValueError(
-            "`model` and `data` must both be packed or not; see "
-            f"`for_masked_positions(model, packed=...)`. Received: inputs "
-            f"{sorted(names)}, and data with pack={recipe.pack}"
-        )
-    if "seq_relationship_logits" in model.output and not recipe.has_pairs:
-        raise ValueError(
-            "`model` judges pairs, which `data` must have. Received: data with "
-            f"objective={recipe.objective!r}"
-        )
-    encoder = _trained_encoder(model)
-    check_fits(encoder, recipe.preprocessor, "model")
-    return config_of(encoder)

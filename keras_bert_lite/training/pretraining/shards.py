@@ -1,7 +1,8 @@
 """The files of pretraining data: written whole or not at all."""
 
+import hashlib
 import json
-import os
+import uuid
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -9,6 +10,8 @@ from typing import NamedTuple
 import tensorflow as tf
 
 SETTINGS, INDEX = "settings.json", "index.json"
+SHARD = ".tfrecord"
+PART = ".part"  # ends the names of files that are being written
 
 
 class Shard(NamedTuple):
@@ -25,7 +28,7 @@ class Shard(NamedTuple):
 
 
 def shard_name(number: int) -> str:
-    return f"{number:06}.tfrecord"
+    return f"{number:06}{SHARD}"
 
 
 def write_shard(
@@ -37,7 +40,7 @@ def write_shard(
         OSError: If it cannot be written, as on a full disk; nothing of it stays.
     """
     path = directory / shard_name(number)
-    beside = path.with_suffix(f".{os.getpid()}.part")
+    beside = _beside(path)
     try:
         with tf.io.TFRecordWriter(str(beside)) as writer:
             for example in examples:
@@ -53,54 +56,114 @@ def write_shard(
     return shard
 
 
-def find_shard(directory: Path, number: int) -> Shard | None:
-    """Returns a shard that was written whole."""
-    path = (directory / shard_name(number)).with_suffix(".json")
-    if not path.is_file():
-        return None
-    shard = Shard(**json.loads(path.read_text(encoding="utf-8")))
-    return shard if shard.is_whole(directory) else None
+class WholeShards:
+    """Finds the shards that were written whole, in data that are done or not."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self._done = {shard.name: shard for shard in _indexed(directory)}
+
+    def __call__(self, number: int) -> Shard | None:
+        name = shard_name(number)
+        shard = self._done.get(name) or self._alone(name)
+        return shard if shard and shard.is_whole(self.directory) else None
+
+    def _alone(self, name: str) -> Shard | None:
+        path = (self.directory / name).with_suffix(".json")
+        if not path.is_file():
+            return None
+        return Shard(**json.loads(path.read_text(encoding="utf-8")))
 
 
 def write_index(directory: Path, shards: Sequence[Shard]) -> None:
-    """Says that all is done; the files that said so of each shard go."""
+    """Says that all is done; the files that said so of each shard go.
+
+    So do those that killed writers left.
+    """
     text = json.dumps({"shards": [shard._asdict() for shard in shards]})
     write_text(directory / INDEX, text)
     for shard in shards:
         (directory / shard.name).with_suffix(".json").unlink(missing_ok=True)
+    for path in directory.glob(f"*{PART}"):
+        path.unlink(missing_ok=True)
 
 
-def read_index(directory: Path) -> list[Shard]:
+def is_done(directory: Path) -> bool:
+    """Whether there is an index, and all that it tells of."""
+    shards = _indexed(directory)
+    return bool(shards) and all(shard.is_whole(directory) for shard in shards)
+
+
+def read_index(directory: Path, argument: str = "directory") -> list[Shard]:
     """Returns the shards of a directory that is done.
+
+    Args:
+        directory: The directory.
+        argument: What error messages call it.
 
     Raises:
         FileNotFoundError: If it is none, or not done.
         ValueError: If a shard is gone or has another size.
     """
-    path = directory / INDEX
-    if not path.is_file():
+    shards = _indexed(directory)
+    if not shards:
         begun = (directory / SETTINGS).is_file()
         state = "data that are not done: run the command again" if begun else "none"
         raise FileNotFoundError(
-            f"`directory` must hold pretraining data. Received: {str(directory)!r}, "
+            f"`{argument}` must hold pretraining data. Received: {str(directory)!r}, "
             f"with {state}"
         )
-    values = json.loads(path.read_text(encoding="utf-8"))
-    shards = [Shard(**value) for value in values["shards"]]
     for shard in shards:
         if not shard.is_whole(directory):
             raise ValueError(
-                f"{directory / shard.name}: must have {shard.bytes} bytes. Write the "
-                "pretraining data anew"
+                f"{directory / shard.name}: must have {shard.bytes} bytes. To make "
+                "the shard again, write the pretraining data again"
             )
     return shards
 
 
+def check_records(directory: Path) -> None:
+    """Reads every shard.
+
+    Raises:
+        ValueError: If one is not what was written.
+    """
+    for shard in read_index(directory):
+        path = directory / shard.name
+        try:
+            for _ in tf.data.TFRecordDataset(str(path)):
+                pass
+        except tf.errors.DataLossError as error:
+            raise ValueError(
+                f"{path}: is damaged; to make it again, delete it and write the "
+                f"pretraining data again. Received: {error.message}"
+            ) from error
+
+
+def digest(directory: Path) -> str:
+    """Tells data from those of another text or recipe."""
+    parts = (directory / name for name in (SETTINGS, INDEX))
+    return hashlib.sha256(b"".join(x.read_bytes() for x in parts)).hexdigest()
+
+
 def write_text(path: Path, text: str) -> None:
     """Writes a file beside and puts it in its place."""
-    beside = path.with_suffix(f".{os.getpid()}.part")
+    beside = _beside(path)
     try:
         beside.write_text(text, encoding="utf-8")
         beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def _beside(path: Path) -> Path:
+    """A name that no other writer has, on this machine or another."""
+    return path.with_suffix(f".{uuid.uuid4().hex}{PART}")
+
+
+def _indexed(directory: Path) -> list[Shard]:
+    path = directory / INDEX
+    if not path.is_file():
+        return []
+    values = json.loads(path.read_text(encoding="utf-8"))
+    return [Shard(**value) for value in values["shards"]]

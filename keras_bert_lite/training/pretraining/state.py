@@ -3,13 +3,13 @@
 import hashlib
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import keras
 import numpy as np
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from keras_bert_lite.config import check_positive
@@ -36,8 +36,8 @@ def fit_from_state(
         model: A compiled model.
         batches: Returns the batches from a step on.
         directory: Where the run is saved.
-        settings: See `TrainingState`; `steps`, `save_every` and the digests of
-            teachers' weights are added.
+        settings: See `TrainingState`; `steps`, `save_every`, the layers' options and
+            digests of teachers' weights are added.
         steps: In all.
         save_every: Steps between saves, an epoch of `fit`.
         callbacks, **options: See `keras.Model.fit`.
@@ -48,14 +48,9 @@ def fit_from_state(
     Raises:
         ValueError: If `steps` and `save_every` do not fit; as `TrainingState`.
     """
-    check_positive("save_every", save_every)
-    save_every = min(save_every, steps)
-    if steps % save_every:
-        raise ValueError(
-            f"`steps` must be a multiple of `save_every`. Received: {steps} and "
-            f"{save_every}"
-        )
+    save_every = check_steps(steps, save_every)
     settings = {**settings, "steps": steps, "save_every": save_every}
+    settings |= _layer_options(model)
     if teachers := _teachers(model):
         settings["teacher_weights"] = [_digest(x) for x in teachers]
     state = TrainingState(Path(directory), settings)
@@ -71,6 +66,23 @@ def fit_from_state(
     )
 
 
+def check_steps(steps: int, save_every: int) -> int:
+    """Returns the steps between saves, no more than `steps`.
+
+    Raises:
+        ValueError: If they are not positive, or do not fit.
+    """
+    check_positive("steps", steps)
+    check_positive("save_every", save_every)
+    save_every = min(save_every, steps)
+    if steps % save_every:
+        raise ValueError(
+            f"`steps` must be a multiple of `save_every`. Received: {steps} and "
+            f"{save_every}"
+        )
+    return save_every
+
+
 class TrainingState(keras.callbacks.Callback):
     """Saves a run at the end of each epoch: weights, optimizer, random numbers.
 
@@ -83,8 +95,8 @@ class TrainingState(keras.callbacks.Callback):
 
     Args:
         directory: Where the states go.
-        settings: What the run was begun with, any values that JSON knows; a
-            state of other settings is refused.
+        settings: What the run was begun with, of JSON's values, others as strings;
+            a state of other settings is refused.
 
     Raises:
         ValueError: If `directory` holds states of other settings, or of another
@@ -94,23 +106,36 @@ class TrainingState(keras.callbacks.Callback):
     def __init__(self, directory: Path, settings: dict) -> None:
         super().__init__()
         self.directory = directory
-        self.settings = json.loads(json.dumps(settings))
+        self.settings = json.loads(json.dumps(settings, default=str))
 
     def restore(self, model: keras.Model) -> int:
         """Puts the last state into a compiled model; returns how many epochs it has.
 
-        A state that is not whole is passed over for the one before.
+        A state that is not whole is passed over for the one before, and goes.
+
+        Raises:
+            ValueError: If there are states, and none of them is whole.
+            OSError: If one cannot be read.
         """
         self._check_settings()
-        variables = _variables(model)
+        self._clean()
+        variables, broken = _variables(model), {}
         for path in reversed(self._states()):
             try:
                 values = _read(path)
-            except (OSError, ValueError) as error:
-                print(f"{path}: is not whole and is passed over: {error}")
+            except SafetensorError as error:
+                broken[path] = str(error)
                 continue
             _assign(variables, values, path)
+            for other, reason in broken.items():
+                print(f"{other}: is not whole and is passed over: {reason}")
+                other.unlink()  # or it would count as the latest
             return int(path.stem)
+        if broken:
+            raise ValueError(
+                "`directory` must hold a state that is whole; to begin anew, delete "
+                f"it. Received: {[f'{x}: {reason}' for x, reason in broken.items()]}"
+            )
         return 0
 
     def on_epoch_end(self, epoch, logs=None):
@@ -122,6 +147,7 @@ class TrainingState(keras.callbacks.Callback):
         }
         try:
             save_file(values, beside)
+            beside.chmod(0o644)  # safetensors lets none but the writer read it
             beside.replace(path)
         finally:
             beside.unlink(missing_ok=True)
@@ -131,10 +157,16 @@ class TrainingState(keras.callbacks.Callback):
     def _states(self) -> list[Path]:
         return sorted(self.directory.glob(f"[0-9]*{SUFFIX}"))
 
+    def _clean(self) -> None:
+        """Deletes what was left by saves that were killed, ours and safetensors'."""
+        for pattern in ("[0-9]*.part", ".tmp??????"):
+            for path in self.directory.glob(pattern):
+                path.unlink()
+
     def _check_settings(self) -> None:
         self.directory.mkdir(parents=True, exist_ok=True)
         path = self.directory / "settings.json"
-        if not path.is_file():
+        if not path.is_file() or not self._states():  # nothing would be lost
             write_text(path, json.dumps(self.settings, indent=1))
             return
         begun = json.loads(path.read_text(encoding="utf-8"))
@@ -171,6 +203,28 @@ def _variables(model: keras.Model) -> dict[str, keras.Variable]:
     }
 
 
+def _layer_options(model: keras.Model) -> dict[str, Any]:
+    """The layers' options, such as rates of dropout and precision, by number and kind.
+
+    Names are left out: they count how many such layers were made before.
+    """
+    layers = list(_layers(model))
+    return {
+        f"layer {i}, {type(layer).__name__}": {**layer.get_config(), "name": None}
+        for i, layer in enumerate(layers)
+    }
+
+
+def _layers(model: keras.Model) -> Iterator[keras.layers.Layer]:
+    """The layers of a model, of those in it too."""
+    for layer in model.layers:
+        inside = layer.model if isinstance(layer, Teacher) else layer
+        if isinstance(inside, keras.Model):
+            yield from _layers(inside)
+        else:
+            yield layer
+
+
 def _teachers(model: keras.Model) -> list[Teacher]:
     return [x for x in model._flatten_layers() if isinstance(x, Teacher)]
 
@@ -184,11 +238,8 @@ def _digest(layer: keras.layers.Layer) -> str:
 
 
 def _read(path: Path) -> dict[str, np.ndarray]:
-    try:
-        with safe_open(path, "numpy") as file:
-            return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except Exception as error:  # the library's own kinds are not public
-        raise ValueError(str(error)) from error
+    with safe_open(path, "numpy") as file:
+        return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
 
 
 def _assign(

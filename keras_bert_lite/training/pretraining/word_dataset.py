@@ -36,6 +36,7 @@ def word_distillation_dataset(
     seed: int = 0,
     start: int = 0,
     pairs: bool = False,
+    argument: str = "text",
 ) -> tf.data.Dataset:
     """Reads sentences, for `word_distillation_model`, without end.
 
@@ -54,6 +55,7 @@ def word_distillation_dataset(
         pairs: Whether each sentence has a second text: the sentence that follows
             (of the next document at the end of one), or the same one with words
             left out, replaced by some of the one that follows, or moved.
+        argument: What error messages call `text`.
 
     Returns:
         A `tf.data.Dataset` of dictionaries, the model's inputs. `word_mask` is as
@@ -67,8 +69,8 @@ def word_distillation_dataset(
     check_not_negative("start", start)
     check_choice("sentences", sentences, SENTENCES)
     _check_alike(preprocessor, teacher_preprocessor)
-    paths = as_paths(text)
-    _check_text(paths, sentences)
+    paths = as_paths(text, argument)
+    _check_text(paths, sentences, argument)
 
     def read() -> Iterator[list[tuple[str, str]]]:
         found = _sentences(paths, sentences, seed, pairs)
@@ -117,11 +119,13 @@ def _splitting(preprocessor: Preprocessor) -> dict[str, Any]:
     return {name: config.get(name) for name in (*names, "added_tokens")}
 
 
-def _check_text(paths: list[Path], sentences: str) -> None:
+def _check_text(paths: list[Path], sentences: str, argument: str) -> None:
     split = splitter(sentences)
     chunks = read_chunks(paths, 1 << 16)
     if not any(next(documents(chunk, split), None) for chunk in chunks):
-        raise ValueError(f"`text` must hold text. Received: {list(map(str, paths))}")
+        raise ValueError(
+            f"`{argument}` must hold text. Received: {list(map(str, paths))}"
+        )
 
 
 def _sentences(

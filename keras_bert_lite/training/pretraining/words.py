@@ -1,12 +1,12 @@
 """Training an encoder to see words as a larger one does."""
 
+import functools
 import hashlib
 import json
 import os
 from typing import Any
 
 import keras
-import tensorflow as tf
 
 from keras_bert_lite.config import check_positive
 from keras_bert_lite.models.checks import check_fits
@@ -18,7 +18,7 @@ from keras_bert_lite.models.word_distillation import (
 from keras_bert_lite.text.packing import Preprocessor
 from keras_bert_lite.training.data.lines import Paths, as_paths
 from keras_bert_lite.training.optimizer import adamw
-from keras_bert_lite.training.pretraining.state import fit_from_state
+from keras_bert_lite.training.pretraining.state import check_steps, fit_from_state
 from keras_bert_lite.training.pretraining.word_dataset import (
     word_distillation_dataset,
 )
@@ -61,7 +61,8 @@ def distil_words(
         teacher_preprocessor: Its preprocessor.
         text, sentences: As in `write_pretraining_data`.
         directory: Where the run is saved.
-        steps: Batches in all; an update each, unless they accumulate.
+        steps: Batches in all, a multiple of `save_every`; an update each, unless
+            they accumulate.
         batch_size: Sentences (B) of a step.
         learning_rate, save_every, seed, callbacks, verbose: As in `pretrain`.
         validation: Text that is held out.
@@ -78,19 +79,25 @@ def distil_words(
         ValueError: As `word_distillation_model` and `word_distillation_dataset`; or
             if `directory` holds a run of other settings.
     """
-    check_positive("steps", steps)
+    check_steps(steps, save_every)
     check_positive("validation_steps", validation_steps)
     check_fits(student, preprocessor, "student")
     check_fits(teacher, teacher_preprocessor, "teacher")
     model = word_distillation_model(student, teacher, pairs)
 
-    def batches(text: Paths, size: int, start: int = 0) -> tf.data.Dataset:
-        both = (preprocessor, teacher_preprocessor)
-        return word_distillation_dataset(
-            text, *both, size, sentences, seed, start, pairs
-        )
-
-    set_components(model, batches(text, batch_size).take(SAMPLE))
+    batches = functools.partial(
+        word_distillation_dataset,
+        preprocessor=preprocessor,
+        teacher_preprocessor=teacher_preprocessor,
+        batch_size=batch_size,
+        sentences=sentences,
+        seed=seed,
+        pairs=pairs,
+    )
+    held_out = None
+    if validation is not None:
+        held_out = batches(validation, argument="validation").take(validation_steps)
+    set_components(model, batches(text).take(SAMPLE))
     options = {"learning_rate": learning_rate, "warmup": 0.05, **options}
     model.compile(adamw(steps, **options))
     settings = {
@@ -98,18 +105,15 @@ def distil_words(
         "student": config_of(student).to_dict(),
         "teacher": config_of(teacher).to_dict(),
         "tokens": [_about(x) for x in (preprocessor, teacher_preprocessor)],
-        "text": [path.stat().st_size for path in as_paths(text)],
+        "text": [{"name": x.name, "bytes": x.stat().st_size} for x in as_paths(text)],
         "batch_size": batch_size,
         "sentences": sentences,
         "pairs": pairs,
         "seed": seed,
     }
-    held_out = None
-    if validation is not None:
-        held_out = batches(validation, batch_size).take(validation_steps)
     return fit_from_state(
         model,
-        lambda start: batches(text, batch_size, start),
+        lambda start: batches(text, start=start),
         directory,
         settings,
         steps,

@@ -17,10 +17,11 @@ from keras_bert_lite.training.data.lines import Paths, as_paths
 from keras_bert_lite.training.pretraining.recipe import Recipe
 from keras_bert_lite.training.pretraining.rows import make_rows
 from keras_bert_lite.training.pretraining.shards import (
-    INDEX,
     SETTINGS,
+    SHARD,
     Shard,
-    find_shard,
+    WholeShards,
+    is_done,
     read_index,
     write_index,
     write_shard,
@@ -42,8 +43,8 @@ def write_pretraining_data(
 
     The text is read as a stream, a chunk at a time; each becomes a shard, which is
     the same for the same text, recipe and seed, whatever the number of workers.
-    Called again after an interruption, it goes on behind the shards that are
-    whole; called again when all is done, it does nothing.
+    Called again, after an interruption or when a shard is gone, it makes the
+    shards that are not there or not whole; when all is done, it does nothing.
 
     Args:
         path: Text files, UTF-8, `.gz` or `.xz` if compressed: a sentence a line
@@ -55,7 +56,8 @@ def write_pretraining_data(
             work, run side by side in them.
         show_progress: Whether to draw a progress bar, of the text read.
         **recipe: `objective`, `sentences`, `short_share`, `pack`, `repeats`,
-            `masking`, `chunk_bytes`, `seed`; see `pretraining.Recipe`.
+            `masking`, `chunk_bytes`, `seed`; see
+            `keras_bert_lite.training.pretraining.recipe.Recipe`.
 
     Returns:
         The numbers of `shards`, `rows` and `tokens`.
@@ -78,7 +80,7 @@ def write_pretraining_data(
     if workers is not None:
         check_positive("workers", workers)
     check_settings(directory, paths, wanted)
-    if not (directory / INDEX).is_file():
+    if not is_done(directory):
         shards = _write(paths, directory, wanted, workers or os.cpu_count() or 1)
         made = list(_shown(shards, paths, show_progress))
         check_some_rows(made, paths)
@@ -109,8 +111,8 @@ def check_settings(directory: Path, paths: list[Path], recipe: Recipe) -> None:
     files = [{"name": x.name, "bytes": x.stat().st_size} for x in paths]
     text = json.dumps({"files": files, "recipe": json.loads(recipe.to_json())})
     path = directory / SETTINGS
-    if not path.is_file():
-        write_text(path, text)
+    if not path.is_file() or not any(directory.glob(f"*{SHARD}")):
+        write_text(path, text)  # nothing would be lost
         return
     begun, wanted = json.loads(path.read_text(encoding="utf-8")), json.loads(text)
     if begun == wanted:
@@ -139,9 +141,10 @@ def _write(
     """Writes the shards that are not there; returns all, and the text of each."""
     waiting: collections.deque = collections.deque()
 
+    find = WholeShards(directory)
+
     def make(number: int, chunk: Chunk) -> Shard:
-        found = find_shard(directory, number)
-        return found or make_shard(directory, recipe, number, chunk)
+        return find(number) or make_shard(directory, recipe, number, chunk)
 
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
         try:

@@ -38,10 +38,11 @@ def test_writes_the_same_bytes(path, tmp_path):
 def test_goes_on_where_it_was(path, tmp_path):
     run(path, tmp_path / "data")
     want = files(tmp_path / "data")
-    (tmp_path / "data" / "index.json").unlink()
     (tmp_path / "data" / "000001.tfrecord").unlink()
+    others = {x: x.stat().st_mtime_ns for x in (tmp_path / "data").glob("*.tfrecord")}
     run(path, tmp_path / "data")
     assert files(tmp_path / "data") == want
+    assert {x: x.stat().st_mtime_ns for x in others} == others
 
 
 def test_refuses_text_without_any(tmp_path):

@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -104,11 +106,13 @@ def test_packed_rows(directory):
             assert (np.diff(ids[mask]) >= 0).all()
 
 
-def test_targets_of_replaced_token_detection(directory):
-    place = directory(objective="none")
+@pytest.mark.parametrize("masking", [None, {}])
+def test_targets_of_replaced_token_detection(directory, masking):
+    place = directory(objective="none", masking=masking)
     for inputs, targets, weights in batches(place, 4, replaced=True):
         original = restored(inputs, targets, weights)
         np.testing.assert_array_equal(targets["replaced_logits"], original)
+        assert (original != tiny.VOCABULARY.index("[MASK]")).all()
         real = inputs["padding_mask"].astype("float32")
         np.testing.assert_array_equal(weights["replaced_logits"], real)
 
@@ -119,10 +123,15 @@ def test_keras_knows_that_it_is_endless(directory):
     assert batches.take(3).cardinality() == 3
 
 
-def test_longest(directory):
-    place = directory(objective="none", short_share=0.9)
-    widths = {x[0]["token_ids"].shape[1] for x in batches(place, 2, padding="longest")}
-    assert len(widths) > 1
+@pytest.mark.parametrize("masking", [None, {}])
+def test_longest(directory, masking):
+    place = directory(objective="none", short_share=0.9, masking=masking)
+    got = batches(place, 2, padding="longest")
+    shapes = {
+        (x["token_ids"].shape[1], x["masked_positions"].shape[1]) for x, *_ in got
+    }
+    assert len(shapes) > 1
+    assert all(most == math.ceil(0.15 * width) for width, most in shapes)
 
 
 def test_refuses(directory, tmp_path):
@@ -133,7 +142,7 @@ def test_refuses(directory, tmp_path):
         pretraining_dataset(place, 2, masking=Masking(tiny.tokenizer()))
     shard = next(iter(place.glob("*.tfrecord")))
     shard.write_bytes(shard.read_bytes()[:-5])
-    with pytest.raises(ValueError, match=r"must have .* bytes. Write the pretraining"):
+    with pytest.raises(ValueError, match=r"must have .* bytes.*write the pretraining"):
         pretraining_dataset(place, 2)
 
 

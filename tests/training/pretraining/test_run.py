@@ -10,6 +10,7 @@ from safetensors import safe_open
 
 import keras_bert_lite as kbl
 from keras_bert_lite.models.pretraining import for_masked_positions, pretrainer
+from keras_bert_lite.training.pretraining import state
 from keras_bert_lite.training.pretraining.run import pretrain
 from tests import tiny
 from tests.conformance import randomize
@@ -162,6 +163,45 @@ def test_a_state_that_is_not_whole_is_passed_over(data, tmp_path, capsys):
     _, history = run(data, tmp_path / "run")
     assert history.epoch == [2]
     assert "is not whole and is passed over" in capsys.readouterr().out
+    names = [x.name for x in (tmp_path / "run").glob("*.safetensors")]
+    assert sorted(names) == ["000002.safetensors", "000003.safetensors"]
+
+
+def test_no_state_that_is_whole(data, tmp_path):
+    run(data, tmp_path / "run")
+    for path in (tmp_path / "run").glob("*.safetensors"):
+        path.write_bytes(b"half")
+    with pytest.raises(ValueError, match=r"hold a state that is whole.*000003"):
+        run(data, tmp_path / "run")
+
+
+def test_a_state_that_cannot_be_read(data, tmp_path, monkeypatch):
+    run(data, tmp_path / "run")
+
+    def refuse(path, _):
+        raise PermissionError(path)
+
+    monkeypatch.setattr(state, "safe_open", refuse)
+    with pytest.raises(PermissionError, match="000003"):
+        run(data, tmp_path / "run")
+
+
+def test_what_killed_saves_left_goes(data, tmp_path):
+    (tmp_path / "run").mkdir()
+    left = [tmp_path / "run" / name for name in (".tmpa1B2c3", "000001.part")]
+    for path in left:
+        path.touch()
+    run(data, tmp_path / "run", steps=2)
+    assert not any(path.exists() for path in left)
+    (saved,) = (tmp_path / "run").glob("*.safetensors")
+    assert saved.stat().st_mode & 0o777 == 0o644
+
+
+def test_other_settings_where_nothing_is_saved(data, tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        run(data, tmp_path / "run", callbacks=[Interrupts(1)])
+    _, history = run(data, tmp_path / "run", batch_size=2)
+    assert history.epoch == [0, 1, 2]
 
 
 def test_refuses_a_run_of_other_settings(data, tmp_path):
@@ -170,10 +210,51 @@ def test_refuses_a_run_of_other_settings(data, tmp_path):
         run(data, tmp_path / "run", steps=2, batch_size=2)
 
 
+def test_refuses_a_run_of_other_layers_or_data(data, tmp_path):
+    run(data, tmp_path / "run", steps=2)
+    given = {"steps": 2, "batch_size": 4, "save_every": 2}
+    rates = {"max_sequence_length": 32, "attention_dropout": 0.0}
+    other = for_masked_positions(pretrainer(kbl.encoder(tiny.config(**rates))))
+    with pytest.raises(ValueError, match=r"'layer \d+, Encoder': "):
+        pretrain(other, data, tmp_path / "run", **given)
+    write(tmp_path / "text.txt", tmp_path / "other", seed=1)
+    with pytest.raises(ValueError, match="'data': "):
+        pretrain(model(), tmp_path / "other", tmp_path / "run", **given)
+
+
+def test_refuses_validation_data_that_do_not_fit(data, tmp_path):
+    text = tmp_path / "text.txt"
+    write(text, tmp_path / "single", objective="none")
+    with pytest.raises(ValueError, match="which `validation` must have"):
+        run(data, tmp_path / "run", validation=tmp_path / "single")
+    tokenizer = kbl.WordPieceTokenizer(tiny.VOCABULARY[:-1])
+    others = kbl.Preprocessor(tokenizer, 32)
+    kbl.write_pretraining_data(text, tmp_path / "other", others, show_progress=False)
+    with pytest.raises(ValueError, match=r"the tokenizer of `data`.*\['vocabulary"):
+        run(data, tmp_path / "run", validation=tmp_path / "other")
+
+
+@pytest.mark.parametrize("argument", ["data", "validation"])
+def test_no_data(data, tmp_path, argument):
+    given = {"data": data, "validation": data, argument: tmp_path / "none"}
+    with pytest.raises(FileNotFoundError, match=f"`{argument}` must hold"):
+        run(given["data"], tmp_path / "run", validation=given["validation"])
+
+
+def test_names_a_shard_that_is_damaged(data, tmp_path):
+    path = sorted(data.glob("*.tfrecord"))[1]
+    content = bytearray(path.read_bytes())
+    content[40] ^= 255
+    path.write_bytes(bytes(content))
+    with pytest.raises(ValueError, match=f"{path}: is damaged"):
+        run(data, tmp_path / "run", steps=40, save_every=40)
+
+
 @pytest.mark.parametrize(
     ("make", "options", "message"),
     [
         (model, {"steps": 3}, "`steps` must be a multiple"),
+        (model, {"loss_weights": {"words": 1.0}}, r"of the outputs .*\['words'\]"),
         (lambda: pretrainer(kbl.encoder(tiny.config())), {}, "`for_masked_positions`"),
         (
             lambda: for_masked_positions(

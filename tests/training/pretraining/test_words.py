@@ -193,10 +193,9 @@ def test_validation_reads_the_same_rows(path, tmp_path):
 def test_another_text_in_the_directory(path, tmp_path):
     student, teacher = encoders()
     both = tiny.preprocessor(16), other()
-    (tmp_path / "run").mkdir()
-    settings = '{"text": [1], "tokens": []}'
-    (tmp_path / "run" / "settings.json").write_text(settings, encoding="utf-8")
-    with pytest.raises(ValueError, match=r"'text': \(\[1\], .*'tokens': "):
+    run(path, tmp_path / "run", steps=2)
+    path.write_text("a fine day\nbad weather\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"'text': .*'bytes': 23.*'tokens': "):
         distil_words(student, both[0], teacher, both[1], path, tmp_path / "run", 2)
 
 
@@ -223,6 +222,28 @@ def test_another_teacher_of_the_same_size(path, tmp_path):
 
 
 def test_another_run_in_the_directory(path, tmp_path):
-    (tmp_path / "settings.json").write_text('{"batch_size": 2}', encoding="utf-8")
+    run(path, tmp_path / "run", steps=2, batch_size=2)
     with pytest.raises(ValueError, match=r"'batch_size': \(2, 4\)"):
-        run(path, tmp_path)
+        run(path, tmp_path / "run", steps=2)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"validation": "empty.txt"}, "`validation` must hold text"),
+        ({"steps": 7}, "`steps` must be a multiple of `save_every`"),
+    ],
+)
+def test_refuses(path, tmp_path, monkeypatch, options, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty.txt").touch()
+    with pytest.raises(ValueError, match=message):
+        run(path, tmp_path / "run", **options)
+
+
+@pytest.mark.parametrize("argument", ["text", "validation"])
+def test_no_such_file(path, tmp_path, argument):
+    given = {"text": path, "validation": path, argument: tmp_path / "none"}
+    text = given.pop("text")
+    with pytest.raises(FileNotFoundError, match=f"`{argument}` must be a file"):
+        run(text, tmp_path / "run", **given)

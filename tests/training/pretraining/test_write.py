@@ -119,6 +119,35 @@ def test_goes_on_behind_the_shards_that_are_whole(path, tmp_path, monkeypatch):
     assert len(made) == number
 
 
+def test_makes_a_shard_again_that_is_gone(path, tmp_path):
+    directory = tmp_path / "data"
+    done = write(path, directory)
+    want = files(directory)
+    (directory / "000001.tfrecord").unlink()
+    with pytest.raises(ValueError, match=r"000001.*write the pretraining data again"):
+        pretraining_dataset(directory, 2)
+    (directory / "000002.killed.part").touch()
+    assert write(path, directory) == done
+    assert files(directory) == want
+
+
+def test_another_recipe_where_no_shard_is(path, tmp_path):
+    directory = tmp_path / "data"
+    path.write_text("\n")
+    with pytest.raises(ValueError, match="`path` must hold text"):
+        write(path, directory)
+    path.write_text(text())
+    write(path, directory, seed=1)
+
+
+def test_needs_a_mask_token(path, tmp_path):
+    pieces = [x for x in tiny.VOCABULARY if x != "[MASK]"]
+    preprocessor = kbl.Preprocessor(kbl.WordPieceTokenizer(pieces), 32)
+    with pytest.raises(ValueError, match=r"\[MASK\]"):
+        kbl.write_pretraining_data(path, tmp_path / "data", preprocessor)
+    assert not (tmp_path / "data").exists()
+
+
 def test_refuses_a_directory_of_another_recipe(path, tmp_path):
     write(path, tmp_path / "data")
     with pytest.raises(
