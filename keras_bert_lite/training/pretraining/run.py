@@ -43,12 +43,12 @@ def pretrain(
     directory: str | os.PathLike,
     steps: int,
     batch_size: int = 64,
-    learning_rate: float = 1e-4,
+    learning_rate: float | None = None,
     save_every: int = 1000,
     validation: str | os.PathLike | None = None,
     validation_steps: int = 50,
     masking: Masking | None = None,
-    optimizer: str = "adamw",
+    optimizer: str | keras.optimizers.Optimizer = "adamw",
     loss_weights: dict[str, float] | None = None,
     seed: int = 0,
     callbacks: list[keras.callbacks.Callback] | None = None,
@@ -71,20 +71,21 @@ def pretrain(
         steps: Batches in all, a multiple of `save_every`; an update each, unless
             they accumulate.
         batch_size: Rows (B) of a step.
-        learning_rate: Its peak, after the warm-up.
+        learning_rate: Its peak, after the warm-up; 1e-4 if `None`.
         save_every: Steps between saves; progress, metrics and validation begin
             anew with each.
         validation: A directory of data that are held out.
         validation_steps: Batches of it that are evaluated.
         masking: See `pretraining_dataset`. `None`: the data's; for replaced tokens
             ELECTRA's, 85 % `[MASK]` and no random pieces.
-        optimizer: `"adamw"`, or `"lamb"` for large batches.
+        optimizer: `"adamw"`, or `"lamb"` for large batches; or one of Keras's, which
+            has its own rate and options.
         loss_weights: See `compile_pretrainer`.
         seed: Of the order of the data and of the masks.
         callbacks: Further callbacks of `fit`, such as `keras.callbacks.TensorBoard`.
         verbose: See `keras.Model.fit`.
-        **options: `warmup`, `weight_decay`, `accumulate` and so on; see `adamw` and
-            `lamb`.
+        **options: Of the named optimizer: `warmup` (0.01 here), `weight_decay`,
+            `accumulate` and so on; see `adamw` and `lamb`.
 
     Returns:
         The history of `fit`, with `tokens_per_second`.
@@ -96,17 +97,15 @@ def pretrain(
     """
     check_positive("steps", steps)
     check_positive("validation_steps", validation_steps)
-    check_choice("optimizer", optimizer, tuple(OPTIMIZERS))
+    optimizer = _optimizer(optimizer, steps, learning_rate, options)
     recipe = read_recipe(data, "data")
     read_index(Path(data), "data")
     config = checked_config(model, recipe, "data")
     if validation is not None:
         check_validation(model, validation, recipe)
-    options = {"learning_rate": learning_rate, "warmup": 0.01, **options}
     masking = masking or _default_masking(model, recipe)
     settings = {
-        **{k: str(v) for k, v in options.items()},
-        "optimizer": optimizer,
+        **_optimizer_settings(optimizer),
         "loss_weights": loss_weights,
         "masking": masking and masking.to_dict(),
         "model": config.to_dict(),
@@ -114,7 +113,7 @@ def pretrain(
         "batch_size": batch_size,
         "seed": seed,
     }
-    compile_pretrainer(model, OPTIMIZERS[optimizer](steps, **options), loss_weights)
+    compile_pretrainer(model, optimizer, loss_weights)
     batches = functools.partial(_batches, model, masking=masking)
     held_out = None
     if validation is not None:  # the same batches each time
@@ -136,6 +135,36 @@ def pretrain(
             if place is not None:
                 check_records(Path(place))
         raise
+
+
+def _optimizer(
+    optimizer: str | keras.optimizers.Optimizer,
+    steps: int,
+    learning_rate: float | None,
+    options: dict[str, Any],
+) -> keras.optimizers.Optimizer:
+    """Makes the optimizer, unless it is one, which has all of this."""
+    if learning_rate is not None:
+        options = {"learning_rate": learning_rate, **options}
+    if not isinstance(optimizer, keras.optimizers.Optimizer):
+        check_choice("optimizer", optimizer, tuple(OPTIMIZERS))
+        options = {"learning_rate": 1e-4, "warmup": 0.01, **options}
+        return OPTIMIZERS[optimizer](steps, **options)
+    if options:
+        raise ValueError(
+            f"`optimizer` must be a name, one of {list(OPTIMIZERS)}, where its options "
+            f"are given. Received: {optimizer.name!r}, and {sorted(options)}"
+        )
+    return optimizer
+
+
+def _optimizer_settings(optimizer: keras.optimizers.Optimizer) -> dict[str, Any]:
+    """Kind and options, without the name, in which Keras counts optimizers."""
+    options = {k: v for k, v in optimizer.get_config().items() if k != "name"}
+    return {
+        "optimizer": type(optimizer).__name__,
+        **{f"optimizer, {k}": v for k, v in options.items()},
+    }
 
 
 def _batches(model: keras.Model, data: Any, batch_size: int, **options: Any) -> Any:

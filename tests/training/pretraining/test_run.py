@@ -210,6 +210,18 @@ def test_refuses_a_run_of_other_settings(data, tmp_path):
         run(data, tmp_path / "run", steps=2, batch_size=2)
 
 
+def test_takes_an_optimizer(data, tmp_path):
+    def once(rate):
+        optimizer = keras.optimizers.SGD(rate, momentum=0.5)
+        return run(data, tmp_path / "run", steps=2, optimizer=optimizer)
+
+    assert isinstance(once(0.1)[0].optimizer, keras.optimizers.SGD)
+    _, history = once(0.1)
+    assert history.epoch == []
+    with pytest.raises(ValueError, match="'optimizer, learning_rate'"):
+        once(0.2)
+
+
 def test_refuses_a_run_of_other_layers_or_data(data, tmp_path):
     run(data, tmp_path / "run", steps=2)
     given = {"steps": 2, "batch_size": 4, "save_every": 2}
@@ -254,6 +266,12 @@ def test_names_a_shard_that_is_damaged(data, tmp_path):
     ("make", "options", "message"),
     [
         (model, {"steps": 3}, "`steps` must be a multiple"),
+        (model, {"optimizer": "sgd"}, "`optimizer` must be one of"),
+        (
+            model,
+            {"optimizer": keras.optimizers.SGD(0.1), "warmup": 0.1},
+            r"a name.*options are given. Received: 'sgd', and \['warmup'\]",
+        ),
         (model, {"loss_weights": {"words": 1.0}}, r"of the outputs .*\['words'\]"),
         (lambda: pretrainer(kbl.encoder(tiny.config())), {}, "`for_masked_positions`"),
         (
