@@ -26,7 +26,7 @@ def main() -> None:
     add("--text", required=True, type=Path, help="UTF-8, .gz or .xz if compressed")
     add("--vocabulary", required=True, type=Path)
     add("--megabytes", type=float, default=5, help="of text for each side")
-    add("--rounds", type=int, default=3)
+    add("--rounds", type=int, default=3, help="0: only how memory grows")
     add("--growing", type=float, nargs="*", default=[10, 100, 1000], help="megabytes")
     add("--sides", nargs="+", choices=ALONE, default=ALONE)
     add("--results", type=Path, default=RESULTS)

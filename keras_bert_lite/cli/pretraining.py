@@ -55,7 +55,7 @@ def _add_data(commands: Any) -> None:
     add = parser.add_argument
     add("text", nargs="+", type=Path, help="UTF-8 text files, .gz or .xz if compressed")
     add("--directory", required=True, type=Path, help="for the result")
-    add("--preprocessor", required=True, help="a directory with a tokenizer, or hf://")
+    add("--preprocessor", required=True, help="a name, a directory, or hf://")
     add("--sequence-length", type=int, default=128, help="tokens of a row")
     add("--objective", choices=("next_sentence", "sentence_order", "none"))
     add("--sentences", choices=("lines", "split"), help="a sentence a line, or prose")
