@@ -18,6 +18,6 @@ cores, to see whether memory grows.
 Memory is the most that a process has held. What is mapped from files at the end is
 given too: TensorFlow's libraries, nearly all of it. TensorFlow and Keras import JAX,
 pandas and scikit-learn where they are installed, so what a user's process takes shows
-where nothing but this package is (`results/plain_install`). Tokens are those of the rows,
-special ones included, padding not.
+where nothing but this package is (`results/plain_install`). Tokens are those of the
+rows, special ones included, padding not.
 """
