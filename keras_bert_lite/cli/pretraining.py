@@ -140,7 +140,7 @@ def _pretrain(options: argparse.Namespace) -> None:
     begin(options)
     if options.precision:
         keras.config.set_dtype_policy(options.precision)
-    recipe = read_recipe(options.data)
+    recipe = read_recipe(options.data, "data")
     full, model = _models(options, recipe)
     if options.gradient_checkpointing:
         kbl.set_gradient_checkpointing(model)
@@ -171,12 +171,23 @@ def _models(options: argparse.Namespace, recipe: Any) -> tuple[Any, Any]:
     if options.model is not None:
         full = kbl.load_model(options.model)
     else:
-        encoder = kbl.encoder(config_for(options.config, recipe.preprocessor))
-        full = kbl.pretrainer(encoder) if recipe.has_pairs else kbl.masked_lm(encoder)
+        full = kbl.encoder(config_for(options.config, recipe.preprocessor))
     if options.replaced_tokens:
         seed = options.seed
         return full, kbl.replaced_token_pretrainer(full, packed=recipe.pack, seed=seed)
+    if options.model is None:
+        full = _with_heads(full, recipe.has_pairs)
     return full, kbl.for_masked_positions(full, packed=recipe.pack)
+
+
+def _with_heads(encoder: Any, pairs: bool) -> Any:
+    import keras_bert_lite as kbl
+
+    if pairs and "pooled_output" in encoder.output:
+        return kbl.pretrainer(encoder)
+    if pairs:
+        print("The encoder has no pooler to judge pairs: it learns masked words alone.")
+    return kbl.masked_lm(encoder)
 
 
 def config_for(name: str, preprocessor: Any, **changes: Any) -> Any:

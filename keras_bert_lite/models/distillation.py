@@ -60,8 +60,9 @@ def distillation_model(
     [Jiao et al., 2020](https://arxiv.org/abs/1909.10351).
     """
     comparisons = [layers.SoftTargets()] if comparisons is None else list(comparisons)
+    needs = [_need(x) for x in comparisons]
     _check_inputs(student, teacher)
-    wanted = {NEEDS[type(x)] for x in comparisons if type(x) in NEEDS}
+    wanted = {x for x in needs if x is not None}
     inputs = {
         key: keras.Input(x.shape[1:], dtype=x.dtype, name=key)
         for key, x in student.input.items()
@@ -70,16 +71,26 @@ def distillation_model(
     theirs = _with_internals(teacher, wanted, TEACHER)
     theirs = layers.Teacher(theirs, name=TEACHER)(inputs)
     outputs = {key: ours[key] for key in student.output}
-    for comparison in comparisons:
-        if isinstance(comparison, layers.SoftTargets):
+    for comparison, what in zip(comparisons, needs, strict=True):
+        if what is None:
             _check_alternatives(student, teacher)
             _compare_scores(comparison, inputs, outputs, theirs)
         else:
-            what = NEEDS[type(comparison)]
             first = next(iter(outputs))
             states = (outputs[first], ours[what], theirs[what])
             outputs[first] = comparison(*states, valid=inputs["padding_mask"])
     return keras.Model(inputs, outputs, name=name)
+
+
+def _need(comparison: Comparison) -> str | None:
+    """What of the encoders is compared; `None`: scores are."""
+    if isinstance(comparison, layers.SoftTargets):
+        return None
+    for kind, name in NEEDS.items():
+        if isinstance(comparison, kind):
+            return name
+    kinds = [x.__name__ for x in (layers.SoftTargets, *NEEDS)]
+    raise ValueError(f"`comparisons` must be of {kinds}. Received: {comparison!r}")
 
 
 def _check_inputs(student: keras.Model, teacher: keras.Model) -> None:
@@ -160,8 +171,8 @@ def _compare_scores(
     shared = [x for x in outputs if x.endswith("logits") and x in theirs]
     if not shared:
         raise ValueError(
-            "`teacher` must have an output of scores that the student has, of "
-            f"{sorted(outputs)}. Received: {sorted(theirs)}"
+            "`student` and `teacher` must share an output of logits, which "
+            f"`SoftTargets` compares. Received: {sorted(outputs)} and {sorted(theirs)}"
         )
     for i, name in enumerate(shared):
         if outputs[name].shape != theirs[name].shape:

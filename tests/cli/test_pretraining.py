@@ -80,15 +80,25 @@ def test_goes_on_from_a_checkpoint(folder, tmp_path, own_policy):
     assert set(kbl.load_model(second / "model").output) == {"prediction_logits"}
 
 
-def test_replaced_tokens(folder, tmp_path):
+@pytest.mark.parametrize("data", ["packed", "pairs"])
+def test_replaced_tokens(folder, tmp_path, data):
     fields = tiny.config(family="electra", pooling=None, num_heads=4).to_dict()
     config = tmp_path / "electra.json"
     config.write_text(json.dumps(fields), encoding="utf-8")
     command(
-        *("pretrain", folder / "packed", "--config", config, "--replaced-tokens"),
+        *("pretrain", folder / data, "--config", config, "--replaced-tokens"),
         *("--directory", tmp_path / "run", *SMALL),
     )
     assert set(kbl.load_model(tmp_path / "run" / "model").output) == {"logits"}
+
+
+def test_pairs_without_a_pooler(folder, tmp_path, capsys):
+    fields = tiny.config(pooling=None).to_dict()
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps(fields), encoding="utf-8")
+    run = ("--directory", tmp_path / "run", *SMALL)
+    command("pretrain", folder / "pairs", "--config", config, *run)
+    assert "learns masked words alone" in capsys.readouterr().out
 
 
 def test_deterministic(folder, tmp_path, monkeypatch):
@@ -108,6 +118,8 @@ def test_no_such_config(folder, tmp_path):
 
 def test_refuses(folder, tmp_path, capsys):
     data, run = folder / "pairs", ("--directory", tmp_path, "--steps", 4)
+    with pytest.raises(FileNotFoundError, match="`data` must hold pretraining data"):
+        command("pretrain", tmp_path, "--config", "bert_tiny_uncased", *run)
     with pytest.raises(SystemExit):
         command("pretrain", data, *run)
     assert "one of the arguments --config --model" in capsys.readouterr().err

@@ -197,7 +197,7 @@ def test_refuses():
         kbl.layers.SoftTargets(temperature=0)
     with pytest.raises(ValueError, match="`weight` must be above 0"):
         kbl.layers.SoftTargets(weight=-1)
-    with pytest.raises(ValueError, match="must have an output of scores"):
+    with pytest.raises(ValueError, match="must share an output of logits"):
         kbl.distillation_model(
             pair(classifier)[0], kbl.question_answerer(kbl.encoder(tiny.config()))
         )

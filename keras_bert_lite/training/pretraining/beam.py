@@ -11,7 +11,12 @@ from keras_bert_lite.text.corpus import Chunk, read_chunks
 from keras_bert_lite.text.packing import Preprocessor
 from keras_bert_lite.training.data.lines import Paths, as_paths
 from keras_bert_lite.training.pretraining.recipe import Recipe
-from keras_bert_lite.training.pretraining.shards import Shard, WholeShards, write_index
+from keras_bert_lite.training.pretraining.shards import (
+    Shard,
+    WholeShards,
+    remove_left_over,
+    write_index,
+)
 from keras_bert_lite.training.pretraining.write import (
     check_settings,
     check_some_rows,
@@ -56,8 +61,9 @@ class WritePretrainingData(beam.PTransform):
         self._recipe = Recipe(preprocessor, **recipe)
 
     def expand(self, begin: beam.Pipeline) -> beam.PCollection:
-        check_settings(self._directory, self._paths, self._recipe)
-        make = _MakeShard(str(self._directory), self._recipe.to_json())
+        source = check_settings(self._directory, self._paths, self._recipe)
+        remove_left_over(self._directory)
+        make = _MakeShard(str(self._directory), self._recipe.to_json(), source)
         size = self._recipe.chunk_bytes
         return (
             begin
@@ -73,17 +79,19 @@ class WritePretrainingData(beam.PTransform):
 class _MakeShard(beam.DoFn):
     """Makes the shard of a chunk, unless it is there."""
 
-    def __init__(self, directory: str, recipe: str) -> None:
-        self._directory, self._json = Path(directory), recipe
+    def __init__(self, directory: str, recipe: str, source: str) -> None:
+        self._directory, self._json, self._source = Path(directory), recipe, source
 
     def setup(self) -> None:
         self._recipe = Recipe.from_json(self._json)
-        self._find = WholeShards(self._directory)
+        self._find = WholeShards(self._directory, self._source)
 
     def process(self, element: tuple[int, Chunk]) -> Iterator[tuple[int, Shard]]:
         number, chunk = element
-        found = self._find(number)
-        yield number, found or make_shard(self._directory, self._recipe, number, chunk)
+        made = self._find(number) or make_shard(
+            self._directory, self._recipe, self._source, number, chunk
+        )
+        yield number, made
 
 
 def _numbered_chunks(paths: list[str], size: int) -> Iterable[tuple[int, Chunk]]:

@@ -53,8 +53,8 @@ def checked_config(model: keras.Model, recipe: Recipe, argument: str) -> Encoder
 
 def check_validation(
     model: keras.Model, validation: str | os.PathLike, recipe: Recipe
-) -> None:
-    """Refuses held-out data that do not fit the model, or the data of the training.
+) -> Recipe:
+    """Returns the recipe of held-out data, if they fit the model and the training's.
 
     Raises:
         FileNotFoundError: If there are none.
@@ -72,6 +72,7 @@ def check_validation(
             "`validation` must be made with the tokenizer of `data`. "
             f"Received: {str(validation)!r}, with another {other}"
         )
+    return held_out
 
 
 def _trained_encoder(model: keras.Model) -> keras.Model:

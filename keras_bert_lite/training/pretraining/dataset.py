@@ -133,7 +133,7 @@ class _Reader:
         if self.masked_before and masking is not None:
             raise ValueError(
                 "`masking` must be None: the masked tokens of these data were chosen "
-                f"when they were written. Received: {masking!r}"
+                f"when they were written. Received: {masking.to_dict()}"
             )
         self.masking = masking or recipe.make_masking(**(recipe.masking or {}))
         length = recipe.sequence_length

@@ -98,7 +98,7 @@ class Recipe:
 
     def to_json(self) -> str:
         values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        serialized = _nameless(keras.saving.serialize_keras_object(self.preprocessor))
+        serialized = nameless(keras.saving.serialize_keras_object(self.preprocessor))
         return json.dumps({**values, "preprocessor": serialized})
 
     @classmethod
@@ -108,11 +108,13 @@ class Recipe:
         return cls(**{**values, "preprocessor": preprocessor})
 
 
-def _nameless(config: Any) -> Any:
-    """Leaves out the names of layers, which depend on how many were made before."""
-    if isinstance(config, dict):
-        layer = "class_name" in config
-        config = {k: _nameless(v) for k, v in config.items()}
-        if layer:
-            config["config"].pop("name", None)
-    return config
+def nameless(config: Any) -> Any:
+    """Leaves out names of Keras objects, which depend on how many were made before."""
+    if isinstance(config, list | tuple):
+        return [nameless(x) for x in config]
+    if not isinstance(config, dict):
+        return config
+    made = {k: nameless(v) for k, v in config.items()}
+    if "class_name" in made and isinstance(made.get("config"), dict):
+        made["config"].pop("name", None)
+    return made

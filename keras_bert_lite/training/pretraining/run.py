@@ -23,7 +23,7 @@ from keras_bert_lite.training.pretraining.dataset import (
     read_recipe,
 )
 from keras_bert_lite.training.pretraining.objectives import compile_pretrainer
-from keras_bert_lite.training.pretraining.recipe import Recipe
+from keras_bert_lite.training.pretraining.recipe import Recipe, nameless
 from keras_bert_lite.training.pretraining.shards import (
     check_records,
     digest,
@@ -58,10 +58,10 @@ def pretrain(
     """Trains a pretrainer on what `write_pretraining_data` wrote.
 
     The run is saved every `save_every` steps. Called again with the same
-    arguments, it goes on behind the last save; called again when it is done, it
-    only puts the last weights into the model. What was killed and goes on gives
-    the same weights as what was not, to the bit on a CPU after
-    `tf.config.experimental.enable_op_determinism()`.
+    arguments, model and optimizer made anew, it goes on behind the last save; called
+    again when it is done, it only puts the last weights into the model. What was
+    killed and goes on gives the same weights as what was not, to the bit on a CPU
+    after `tf.config.experimental.enable_op_determinism()`.
 
     Args:
         model: Made by `for_masked_positions` or `replaced_token_pretrainer`, with
@@ -77,7 +77,8 @@ def pretrain(
         validation: A directory of data that are held out.
         validation_steps: Batches of it that are evaluated.
         masking: See `pretraining_dataset`. `None`: the data's; for replaced tokens
-            ELECTRA's, 85 % `[MASK]` and no random pieces.
+            ELECTRA's, 85 % `[MASK]` and no random pieces. Held-out data that were
+            masked when they were written stay as they are.
         optimizer: `"adamw"`, or `"lamb"` for large batches; or one of Keras's, which
             has its own rate and options.
         loss_weights: See `compile_pretrainer`.
@@ -101,11 +102,14 @@ def pretrain(
     recipe = read_recipe(data, "data")
     read_index(Path(data), "data")
     config = checked_config(model, recipe, "data")
+    held_out_masking = None
     if validation is not None:
-        check_validation(model, validation, recipe)
+        held_out_recipe = check_validation(model, validation, recipe)
+        if held_out_recipe.masking is None:
+            held_out_masking = masking or _default_masking(model, held_out_recipe)
     masking = masking or _default_masking(model, recipe)
     settings = {
-        **_optimizer_settings(optimizer),
+        "optimizer": nameless(keras.optimizers.serialize(optimizer)),
         "loss_weights": loss_weights,
         "masking": masking and masking.to_dict(),
         "model": config.to_dict(),
@@ -114,14 +118,14 @@ def pretrain(
         "seed": seed,
     }
     compile_pretrainer(model, optimizer, loss_weights)
-    batches = functools.partial(_batches, model, masking=masking)
+    batches = functools.partial(_batches, model, batch_size=batch_size)
     held_out = None
     if validation is not None:  # the same batches each time
-        held_out = batches(validation, batch_size).take(validation_steps)
+        held_out = batches(validation, masking=held_out_masking).take(validation_steps)
     try:
         return fit_from_state(
             model,
-            lambda start: batches(data, batch_size, seed=seed, start=start),
+            lambda start: batches(data, masking=masking, seed=seed, start=start),
             directory,
             settings,
             steps,
@@ -158,16 +162,7 @@ def _optimizer(
     return optimizer
 
 
-def _optimizer_settings(optimizer: keras.optimizers.Optimizer) -> dict[str, Any]:
-    """Kind and options, without the name, in which Keras counts optimizers."""
-    options = {k: v for k, v in optimizer.get_config().items() if k != "name"}
-    return {
-        "optimizer": type(optimizer).__name__,
-        **{f"optimizer, {k}": v for k, v in options.items()},
-    }
-
-
-def _batches(model: keras.Model, data: Any, batch_size: int, **options: Any) -> Any:
+def _batches(model: keras.Model, data: Any, **options: Any) -> Any:
     """The batches, with the targets that the model has outputs for."""
     names = list(model.output)
     options["replaced"] = REPLACED in names
@@ -175,7 +170,7 @@ def _batches(model: keras.Model, data: Any, batch_size: int, **options: Any) -> 
     def only(inputs, targets, weights):
         return inputs, *({k: x[k] for k in names} for x in (targets, weights))
 
-    return pretraining_dataset(data, batch_size, **options).map(only)
+    return pretraining_dataset(data, **options).map(only)
 
 
 def _default_masking(model: keras.Model, recipe: Recipe) -> Masking | None:

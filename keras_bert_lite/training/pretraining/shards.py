@@ -1,7 +1,9 @@
 """The files of pretraining data: written whole or not at all."""
 
+import contextlib
 import hashlib
 import json
+import time
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +14,7 @@ import tensorflow as tf
 SETTINGS, INDEX = "settings.json", "index.json"
 SHARD = ".tfrecord"
 PART = ".part"  # ends the names of files that are being written
+LEFT_OVER = 600  # seconds; no file takes as long to write
 
 
 class Shard(NamedTuple):
@@ -21,6 +24,7 @@ class Shard(NamedTuple):
     rows: int
     tokens: int
     bytes: int
+    source: str  # tells its text and recipe from others
 
     def is_whole(self, directory: Path) -> bool:
         path = directory / self.name
@@ -32,7 +36,7 @@ def shard_name(number: int) -> str:
 
 
 def write_shard(
-    directory: Path, number: int, examples: Sequence[bytes], tokens: int
+    directory: Path, number: int, examples: Sequence[bytes], tokens: int, source: str
 ) -> Shard:
     """Writes rows beside, puts the file in its place, then says that it is done.
 
@@ -51,22 +55,29 @@ def write_shard(
         raise OSError(f"{path}: cannot be written. Received: {error}") from error
     finally:
         beside.unlink(missing_ok=True)
-    shard = Shard(path.name, len(examples), tokens, size)
+    shard = Shard(path.name, len(examples), tokens, size, source)
     write_text(path.with_suffix(".json"), json.dumps(shard._asdict()))
     return shard
 
 
 class WholeShards:
-    """Finds the shards that were written whole, in data that are done or not."""
+    """Finds the shards that were written whole, in data that are done or not.
 
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
+    Args:
+        directory: Of the data.
+        source: Of the text and the recipe; the shards of others are passed over.
+    """
+
+    def __init__(self, directory: Path, source: str) -> None:
+        self.directory, self.source = directory, source
         self._done = {shard.name: shard for shard in _indexed(directory)}
 
     def __call__(self, number: int) -> Shard | None:
         name = shard_name(number)
         shard = self._done.get(name) or self._alone(name)
-        return shard if shard and shard.is_whole(self.directory) else None
+        if shard is None or shard.source != self.source:
+            return None
+        return shard if shard.is_whole(self.directory) else None
 
     def _alone(self, name: str) -> Shard | None:
         path = (self.directory / name).with_suffix(".json")
@@ -76,22 +87,27 @@ class WholeShards:
 
 
 def write_index(directory: Path, shards: Sequence[Shard]) -> None:
-    """Says that all is done; the files that said so of each shard go.
-
-    So do those that killed writers left.
-    """
+    """Says that all is done; the files that said so of each shard go."""
     text = json.dumps({"shards": [shard._asdict() for shard in shards]})
     write_text(directory / INDEX, text)
     for shard in shards:
         (directory / shard.name).with_suffix(".json").unlink(missing_ok=True)
+
+
+def remove_left_over(directory: Path) -> None:
+    """Deletes what killed writers left; what is new, one may be writing."""
     for path in directory.glob(f"*{PART}"):
-        path.unlink(missing_ok=True)
+        with contextlib.suppress(FileNotFoundError):
+            if time.time() - path.stat().st_mtime > LEFT_OVER:
+                path.unlink()
 
 
-def is_done(directory: Path) -> bool:
-    """Whether there is an index, and all that it tells of."""
+def is_done(directory: Path, source: str) -> bool:
+    """Whether there is an index, and all that it tells of, from this source."""
     shards = _indexed(directory)
-    return bool(shards) and all(shard.is_whole(directory) for shard in shards)
+    return bool(shards) and all(
+        shard.source == source and shard.is_whole(directory) for shard in shards
+    )
 
 
 def read_index(directory: Path, argument: str = "directory") -> list[Shard]:

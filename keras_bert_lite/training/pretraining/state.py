@@ -16,8 +16,11 @@ from keras_bert_lite.config import check_positive
 from keras_bert_lite.layers import Teacher
 from keras_bert_lite.training.pretraining.shards import write_text
 
+SETTINGS = "run.json"  # not that of pretraining data, which may lie beside
 KEPT = 2  # states that stay; the last one may be broken by a failing disk
 SUFFIX = ".safetensors"
+# Options that change what a layer takes of memory and time, and nothing else.
+FREE = ("gradient_checkpointing", "remove_padding")
 
 
 def fit_from_state(
@@ -165,23 +168,35 @@ class TrainingState(keras.callbacks.Callback):
 
     def _check_settings(self) -> None:
         self.directory.mkdir(parents=True, exist_ok=True)
-        path = self.directory / "settings.json"
-        if not path.is_file() or not self._states():  # nothing would be lost
+        path = self.directory / SETTINGS
+        if not self._states():  # nothing would be lost
             write_text(path, json.dumps(self.settings, indent=1))
             return
+        if not path.is_file():
+            raise ValueError(
+                "`directory` must be empty, or hold a run. "
+                f"Received: {str(self.directory)!r}, with states and no {SETTINGS}"
+            )
         begun = json.loads(path.read_text(encoding="utf-8"))
-        keys = sorted(begun.keys() | self.settings.keys())
-        other = {
-            key: (begun.get(key), self.settings.get(key))
-            for key in keys
-            if begun.get(key) != self.settings.get(key)
-        }
-        if other:
+        if other := _differences(begun, self.settings):
             raise ValueError(
                 "`directory` must be empty, or hold a run of the same settings. "
                 f"Received: {str(self.directory)!r}, begun with other (then, now): "
                 f"{other}"
             )
+
+
+def _differences(begun: Any, now: Any, name: str = "") -> dict[str, tuple[Any, Any]]:
+    """The values that differ, then and now, by the path of their keys."""
+    if begun == now:
+        return {}
+    if not (isinstance(begun, dict) and isinstance(now, dict)):
+        return {name: (begun, now)}
+    found: dict[str, tuple[Any, Any]] = {}
+    for key in sorted(begun.keys() | now.keys()):
+        path = f"{name}: {key}" if name else key
+        found |= _differences(begun.get(key), now.get(key), path)
+    return found
 
 
 def _variables(model: keras.Model) -> dict[str, keras.Variable]:
@@ -191,7 +206,8 @@ def _variables(model: keras.Model) -> dict[str, keras.Variable]:
     `model.weights` and weights files leave out, and those of metrics, which every
     epoch resets.
     """
-    model.optimizer.build(model.trainable_variables)
+    if not model.optimizer.built:  # `LossScaleOptimizer` makes its own each time
+        model.optimizer.build(model.trainable_variables)
     others = [*model.metrics, *_teachers(model)]
     passing = {id(x) for part in others for x in part.variables}
     kept = [x for x in model.variables if id(x) not in passing]
@@ -208,10 +224,12 @@ def _layer_options(model: keras.Model) -> dict[str, Any]:
 
     Names are left out: they count how many such layers were made before.
     """
-    layers = list(_layers(model))
+    left_out = ("name", *FREE)
     return {
-        f"layer {i}, {type(layer).__name__}": {**layer.get_config(), "name": None}
-        for i, layer in enumerate(layers)
+        f"layer {i}, {type(layer).__name__}": {
+            k: v for k, v in layer.get_config().items() if k not in left_out
+        }
+        for i, layer in enumerate(_layers(model))
     }
 
 

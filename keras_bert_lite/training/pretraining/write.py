@@ -2,6 +2,7 @@
 
 import collections
 import concurrent.futures
+import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,6 +24,7 @@ from keras_bert_lite.training.pretraining.shards import (
     WholeShards,
     is_done,
     read_index,
+    remove_left_over,
     write_index,
     write_shard,
     write_text,
@@ -79,9 +81,11 @@ def write_pretraining_data(
     wanted = Recipe(preprocessor, **recipe)
     if workers is not None:
         check_positive("workers", workers)
-    check_settings(directory, paths, wanted)
-    if not is_done(directory):
-        shards = _write(paths, directory, wanted, workers or os.cpu_count() or 1)
+    source = check_settings(directory, paths, wanted)
+    remove_left_over(directory)
+    if not is_done(directory, source):
+        workers = workers or os.cpu_count() or 1
+        shards = _write(paths, directory, wanted, source, workers)
         made = list(_shown(shards, paths, show_progress))
         check_some_rows(made, paths)
         write_index(directory, made)
@@ -105,46 +109,55 @@ def check_some_rows(shards: Sequence[Shard], paths: Sequence[Path]) -> None:
         )
 
 
-def check_settings(directory: Path, paths: list[Path], recipe: Recipe) -> None:
-    """Writes down what is to be made, or compares it with what was begun."""
+def check_settings(directory: Path, paths: list[Path], recipe: Recipe) -> str:
+    """Writes down what is to be made, or compares it with what was begun.
+
+    Returns:
+        What tells the shards of this text and recipe from others.
+    """
     directory.mkdir(parents=True, exist_ok=True)
     files = [{"name": x.name, "bytes": x.stat().st_size} for x in paths]
-    text = json.dumps({"files": files, "recipe": json.loads(recipe.to_json())})
+    wanted = {"files": files, "recipe": json.loads(recipe.to_json())}
+    text = json.dumps(wanted, sort_keys=True)
+    source = hashlib.sha256(text.encode()).hexdigest()
     path = directory / SETTINGS
     if not path.is_file() or not any(directory.glob(f"*{SHARD}")):
         write_text(path, text)  # nothing would be lost
-        return
-    begun, wanted = json.loads(path.read_text(encoding="utf-8")), json.loads(text)
+        return source
+    begun = json.loads(path.read_text(encoding="utf-8"))
     if begun == wanted:
-        return
+        return source
     if begun["files"] != wanted["files"]:
         other = {"files": begun["files"]}
     else:
         values = begun["recipe"].items()
         other = {k: v for k, v in values if wanted["recipe"].get(k) != v}
-        other.pop("preprocessor", None) or other.setdefault("preprocessor", "another")
+        if "preprocessor" in other:
+            other["preprocessor"] = "another"  # it holds the vocabulary
     raise ValueError(
         "`directory` must be empty, or hold data of the same files and recipe. "
         f"Received: {str(directory)!r}, with {other}"
     )
 
 
-def make_shard(directory: Path, recipe: Recipe, number: int, chunk: Chunk) -> Shard:
+def make_shard(
+    directory: Path, recipe: Recipe, source: str, number: int, chunk: Chunk
+) -> Shard:
     """Makes the rows of a chunk and writes them."""
     rows = make_rows(chunk, number, recipe)
-    return write_shard(directory, number, rows.examples, rows.tokens)
+    return write_shard(directory, number, rows.examples, rows.tokens, source)
 
 
 def _write(
-    paths: list[Path], directory: Path, recipe: Recipe, workers: int
+    paths: list[Path], directory: Path, recipe: Recipe, source: str, workers: int
 ) -> Iterator[tuple[Shard, int]]:
     """Writes the shards that are not there; returns all, and the text of each."""
     waiting: collections.deque = collections.deque()
 
-    find = WholeShards(directory)
+    find = WholeShards(directory, source)
 
     def make(number: int, chunk: Chunk) -> Shard:
-        return find(number) or make_shard(directory, recipe, number, chunk)
+        return find(number) or make_shard(directory, recipe, source, number, chunk)
 
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
         try:

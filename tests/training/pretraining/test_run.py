@@ -100,7 +100,16 @@ def test_compiled_by_xla(tmp_path, build, recipe):
     assert losses[1] == pytest.approx(losses[0], rel=0.1 if build is replaced else 1e-4)
 
 
-def test_goes_on_where_it_was(data, tmp_path, monkeypatch):
+@pytest.fixture
+def policy(request):
+    before = keras.config.dtype_policy()
+    keras.config.set_dtype_policy(request.param)
+    yield
+    keras.config.set_dtype_policy(before)
+
+
+@pytest.mark.parametrize("policy", ["float32", "mixed_float16"], indirect=True)
+def test_goes_on_where_it_was(data, tmp_path, policy):
     whole, _ = run(data, tmp_path / "whole")
     with pytest.raises(KeyboardInterrupt):
         run(data, tmp_path / "parts", callbacks=[Interrupts(5)])
@@ -218,8 +227,65 @@ def test_takes_an_optimizer(data, tmp_path):
     assert isinstance(once(0.1)[0].optimizer, keras.optimizers.SGD)
     _, history = once(0.1)
     assert history.epoch == []
-    with pytest.raises(ValueError, match="'optimizer, learning_rate'"):
+    with pytest.raises(ValueError, match="'optimizer: config: learning_rate'"):
         once(0.2)
+
+
+def test_an_optimizer_in_another(data, tmp_path):
+    for _ in range(2):  # Keras counts the inner ones too
+        inner = keras.optimizers.SGD(0.1)
+        optimizer = keras.optimizers.LossScaleOptimizer(inner)
+        _, history = run(data, tmp_path / "run", steps=2, optimizer=optimizer)
+    assert history.epoch == []
+
+
+def test_goes_on_with_less_memory(data, tmp_path):
+    def begin(steps, *callbacks):
+        made = model()
+        if not callbacks:
+            kbl.set_gradient_checkpointing(made)
+            kbl.set_remove_padding(made, False)
+        given = {"steps": steps, "batch_size": 4, "save_every": 2, "verbose": 0}
+        return pretrain(made, data, tmp_path / "run", callbacks=callbacks, **given)
+
+    with pytest.raises(KeyboardInterrupt):
+        begin(6, Interrupts(3))
+    assert begin(6).epoch == [1, 2]
+
+
+def test_saved_beside_its_data(data):
+    run(data, data, steps=2)
+    _, history = run(data, data, steps=2)
+    assert history.epoch == []
+    write(data.parent / "text.txt", data)
+
+
+def test_states_without_settings(data, tmp_path):
+    run(data, tmp_path / "run", steps=2)
+    (tmp_path / "run" / "run.json").unlink()
+    with pytest.raises(ValueError, match="states and no run"):
+        run(data, tmp_path / "run", steps=2)
+
+
+@pytest.mark.parametrize(
+    ("build", "recipe"), [(packed, {}), (replaced, {}), (replaced, {"masking": {}})]
+)
+def test_validation_data_masked_when_written(tmp_path, build, recipe):
+    """Or the others: each has masks of its own kind."""
+    path = tmp_path / "text.txt"
+    path.write_text(text(), encoding="utf-8")
+    packing = {"objective": "none", "pack": True}
+    write(path, tmp_path / "data", **packing, **recipe)
+    other = {} if recipe else {"masking": {}}
+    write(path, tmp_path / "held_out", **packing, **other)
+    keras.utils.set_random_seed(0)
+    history = pretrain(
+        build(kbl.encoder(tiny.config(max_sequence_length=32))),
+        *(tmp_path / "data", tmp_path / "run", 2, 4),
+        validation=tmp_path / "held_out",
+        validation_steps=2,
+    )
+    assert np.isfinite(history.history["val_loss"]).all()
 
 
 def test_refuses_a_run_of_other_layers_or_data(data, tmp_path):
@@ -227,7 +293,7 @@ def test_refuses_a_run_of_other_layers_or_data(data, tmp_path):
     given = {"steps": 2, "batch_size": 4, "save_every": 2}
     rates = {"max_sequence_length": 32, "attention_dropout": 0.0}
     other = for_masked_positions(pretrainer(kbl.encoder(tiny.config(**rates))))
-    with pytest.raises(ValueError, match=r"'layer \d+, Encoder': "):
+    with pytest.raises(ValueError, match=r"'layer \d+, Encoder: attention_dropout': "):
         pretrain(other, data, tmp_path / "run", **given)
     write(tmp_path / "text.txt", tmp_path / "other", seed=1)
     with pytest.raises(ValueError, match="'data': "):

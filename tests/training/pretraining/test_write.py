@@ -1,5 +1,6 @@
 import json
 import lzma
+import os
 import subprocess
 import sys
 
@@ -126,8 +127,12 @@ def test_makes_a_shard_again_that_is_gone(path, tmp_path):
     (directory / "000001.tfrecord").unlink()
     with pytest.raises(ValueError, match=r"000001.*write the pretraining data again"):
         pretraining_dataset(directory, 2)
-    (directory / "000002.killed.part").touch()
+    killed, written = (directory / f"000002.{x}.part" for x in ("killed", "other"))
+    killed.touch()
+    written.touch()  # by another writer, just now
+    os.utime(killed, (0, 0))
     assert write(path, directory) == done
+    written.unlink()  # there still; the other is not, or there is a file more
     assert files(directory) == want
 
 
@@ -140,6 +145,18 @@ def test_another_recipe_where_no_shard_is(path, tmp_path):
     write(path, directory, seed=1)
 
 
+def test_shards_of_another_recipe_do_not_count(path, tmp_path):
+    """Of a run that began before this one, and writes beside it."""
+    want = write(path, tmp_path / "want", seed=1)
+    write(path, tmp_path / "other")
+    write(path, tmp_path / "data", seed=1)
+    for name in ("000001.tfrecord", "index.json"):
+        content = (tmp_path / "other" / name).read_bytes()
+        (tmp_path / "data" / name).write_bytes(content)
+    assert write(path, tmp_path / "data", seed=1) == want
+    assert files(tmp_path / "data") == files(tmp_path / "want")
+
+
 def test_needs_a_mask_token(path, tmp_path):
     pieces = [x for x in tiny.VOCABULARY if x != "[MASK]"]
     preprocessor = kbl.Preprocessor(kbl.WordPieceTokenizer(pieces), 32)
@@ -150,10 +167,13 @@ def test_needs_a_mask_token(path, tmp_path):
 
 def test_refuses_a_directory_of_another_recipe(path, tmp_path):
     write(path, tmp_path / "data")
-    with pytest.raises(
-        ValueError, match=r"hold data of the same files and recipe.*seed"
-    ):
+    message = r"of the same files and recipe.* with {'seed': 0}$"
+    with pytest.raises(ValueError, match=message):
         write(path, tmp_path / "data", seed=1)
+    with pytest.raises(ValueError, match=r"with {'preprocessor': 'another'}$"):
+        write_pretraining_data(
+            path, tmp_path / "data", tiny.preprocessor(16), chunk_bytes=1000
+        )
     other = tmp_path / "other.txt"
     other.write_text("a")
     with pytest.raises(ValueError, match=r"'files'"):
