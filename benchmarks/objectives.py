@@ -113,15 +113,16 @@ def draw(results: dict[str, Any], path: Path) -> None:
     from matplotlib import pyplot
 
     figure, (left, right) = pyplot.subplots(1, 2, figsize=(10, 4))
-    for name, history in results["runs"].items():
-        steps = [EVERY * (i + 1) for i in range(len(history["val_loss"]))]
-        left.plot(steps, words_loss(history), label=name)
+    for i, (name, history) in enumerate(results["runs"].items()):
+        steps = [EVERY * (n + 1) for n in range(len(history["val_loss"]))]
+        whose = ": its generator" if "val_replaced_logits_recall" in history else ""
+        left.plot(steps, words_loss(history), f"C{i}", label=f"{name}{whose}")
         for metric, label in (
             ("val_seq_relationship_logits_accuracy", "pairs judged rightly"),
             ("val_replaced_logits_recall", "replaced tokens found"),
         ):
             if metric in history:
-                right.plot(steps, history[metric], label=f"{name}: {label}")
+                right.plot(steps, history[metric], f"C{i}", label=f"{name}: {label}")
     left.set(xlabel="steps", ylabel="held-out loss of masked words, nats")
     right.set(xlabel="steps", ylabel="share", ylim=(0, 1))
     left.legend()
