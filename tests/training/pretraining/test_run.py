@@ -231,6 +231,7 @@ def test_takes_an_optimizer(data, tmp_path):
         once(0.2)
 
 
+@tensorflow_only
 def test_an_optimizer_in_another(data, tmp_path):
     for _ in range(2):  # Keras counts the inner ones too
         inner = keras.optimizers.SGD(0.1)
@@ -239,6 +240,7 @@ def test_an_optimizer_in_another(data, tmp_path):
     assert history.epoch == []
 
 
+@tensorflow_only
 def test_goes_on_with_less_memory(data, tmp_path):
     def begin(steps, *callbacks):
         made = model()
@@ -253,6 +255,7 @@ def test_goes_on_with_less_memory(data, tmp_path):
     assert begin(6).epoch == [1, 2]
 
 
+@tensorflow_only
 def test_saved_beside_its_data(data):
     run(data, data, steps=2)
     _, history = run(data, data, steps=2)
@@ -260,6 +263,7 @@ def test_saved_beside_its_data(data):
     write(data.parent / "text.txt", data)
 
 
+@tensorflow_only
 def test_states_without_settings(data, tmp_path):
     run(data, tmp_path / "run", steps=2)
     (tmp_path / "run" / "run.json").unlink()
@@ -267,6 +271,7 @@ def test_states_without_settings(data, tmp_path):
         run(data, tmp_path / "run", steps=2)
 
 
+@tensorflow_only
 @pytest.mark.parametrize(
     ("build", "recipe"), [(packed, {}), (replaced, {}), (replaced, {"masking": {}})]
 )
