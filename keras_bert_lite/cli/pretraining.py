@@ -57,7 +57,12 @@ def _add_data(commands: Any) -> None:
     add("--directory", required=True, type=Path, help="for the result")
     add("--preprocessor", required=True, help="a name, a directory, or hf://")
     add("--sequence-length", type=int, default=128, help="tokens of a row")
-    add("--objective", choices=("next_sentence", "sentence_order", "none"))
+    add(
+        "--objective",
+        choices=("next_sentence", "sentence_order", "none"),
+        help="beside masked words; pairs too long for a row are cut (default: "
+        "next_sentence)",
+    )
     add("--sentences", choices=("lines", "split"), help="a sentence a line, or prose")
     add("--short-share", type=float, help="share of rows of a random length")
     add("--pack", action="store_true", default=None, help="several texts in a row")

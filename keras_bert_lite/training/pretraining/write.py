@@ -48,6 +48,10 @@ def write_pretraining_data(
     Called again, after an interruption or when a shard is gone, it makes the
     shards that are not there or not whole; when all is done, it does nothing.
 
+    A pair that is longer than a row is cut, as Google's tool does it: of sentences
+    that are about as long as a row or longer, much is lost. `objective="none"` loses
+    nothing.
+
     Args:
         path: Text files, UTF-8, `.gz` or `.xz` if compressed: a sentence a line
             and a blank line between documents, or, with `sentences="split"`, a
