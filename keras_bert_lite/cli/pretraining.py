@@ -177,15 +177,16 @@ def _models(options: argparse.Namespace, recipe: Any) -> tuple[Any, Any]:
         full = kbl.load_model(options.model)
     else:
         full = kbl.encoder(config_for(options.config, recipe.preprocessor))
+        if not options.replaced_tokens:
+            full = _with_heads(full, recipe.has_pairs)
     if options.replaced_tokens:
         seed = options.seed
         return full, kbl.replaced_token_pretrainer(full, packed=recipe.pack, seed=seed)
-    if options.model is None:
-        full = _with_heads(full, recipe.has_pairs)
     return full, kbl.for_masked_positions(full, packed=recipe.pack)
 
 
 def _with_heads(encoder: Any, pairs: bool) -> Any:
+    """The encoder with the heads that the data have targets for."""
     import keras_bert_lite as kbl
 
     if pairs and "pooled_output" in encoder.output:

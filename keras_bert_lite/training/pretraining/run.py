@@ -23,7 +23,7 @@ from keras_bert_lite.training.pretraining.dataset import (
     read_recipe,
 )
 from keras_bert_lite.training.pretraining.objectives import compile_pretrainer
-from keras_bert_lite.training.pretraining.recipe import Recipe, nameless
+from keras_bert_lite.training.pretraining.recipe import Recipe
 from keras_bert_lite.training.pretraining.shards import (
     check_records,
     digest,
@@ -102,14 +102,15 @@ def pretrain(
     recipe = read_recipe(data, "data")
     read_index(Path(data), "data")
     config = checked_config(model, recipe, "data")
-    held_out_masking = None
-    if validation is not None:
-        held_out_recipe = check_validation(model, validation, recipe)
-        if held_out_recipe.masking is None:
-            held_out_masking = masking or _default_masking(model, held_out_recipe)
+    batches = functools.partial(_batches, model, batch_size=batch_size)
+    held_out = None
+    if validation is not None:  # the same batches each time
+        other = check_validation(model, validation, recipe)
+        masks = masking if other.masking is None else None
+        masks = masks or _default_masking(model, other)
+        held_out = batches(validation, masking=masks).take(validation_steps)
     masking = masking or _default_masking(model, recipe)
     settings = {
-        "optimizer": nameless(keras.optimizers.serialize(optimizer)),
         "loss_weights": loss_weights,
         "masking": masking and masking.to_dict(),
         "model": config.to_dict(),
@@ -118,10 +119,6 @@ def pretrain(
         "seed": seed,
     }
     compile_pretrainer(model, optimizer, loss_weights)
-    batches = functools.partial(_batches, model, batch_size=batch_size)
-    held_out = None
-    if validation is not None:  # the same batches each time
-        held_out = batches(validation, masking=held_out_masking).take(validation_steps)
     try:
         return fit_from_state(
             model,

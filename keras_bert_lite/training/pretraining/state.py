@@ -14,6 +14,7 @@ from safetensors.numpy import save_file
 
 from keras_bert_lite.config import check_positive
 from keras_bert_lite.layers import Teacher
+from keras_bert_lite.training.pretraining.recipe import nameless
 from keras_bert_lite.training.pretraining.shards import write_text
 
 SETTINGS = "run.json"  # not that of pretraining data, which may lie beside
@@ -39,8 +40,8 @@ def fit_from_state(
         model: A compiled model.
         batches: Returns the batches from a step on.
         directory: Where the run is saved.
-        settings: See `TrainingState`; `steps`, `save_every`, the layers' options and
-            digests of teachers' weights are added.
+        settings: See `TrainingState`; `steps`, `save_every`, the optimizer's and the
+            layers' options and digests of teachers' weights are added.
         steps: In all.
         save_every: Steps between saves, an epoch of `fit`.
         callbacks, **options: See `keras.Model.fit`.
@@ -53,6 +54,7 @@ def fit_from_state(
     """
     save_every = check_steps(steps, save_every)
     settings = {**settings, "steps": steps, "save_every": save_every}
+    settings["optimizer"] = nameless(keras.optimizers.serialize(model.optimizer))
     settings |= _layer_options(model)
     if teachers := _teachers(model):
         settings["teacher_weights"] = [_digest(x) for x in teachers]

@@ -18,6 +18,7 @@ from keras_bert_lite.models.word_distillation import (
 from keras_bert_lite.text.packing import Preprocessor
 from keras_bert_lite.training.data.lines import Paths, as_paths
 from keras_bert_lite.training.optimizer import adamw
+from keras_bert_lite.training.pretraining.recipe import nameless
 from keras_bert_lite.training.pretraining.state import check_steps, fit_from_state
 from keras_bert_lite.training.pretraining.word_dataset import (
     word_distillation_dataset,
@@ -101,7 +102,6 @@ def distil_words(
     options = {"learning_rate": learning_rate, "warmup": 0.05, **options}
     model.compile(adamw(steps, **options))
     settings = {
-        **{k: str(v) for k, v in options.items()},
         "student": config_of(student).to_dict(),
         "teacher": config_of(teacher).to_dict(),
         "tokens": [_about(x) for x in (preprocessor, teacher_preprocessor)],
@@ -126,6 +126,5 @@ def distil_words(
 
 def _about(preprocessor: Preprocessor) -> str:
     """Tells one preprocessor from another."""
-    tokenizer = {**preprocessor.tokenizer.get_config(), "name": None}
-    config = {**preprocessor.get_config(), "name": None, "tokenizer": tokenizer}
-    return hashlib.sha256(json.dumps(config, default=str).encode()).hexdigest()
+    config = nameless(keras.saving.serialize_keras_object(preprocessor))
+    return hashlib.sha256(json.dumps(config).encode()).hexdigest()

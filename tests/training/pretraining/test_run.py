@@ -10,7 +10,7 @@ from safetensors import safe_open
 
 import keras_bert_lite as kbl
 from keras_bert_lite.models.pretraining import for_masked_positions, pretrainer
-from keras_bert_lite.training.pretraining import state
+from keras_bert_lite.training.pretraining import run as run_module, state
 from keras_bert_lite.training.pretraining.run import pretrain
 from tests import tiny
 from tests.conformance import randomize
@@ -273,10 +273,20 @@ def test_states_without_settings(data, tmp_path):
 
 @tensorflow_only
 @pytest.mark.parametrize(
-    ("build", "recipe"), [(packed, {}), (replaced, {}), (replaced, {"masking": {}})]
+    ("build", "recipe", "given"),
+    [(packed, {}, True), (replaced, {}, False), (replaced, {"masking": {}}, False)],
 )
-def test_validation_data_masked_when_written(tmp_path, build, recipe):
+def test_validation_data_masked_when_written(
+    tmp_path, build, recipe, given, monkeypatch
+):
     """Or the others: each has masks of its own kind."""
+    shares, dataset = {}, run_module.pretraining_dataset
+
+    def records(data, *args, masking, **options):
+        shares[data.name] = masking and masking.to_dict()["mask_share"]
+        return dataset(data, *args, masking=masking, **options)
+
+    monkeypatch.setattr(run_module, "pretraining_dataset", records)
     path = tmp_path / "text.txt"
     path.write_text(text(), encoding="utf-8")
     packing = {"objective": "none", "pack": True}
@@ -289,8 +299,14 @@ def test_validation_data_masked_when_written(tmp_path, build, recipe):
         *(tmp_path / "data", tmp_path / "run", 2, 4),
         validation=tmp_path / "held_out",
         validation_steps=2,
+        masking=kbl.Masking(tiny.tokenizer(), mask_share=0.5) if given else None,
     )
     assert np.isfinite(history.history["val_loss"]).all()
+    drawn = 0.5 if given else 0.85  # as ELECTRA has it
+    assert shares == {
+        "data": None if recipe else drawn,
+        "held_out": drawn if recipe else None,
+    }
 
 
 def test_refuses_a_run_of_other_layers_or_data(data, tmp_path):
