@@ -90,7 +90,7 @@ def ours(options: argparse.Namespace, clock: Clock) -> None:
     config = kbl.EncoderConfig(vocabulary_size=vocabulary_size, **sizes(options))
     model = kbl.masked_lm(kbl.encoder(config))
     model = kbl.for_masked_positions(model, packed=True)
-    kbl.compile_pretrainer(model, kbl.adamw(1000, 1e-4))
+    kbl.compile(model, kbl.adamw(1000, 1e-4))
     with tempfile.TemporaryDirectory() as folder:
         text = Path(folder) / "text.txt"
         found = documents(options.text)

@@ -10,11 +10,6 @@ from keras_bert_lite.checkpoints.tokenizers.loading import (
     load_tokenizer,
 )
 from keras_bert_lite.config import EncoderConfig, RelativePositions
-from keras_bert_lite.models.classifier import (
-    multi_label_classifier,
-    regressor,
-    text_classifier,
-)
 from keras_bert_lite.models.distillation import distillation_model
 from keras_bert_lite.models.encoder import (
     encoder,
@@ -22,27 +17,32 @@ from keras_bert_lite.models.encoder import (
     set_remove_padding,
     with_internals,
 )
-from keras_bert_lite.models.masked_lm import masked_lm
-from keras_bert_lite.models.multiple_choice import multiple_choice
 from keras_bert_lite.models.pretraining import (
     for_masked_positions,
     next_sentence_predictor,
     pretrainer,
     replaced_token_detector,
 )
-from keras_bert_lite.models.question_answerer import question_answerer
 from keras_bert_lite.models.replaced_tokens import (
     discriminator_of,
     replaced_token_pretrainer,
 )
 from keras_bert_lite.models.resize import add_tokens, resize
-from keras_bert_lite.models.sentence_encoder import (
+from keras_bert_lite.models.shrink import take_layers
+from keras_bert_lite.models.tasks.classification import (
+    multi_label_classifier,
+    regressor,
+    text_classifier,
+)
+from keras_bert_lite.models.tasks.masked_lm import masked_lm
+from keras_bert_lite.models.tasks.multiple_choice import multiple_choice
+from keras_bert_lite.models.tasks.question_answering import question_answerer
+from keras_bert_lite.models.tasks.sentence_embedding import (
     sentence_encoder,
     sentence_groups,
 )
-from keras_bert_lite.models.shrink import take_layers
+from keras_bert_lite.models.tasks.token_classification import token_classifier
 from keras_bert_lite.models.text_model import TextModel, with_text
-from keras_bert_lite.models.token_classifier import token_classifier
 from keras_bert_lite.serving.client import Client
 from keras_bert_lite.serving.export import export_saved_model
 from keras_bert_lite.serving.litert import export_litert
@@ -72,9 +72,9 @@ from keras_bert_lite.training.data import (
 from keras_bert_lite.training.evaluation import Evaluation, scorers, squad_scores
 from keras_bert_lite.training.freezing import freeze
 from keras_bert_lite.training.lora import enable_lora, merge_lora
+from keras_bert_lite.training.objectives import compile
 from keras_bert_lite.training.optimizer import adamw, lamb
 from keras_bert_lite.training.pretraining.dataset import pretraining_dataset
-from keras_bert_lite.training.pretraining.objectives import compile_pretrainer
 from keras_bert_lite.training.pretraining.run import pretrain
 from keras_bert_lite.training.pretraining.words import distil_words
 from keras_bert_lite.training.pretraining.write import write_pretraining_data
@@ -97,7 +97,7 @@ __all__ = [
     "add_tokens",
     "check_servable",
     "choice_dataset",
-    "compile_pretrainer",
+    "compile",
     "discriminator_of",
     "distil_words",
     "distillation_model",

@@ -4,17 +4,9 @@ import dataclasses
 import math
 from typing import Any
 
+from keras_bert_lite.families import FAMILIES
 from keras_bert_lite.published import PUBLISHED
 
-FAMILIES = (
-    "bert",
-    "roberta",
-    "xlm-roberta",
-    "distilbert",
-    "albert",
-    "electra",
-    "deberta-v2",
-)
 ACTIVATIONS = ("gelu", "gelu_tanh", "relu", "silu", "tanh")
 RELATIVE_TERMS = ("c2p", "p2c")
 POOLINGS = ("first_token", "mean", "max", "attention")
@@ -155,7 +147,7 @@ class EncoderConfig:
         check_choice("activation", self.activation, ACTIVATIONS)
         check_choice("convolution_activation", self.convolution_activation, ACTIVATIONS)
         check_choice("pooling", self.pooling, (*POOLINGS, None))
-        check_choice("family", self.family, FAMILIES)
+        check_choice("family", self.family, tuple(FAMILIES))
         object.__setattr__(
             self, "relative_positions", relative_positions_of(self.relative_positions)
         )

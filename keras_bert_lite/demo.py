@@ -15,11 +15,11 @@ import tensorflow as tf
 
 from keras_bert_lite.checkpoints.load import load_encoder
 from keras_bert_lite.checkpoints.tokenizers.loading import load_preprocessor
-from keras_bert_lite.models.classifier import text_classifier
+from keras_bert_lite.models.tasks.classification import text_classifier
 from keras_bert_lite.models.text_model import with_text
 from keras_bert_lite.serving.export import export_saved_model
 from keras_bert_lite.training.data import text_dataset
-from keras_bert_lite.training.optimizer import adamw
+from keras_bert_lite.training.objectives import compile
 
 ENCODER = "bert_mini_books"
 LABELS = ["account", "delivery", "payment"]
@@ -172,11 +172,7 @@ def run(directory: Path = Path("saved_models/messages"), epochs: int = 1) -> flo
         return text_dataset(records, preprocessor, batch_size=32)
 
     train = dataset(training)  # shuffled already
-    model.compile(
-        optimizer=adamw(epochs * len(train), learning_rate=3e-4),
-        loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
-        metrics=["accuracy"],
-    )
+    compile(model, steps=epochs * len(train), learning_rate=3e-4)
     model.fit(train, epochs=epochs, shuffle=False)
     _, accuracy = model.evaluate(dataset(evaluation), verbose=0)
     print(f"accuracy on {len(evaluation)} messages held out: {accuracy:.3f}")

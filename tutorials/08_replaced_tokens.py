@@ -131,7 +131,7 @@ def pretrained(build, replaced=False):
     encoder = kbl.encoder(config)
     model = build(encoder)
     # Without a number of steps the rate stays what it is.
-    kbl.compile_pretrainer(model, kbl.adamw(None, learning_rate=1e-3))
+    kbl.compile(model, kbl.adamw(None, learning_rate=1e-3))
     batches = kbl.pretraining_dataset(
         folder / "train", batch_size=32, replaced=replaced
     )

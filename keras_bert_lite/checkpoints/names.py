@@ -20,15 +20,7 @@ import numpy as np
 from keras_bert_lite.layers import VocabularyBias
 from keras_bert_lite.layers.normalization import LayerNorm
 from keras_bert_lite.models.encoder import encoder_layers, encoder_of
-
-HEAD_LAYERS = (
-    "head",
-    "pair_head",
-    "prediction_transform",
-    "enhanced_transform",
-    "prediction_bias",
-    "prediction_dense",
-)
+from keras_bert_lite.models.tasks.task import head_layers
 
 # For each type of layer: the checkpoint's name of a tensor -> our variable, and
 # how the axes are permuted (each permutation is its own inverse).
@@ -113,8 +105,7 @@ def model_parts(model: keras.Model) -> dict[str, Any]:
         "blocks": blocks.blocks,
         "pooler": pooler,
     }
-    heads = {layer.name: layer for layer in model.layers if layer.name in HEAD_LAYERS}
-    return parts | heads
+    return parts | head_layers(model)
 
 
 def targets(

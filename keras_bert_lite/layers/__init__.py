@@ -21,6 +21,7 @@ from keras_bert_lite.layers.masked_lm_head import MaskedLMTransform, VocabularyB
 from keras_bert_lite.layers.pooler import FirstToken, Pooler
 from keras_bert_lite.layers.positions import SequencePositions, TakePositions
 from keras_bert_lite.layers.replaced_tokens import ReplaceTokens, WithSeenTokens
+from keras_bert_lite.layers.task_output import TaskOutput
 from keras_bert_lite.layers.teacher import Teacher
 from keras_bert_lite.layers.token_convolution import TokenConvolution
 from keras_bert_lite.layers.token_heads import ReplacedTokenHead, SpanHead
@@ -52,6 +53,7 @@ __all__ = [
     "SpanHead",
     "SplitChoices",
     "TakePositions",
+    "TaskOutput",
     "Teacher",
     "TokenConvolution",
     "VocabularyBias",

@@ -84,7 +84,7 @@ class Encoder(CompositeLayer):
         check_positive("num_layers", num_layers)
         check_groups(num_layers, num_groups)
         check_not_negative("convolution_size", convolution_size)
-        check_choice("family", family, FAMILIES)
+        check_choice("family", family, tuple(FAMILIES))
         self.num_layers = num_layers
         self.num_groups = num_groups
         self.family = family

@@ -114,8 +114,6 @@ class ClassificationHead(DenseHead):
 
     Args:
         labels: The names of the labels, in the order of the logits.
-        multi_label: Whether any number of labels may be true at a time
-            (sigmoid), rather than one (softmax).
         dropout, hidden_activation, hidden_dropout, initializer_range: See
             `DenseHead`.
 
@@ -126,26 +124,20 @@ class ClassificationHead(DenseHead):
         `(..., len(labels))`.
 
     Raises:
-        ValueError: If there are fewer than two labels (one, if
-            `multi_label`), or duplicates.
+        ValueError: If there are no labels, or duplicates.
     """
 
     def __init__(
-        self,
-        labels: Sequence[str],
-        dropout: float = 0.1,
-        multi_label: bool = False,
-        **kwargs: Any,
+        self, labels: Sequence[str], dropout: float = 0.1, **kwargs: Any
     ) -> None:
-        labels = check_labels(labels, at_least=1 if multi_label else 2)
+        labels = check_labels(labels, at_least=1)
         super().__init__(len(labels), dropout, **kwargs)
         self.labels = labels
-        self.multi_label = multi_label
 
     def get_config(self) -> dict[str, Any]:
         config = super().get_config()
         del config["units"]
-        return {**config, "labels": list(self.labels), "multi_label": self.multi_label}
+        return {**config, "labels": list(self.labels)}
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")

@@ -8,6 +8,8 @@ import keras
 from keras import tree
 
 from keras_bert_lite import layers
+from keras_bert_lite.models.tasks.registry import task_of
+from keras_bert_lite.models.tasks.task import labels_by_output
 
 STUDENT, TEACHER = "student", "teacher"
 Comparison = layers.SoftTargets | layers.MatchHiddenStates | layers.MatchAttentions
@@ -15,8 +17,6 @@ NEEDS = {
     layers.MatchHiddenStates: "hidden_states",
     layers.MatchAttentions: "attentions",
 }
-# Heads that give numbers, or scores that do not exclude each other.
-WITHOUT_SOFTMAX = (layers.RegressionHead, layers.ReplacedTokenHead)
 
 
 def distillation_model(
@@ -140,26 +140,21 @@ def _encoder_outputs(model: keras.Model) -> dict[str, Any]:
 
 def _check_alternatives(student: keras.Model, teacher: keras.Model) -> None:
     """Refuses scores that are not of alternatives, or of others than the teacher's."""
-    labels = []
     for role, model in ((STUDENT, student), (TEACHER, teacher)):
-        head = _head(model)
-        if isinstance(head, WITHOUT_SOFTMAX) or getattr(head, "multi_label", False):
+        task = task_of(model)
+        if task is not None and not task.alternatives:
             raise ValueError(
                 f"`{role}` must give scores of which a softmax makes probabilities, "
                 "for `SoftTargets`; train the student on what the teacher predicts "
-                f"instead. Received: {model.name!r}, with a {type(head).__name__}"
+                f"instead. Received: {model.name!r}, of the task {task.name!r}"
             )
-        labels.append(getattr(head, "labels", None))
-    if None not in labels and labels[0] != labels[1]:
-        raise ValueError(
-            f"`teacher` must have the student's labels, {labels[0]}. "
-            f"Received: {labels[1]}"
-        )
-
-
-def _head(model: keras.Model) -> keras.layers.Layer | None:
-    kinds = (layers.ClassificationHead, *WITHOUT_SOFTMAX)
-    return next((x for x in model.layers if isinstance(x, kinds)), None)
+    theirs = labels_by_output(teacher)
+    for output, labels in labels_by_output(student).items():
+        if theirs.get(output, labels) != labels:
+            raise ValueError(
+                f"`teacher` must have the student's labels, {labels}. "
+                f"Received: {theirs[output]}"
+            )
 
 
 def _compare_scores(

@@ -15,7 +15,11 @@ from keras_bert_lite.models.encoder import (
     encoder as make_encoder,
     encoder_layers,
 )
-from keras_bert_lite.models.masked_lm import masked_lm, masked_lm_head, word_scores
+from keras_bert_lite.models.tasks.masked_lm import (
+    masked_lm,
+    masked_lm_head,
+    word_scores,
+)
 
 SHARED_EMBEDDINGS = "shared_embeddings"
 
@@ -121,15 +125,15 @@ def generator_scores(
     x: keras.KerasTensor,
     tables: keras.layers.Layer,
     copied: Copied,
-) -> keras.KerasTensor:
-    """The generator's scores at the masked positions, (B, P, V)."""
+) -> tuple[keras.KerasTensor, tuple[keras.layers.Layer, keras.layers.Layer]]:
+    """The generator's scores at the masked positions, (B, P, V), and its head."""
     blocks = copied.of(encoder_layers(small)[1])
     states = connect_blocks(inputs, x, blocks)["sequence_output"]
     take = layers.TakePositions(name=GENERATOR + "masked_tokens")
-    transform, bias = (copied.of(x) for x in masked_lm_head(small))
-    return word_scores(
-        tables, transform, bias, take(states, inputs["masked_positions"])
-    )
+    transform, bias = masked_lm_head(small)
+    head = copied.of(transform), copied.of(bias)
+    tokens = take(states, inputs["masked_positions"])
+    return word_scores(tables, *head, tokens), head
 
 
 def divide_tables(

@@ -9,10 +9,42 @@ from keras_bert_lite.models.encoder import (
     encoder_layers,
     id_inputs,
 )
-from keras_bert_lite.models.masked_lm import (
+from keras_bert_lite.models.tasks.masked_lm import (
+    PREDICTION,
     masked_lm_head,
-    prediction_logits,
+    masked_lm_layers,
     word_scores,
+)
+from keras_bert_lite.models.tasks.task import (
+    Output,
+    Task,
+    head_layers,
+    marked_model,
+    task_model,
+)
+
+PAIRS = Output("seq_relationship_logits", "word_cross_entropy", ("accuracy",))
+PRETRAINING = Task(
+    name="pretraining",
+    head=layers.MaskedLMTransform,
+    outputs=(PREDICTION, PAIRS),
+    data_set="pretraining_dataset",
+    hugging_face="ForPreTraining",
+    alternatives=True,
+)
+NEXT_SENTENCE = Task(
+    name="next_sentence",
+    head=layers.DenseHead,
+    outputs=(PAIRS,),
+    data_set="text_dataset",
+    hugging_face="ForNextSentencePrediction",
+    alternatives=True,
+)
+REPLACED_TOKENS = Task(
+    name="replaced_tokens",
+    head=layers.ReplacedTokenHead,
+    outputs=(Output("logits", loss=None),),
+    hugging_face="ForPreTraining",
 )
 
 
@@ -42,16 +74,14 @@ def pretrainer(
     _check_pooled(encoder)
     inputs = id_inputs()
     outputs = connect_layers(inputs, *encoder_layers(encoder))
-    return keras.Model(
-        inputs,
-        {
-            "prediction_logits": prediction_logits(encoder, outputs, tied),
-            "seq_relationship_logits": _pair_head(encoder, dropout)(
-                outputs["pooled_output"]
-            ),
-        },
-        name=name,
-    )
+    words, pairs = masked_lm_layers(encoder, tied), _pair_head(encoder, dropout)
+    embeddings = encoder_layers(encoder)[0]
+    logits = {
+        PREDICTION.name: word_scores(embeddings, *words, outputs["sequence_output"]),
+        PAIRS.name: pairs(outputs["pooled_output"]),
+    }
+    heads = {PREDICTION.name: words, PAIRS.name: [pairs]}
+    return task_model(PRETRAINING, inputs, logits, heads, name)
 
 
 def next_sentence_predictor(
@@ -68,8 +98,9 @@ def next_sentence_predictor(
     """
     _check_pooled(encoder)
     inputs = id_inputs()
-    logits = _pair_head(encoder, 0.0)(encoder(inputs)["pooled_output"])
-    return keras.Model(inputs, {"seq_relationship_logits": logits}, name=name)
+    head = _pair_head(encoder, 0.0)
+    outputs = {PAIRS.name: head(encoder(inputs)["pooled_output"])}
+    return task_model(NEXT_SENTENCE, inputs, outputs, [head], name)
 
 
 def replaced_token_detector(
@@ -88,8 +119,8 @@ def replaced_token_detector(
         name="head",
     )
     inputs = id_inputs()
-    logits = head(encoder(inputs)["sequence_output"])
-    return keras.Model(inputs, {"logits": logits}, name=name)
+    outputs = {"logits": head(encoder(inputs)["sequence_output"])}
+    return task_model(REPLACED_TOKENS, inputs, outputs, [head], name)
 
 
 def for_masked_positions(model: keras.Model, packed: bool = False) -> keras.Model:
@@ -107,7 +138,7 @@ def for_masked_positions(model: keras.Model, packed: bool = False) -> keras.Mode
         A functional model with the encoder's inputs, `masked_positions` `(B, P)`
         and perhaps `sequence_ids` `(B, S)`, as `pretraining_dataset` makes them,
         and the outputs `prediction_logits` `(B, P, V)` and, of a `pretrainer`,
-        `seq_relationship_logits` `(B, 2)`. Train it with
+        `seq_relationship_logits` `(B, 2)`. `kbl.compile` trains it with
         `keras.losses.SparseCategoricalCrossentropy(from_logits=True,
         reduction="mean_with_sample_weight")` for each, whose sum is BERT's loss.
 
@@ -117,8 +148,8 @@ def for_masked_positions(model: keras.Model, packed: bool = False) -> keras.Mode
     Reference: `gather_indexes` in google-research/bert; packing: [Krell et al.,
     2021](https://arxiv.org/abs/2107.02027).
     """
-    transform, last = masked_lm_head(model)
-    pair_head = next((x for x in model.layers if x.name == "pair_head"), None)
+    words = masked_lm_head(model)
+    pair_head = next(iter(head_layers(model, PAIRS.name).values()), None)
     if packed and pair_head is not None:
         raise ValueError(
             "`packed` needs a model that does not judge pairs. "
@@ -129,10 +160,16 @@ def for_masked_positions(model: keras.Model, packed: bool = False) -> keras.Mode
     outputs = connect_layers(inputs, embeddings, blocks, pair_head and pooler)
     take = layers.TakePositions(name="masked_tokens")
     tokens = take(outputs["sequence_output"], inputs["masked_positions"])
-    logits = {"prediction_logits": word_scores(embeddings, transform, last, tokens)}
+    logits = {PREDICTION.name: word_scores(embeddings, *words, tokens)}
     if pair_head is not None:
-        logits["seq_relationship_logits"] = pair_head(outputs["pooled_output"])
+        logits[PAIRS.name] = pair_head(outputs["pooled_output"])
+    marks = marked_model(model)[1]
+    logits = {name: _again(marks[name])(x) for name, x in logits.items()}
     return keras.Model(inputs, logits, name=model.name)
+
+
+def _again(mark: layers.TaskOutput) -> layers.TaskOutput:
+    return layers.TaskOutput.from_config(mark.get_config())
 
 
 def masked_inputs(packed: bool) -> dict[str, keras.KerasTensor]:

@@ -25,7 +25,34 @@ from keras_bert_lite.models.generator import (
     shared_embedding,
     united_embeddings,
 )
-from keras_bert_lite.models.pretraining import masked_inputs, replaced_token_detector
+from keras_bert_lite.models.pretraining import (
+    REPLACED_TOKENS,
+    masked_inputs,
+    replaced_token_detector,
+)
+from keras_bert_lite.models.tasks.masked_lm import PREDICTION
+from keras_bert_lite.models.tasks.task import (
+    Output,
+    Task,
+    head_layers,
+    marked_model,
+    task_model,
+)
+
+# The weight is ELECTRA's: most tokens are easy, so the loss is small.
+REPLACED = Output(
+    "replaced_logits",
+    "replaced_tokens",
+    ("replaced_token_accuracy", "replaced_token_recall"),
+    weight=50.0,
+)
+REPLACED_TOKEN_PRETRAINING = Task(
+    name="replaced_token_pretraining",
+    head=layers.ReplacedTokenHead,
+    outputs=(PREDICTION, REPLACED),
+    data_set="pretraining_dataset",
+    not_saved="a pretrainer's `discriminator_of`, which transformers has",
+)
 
 SHARING = ("tied", "gradient_disentangled", "none")
 
@@ -61,8 +88,8 @@ def replaced_token_pretrainer(
     Returns:
         A functional model with the inputs of `for_masked_positions(...)` and the
         outputs `prediction_logits`, `(B, P, V)`, and `replaced_logits`, `(B, S, 2)`
-        float32: a score, above 0 for replaced, and the token that was seen. Train
-        the first as `for_masked_positions` says, the second with
+        float32: a score, above 0 for replaced, and the token that was seen.
+        `kbl.compile` trains the first as `for_masked_positions` says, the second with
         `losses.ReplacedTokenLoss()`, times 50. What is fine-tuned is
         `discriminator_of(model)`, or the `encoder_of` that.
 
@@ -85,18 +112,19 @@ def replaced_token_pretrainer(
     inputs = masked_inputs(packed)
     ids, where = inputs["token_ids"], places(inputs)
     x = embed(ids, **where)
-    logits = generator_scores(small, inputs, x, tables, copied)
+    logits, generator_head = generator_scores(small, inputs, x, tables, copied)
     replace = layers.ReplaceTokens(seed, name="replace_tokens")
     seen = replace(ids, inputs["masked_positions"], logits)
     states = connect_blocks(inputs, embed_seen(seen, **where), blocks)
     found = head(states["sequence_output"])
     found = layers.WithSeenTokens(name="with_seen_tokens")(found, seen)
-    outputs = {"prediction_logits": logits, "replaced_logits": found}
+    outputs = {PREDICTION.name: logits, REPLACED.name: found}
     copied.fill()
     if isinstance(tables, layers.GradientDisentangledEmbeddings):
         copy_weights(encoder_layers(small)[0], tables.generator)
         divide_tables(tables, embeddings, trained=isinstance(generator, keras.Model))
-    return keras.Model(inputs, outputs, name=name)
+    heads = {PREDICTION.name: generator_head, REPLACED.name: [head]}
+    return task_model(REPLACED_TOKEN_PRETRAINING, inputs, outputs, heads, name)
 
 
 def discriminator_of(
@@ -116,20 +144,28 @@ def discriminator_of(
     Raises:
         ValueError: If the model is no such pretrainer.
     """
-    names = {layer.name: layer for layer in model.layers}
-    if "replace_tokens" not in names:
+    marks = marked_model(model)[1]
+    if REPLACED.name not in marks:
         raise ValueError(
             f"`model` must be made by `replaced_token_pretrainer`. Received: {model!r}"
         )
+    names = {layer.name: layer for layer in model.layers}
     embeddings = names.get("embeddings") or united_embeddings(names[SHARED_EMBEDDINGS])
     inputs = id_inputs()
     states = connect_layers(inputs, embeddings, names["blocks"], None)
-    logits = names["head"](states["sequence_output"])
-    return keras.Model(inputs, {"logits": logits}, name=name)
+    head = _only(head_layers(model, REPLACED.name))
+    outputs = {"logits": head(states["sequence_output"])}
+    return task_model(REPLACED_TOKENS, inputs, outputs, [head], name)
 
 
-def _head(model: keras.Model) -> layers.ReplacedTokenHead:
-    for layer in model.layers:
-        if isinstance(layer, layers.ReplacedTokenHead):
-            return layer
-    return replaced_token_detector(encoder_of(model)).get_layer("head")
+def _head(model: keras.Model) -> keras.layers.Layer:
+    """The head of a detector, or a new one for an encoder."""
+    marks = marked_model(model)[1].values()
+    if [mark.task for mark in marks] != [REPLACED_TOKENS.name]:
+        model = replaced_token_detector(encoder_of(model))
+    return _only(head_layers(model))
+
+
+def _only(head: dict[str, keras.layers.Layer]) -> keras.layers.Layer:
+    (layer,) = head.values()
+    return layer

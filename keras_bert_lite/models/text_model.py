@@ -8,11 +8,11 @@ import numpy as np
 import tensorflow as tf
 
 from keras_bert_lite.models.checks import check_fits
-from keras_bert_lite.models.string_forms import string_form
+from keras_bert_lite.models.tasks.registry import task_of
+from keras_bert_lite.models.tasks.strings import Answer, plain_form
 from keras_bert_lite.text.inputs import as_batch, named_texts
 from keras_bert_lite.text.packing import Preprocessor
 
-ABSENT = {"entity_starts": -1, "entity_ends": -1}  # what stands for no number
 HALF_FLOATS = ("bfloat16", "float16")
 
 
@@ -75,9 +75,15 @@ class TextModel(keras.Model):
         answers = [self.predict_on_batch(batch) for batch in batches]
         if not answers:
             raise ValueError("`x` must hold a batch or more. Received: none")
+        absent = {
+            name: value
+            for layer in self.layers
+            if isinstance(layer, Answer)
+            for name, value in layer.absent.items()
+        }
         return {
             name: tf.nest.map_structure(
-                lambda *parts, name=name: _joined(parts, ABSENT.get(name, 0)),
+                lambda *parts, name=name: _joined(parts, absent.get(name, 0)),
                 *(answer[name] for answer in answers),
             )
             for name in answers[0]
@@ -118,27 +124,12 @@ def with_text(
             token classification.
         pairs: Whether an encoder, a classifier or a regressor takes pairs of
             texts; other tasks know.
-        **options: Of the task's answer, as in the table.
+        **options: Of the task's answer; see `keras_bert_lite.models.tasks.registry`.
 
     Returns:
         A model that takes strings of shape `(B,)`; `predict` and calls take
-        Python strings. See `keras_bert_lite.models.answers` for the shapes.
-
-        | model | inputs | answers | options |
-        |---|---|---|---|
-        | `text_classifier` | `text`, `text_pair` | `label`, `scores` | |
-        | `multi_label_classifier` | the same | `labels`, `scores` | `threshold` |
-        | `regressor` | the same | `score` | |
-        | `token_classifier` | `text`, or words `(B, W)` | `entities`,
-          `entity_labels`, `entity_starts`, `entity_ends`, `entity_scores`; for
-          words `labels`, `scores` too | `decoding`, `split_words` |
-        | `question_answerer` | `text` (the question), `text_pair` (the context) |
-          `answer`, `start`, `end`, `score`, `no_answer_score`, and the n best |
-          `max_answer_length`, `n_best`, `no_answer_threshold` |
-        | `multiple_choice` | `text`, `text_pair` `(B, C)` | `choice`, `answer`,
-          `scores` | |
-        | `masked_lm` | `text` | `tokens`, `scores`, `filled` | `top_k` |
-        | any other | `text`, `text_pair` | what it returns on ids | |
+        Python strings. Inputs, answers and options of each task stand in
+        `keras_bert_lite.models.tasks.registry`, their shapes beside the task.
 
     Raises:
         NotImplementedError: Under another backend than TensorFlow.
@@ -159,18 +150,30 @@ def with_text(
             "`model` must return a dictionary of outputs, whose names the SavedModel "
             f"takes over. Received: {model.output!r}"
         )
-    inputs, answers = string_form(model, preprocessor, pairs, options)
+    task = task_of(model)
+    form = plain_form if task is None else task.string_form
+    inputs, answers = form(model, preprocessor, pairs, options)
     return TextModel(inputs, answers, name=f"{model.name}_with_text")
 
 
 def as_array(value: Any) -> np.ndarray:
-    """Returns a tensor as numpy: strings as text, halves as float32."""
+    """Returns a tensor as numpy: strings as text, halves as float32.
+
+    Text is of dtype `str_`, or of `object` if a string ends in NUL, which the former
+    cannot hold.
+    """
     if isinstance(value, tf.RaggedTensor):
         value = value.to_tensor()
     array = np.asarray(value)
     if array.dtype == object:
-        return np.char.decode(array.astype(bytes), "utf-8")
+        return _decoded(array)
     return array.astype(np.float32) if array.dtype.name in HALF_FLOATS else array
+
+
+def _decoded(array: np.ndarray) -> np.ndarray:
+    texts = [x.decode() for x in array.flat]
+    dtype = object if any(x.endswith("\0") for x in texts) else str
+    return np.array(texts, dtype).reshape(array.shape)
 
 
 def _joined(parts: Sequence[Any], absent: int) -> np.ndarray:
@@ -184,5 +187,5 @@ def _padded(x: np.ndarray, shape: Sequence[int], absent: int) -> np.ndarray:
     missing = [(0, n - m) for n, m in zip(shape, x.shape[1:], strict=True)]
     if not missing:
         return x
-    fill: Any = "" if x.dtype.kind == "U" else absent
+    fill: Any = "" if x.dtype.kind in "UO" else absent
     return np.pad(x, [(0, 0), *missing], constant_values=fill)

@@ -5,17 +5,12 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from keras_bert_lite.models.answers.labels import (
-    LabelAnswer,
-    LabelSetAnswer,
-    NumberAnswer,
-)
+from keras_bert_lite.models.tasks.registry import task_of
+from keras_bert_lite.models.tasks.strings import Answer
+from keras_bert_lite.models.tasks.task import labels_of as head_labels
 from keras_bert_lite.models.text_model import TextModel
 from keras_bert_lite.text.packing import Preprocessor
 from keras_bert_lite.text.window_layer import TextWindows
-
-# Answers that need nothing but `logits`, so that ids get them too.
-ON_LOGITS = (LabelAnswer, LabelSetAnswer, NumberAnswer)
 
 
 def signatures_of(model: TextModel) -> dict[str, Any]:
@@ -38,7 +33,7 @@ def signatures_of(model: TextModel) -> dict[str, Any]:
         for name, x in body.input.items()
     }
     answer = answer_of(model)
-    on_logits = isinstance(answer, ON_LOGITS)
+    on_logits = answers_ids(model)
 
     def from_ids(**inputs):
         values = body(inputs, training=False)
@@ -93,7 +88,13 @@ def takes_windows(model: TextModel) -> bool:
 
 def answer_of(model: TextModel) -> Any:
     """Returns the layer that makes a model's answers, if it has one."""
-    return next((x for x in model.layers if x.name == "answer"), None)
+    return next((x for x in model.layers if isinstance(x, Answer)), None)
+
+
+def answers_ids(model: TextModel) -> bool:
+    """Whether the answers need nothing but the `logits` of the model on ids."""
+    task = task_of(model)
+    return task is not None and task.answers_ids
 
 
 def model_on_ids(model: TextModel) -> keras.Model:
@@ -103,8 +104,8 @@ def model_on_ids(model: TextModel) -> keras.Model:
 
 def labels_of(model: TextModel) -> list[str]:
     """Returns the labels of a classifier of texts, none for another model."""
-    answer = answer_of(model)
-    return answer.labels if isinstance(answer, LabelAnswer) else []
+    task = task_of(model)
+    return (head_labels(model) or []) if task and task.classifies else []
 
 
 def _as_float32(outputs: dict[str, Any]) -> dict[str, tf.Tensor]:

@@ -7,8 +7,8 @@ import keras
 
 from keras_bert_lite.models.text_model import TextModel
 from keras_bert_lite.serving.exported_signatures import (
-    ON_LOGITS,
     answer_of,
+    answers_ids,
     model_on_ids,
     preprocessor_of,
 )
@@ -32,7 +32,7 @@ def file_metadata(model: TextModel) -> str:
         )
     answer, body = answer_of(model), model_on_ids(model)
     plain = all(len(x.shape) == 2 for x in body.input.values())
-    if not plain or not (answer is None or isinstance(answer, ON_LOGITS)):
+    if not plain or not (answer is None or answers_ids(model)):
         raise ValueError(
             "`model` must take one row of ids a text and answer with labels or "
             "numbers, or return what it returns on ids; `export_saved_model` takes "

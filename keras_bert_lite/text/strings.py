@@ -69,6 +69,28 @@ def valid_utf8(strings: tf.Tensor) -> tf.Tensor:
     )
 
 
+def slices(
+    texts: tf.Tensor, rows: tf.Tensor, starts: tf.Tensor, ends: tf.Tensor
+) -> tf.Tensor:
+    """Returns parts of texts; time and memory grow with the texts and the parts.
+
+    `tf.strings.substr` would take a copy of the whole text for each part.
+
+    Args:
+        texts: Valid UTF-8, `(B,)`.
+        rows: The text of each part, `(E,)` int64.
+        starts, ends: Its code points, `end` exclusive, `(E,)`, in the text.
+
+    Returns:
+        Strings `(E,)`.
+    """
+    points = tf.strings.unicode_decode(texts, "UTF-8")
+    first = tf.gather(points.row_starts(), rows) + tf.cast(starts, tf.int64)
+    places = tf.ragged.range(first, first + tf.cast(ends - starts, tf.int64))
+    parts = places.with_values(tf.gather(points.flat_values, places.flat_values))
+    return tf.strings.unicode_encode(parts, "UTF-8")
+
+
 def flat(strings: tf.Tensor | tf.RaggedTensor) -> tf.Tensor:
     if isinstance(strings, tf.RaggedTensor):
         return tf.reshape(strings.flat_values, [-1])

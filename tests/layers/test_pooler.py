@@ -2,6 +2,7 @@
 
 import functools
 
+import keras
 import numpy as np
 import pytest
 
@@ -91,3 +92,14 @@ def test_refuses_unknown_poolings(pooling):
 def test_refuses_inputs_that_are_no_sequence(pooling):
     with pytest.raises(ValueError, match="`x` must have the shape"):
         layers.Pooler(pooling)(np.ones((2, HIDDEN), "float32"))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_the_greatest_of_low_numbers(dtype):
+    x = np.array([[[-3.0, -5000.0], [-2.0, -6000.0], [0.0, 0.0]]])
+    mask = np.array([[True, True, False]])
+    found = layers.Pooler("max", dtype=dtype)(
+        keras.ops.cast(x, dtype), padding_mask=mask
+    )
+    found = keras.ops.convert_to_numpy(keras.ops.cast(found, "float32"))
+    np.testing.assert_allclose(found, [[-2.0, -5000.0]], rtol=1e-2)

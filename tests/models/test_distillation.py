@@ -90,7 +90,7 @@ def test_equals_keras_on_what_both_do():
 )
 def test_refuses_soft_targets_of_what_no_softmax_reads(build):
     student, teacher = pair(build)
-    with pytest.raises(ValueError, match=r"`student` .* softmax .*Head"):
+    with pytest.raises(ValueError, match=r"`student` .* softmax .*task"):
         kbl.distillation_model(student, teacher)
 
 
@@ -154,7 +154,7 @@ def test_only_the_student_learns(tmp_path):
     student, teacher = pair(masked, True)
     comparisons = [kbl.layers.SoftTargets(), kbl.layers.MatchHiddenStates()]
     model = kbl.distillation_model(student, teacher, comparisons)
-    kbl.compile_pretrainer(
+    kbl.compile(
         model, keras.optimizers.Adam(0.01), loss_weights={"prediction_logits": 2.0}
     )
     before = [to_numpy(x) for x in teacher.weights]

@@ -80,7 +80,7 @@ def changed(model, name, weights):
         "prediction_logits": (POSITIONS > 0).astype("float32"),
         "replaced_logits": given["padding_mask"].astype("float32"),
     }
-    kbl.compile_pretrainer(model, keras.optimizers.SGD(1.0))
+    kbl.compile(model, keras.optimizers.SGD(1.0))
     other = ({"prediction_logits", "replaced_logits"} - {name}).pop()
     counts[other] = np.zeros_like(counts[other])
     before = [to_numpy(x) for x in weights]

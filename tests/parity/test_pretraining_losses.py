@@ -43,7 +43,7 @@ def theirs(model, inputs, **labels):
 
 
 def ours(model, inputs, targets, weights):
-    kbl.compile_pretrainer(model, keras.optimizers.SGD())
+    kbl.compile(model, keras.optimizers.SGD())
     results = model.evaluate(inputs, targets, sample_weight=weights, verbose=0)
     return results if isinstance(results, float) else results[0]
 

@@ -11,7 +11,7 @@ import keras_bert_lite as kbl
 from keras_bert_lite.serving.exported_signatures import model_on_ids, takes_windows
 from keras_bert_lite.serving.file_metadata import file_metadata
 from keras_bert_lite.serving.server_operations import versions
-from tests.models.test_string_forms import PAIRS, TASKS, model_of, predicted
+from tests.models.tasks.test_strings import PAIRS, TASKS, model_of, predicted
 
 pytestmark = pytest.mark.skipif(
     keras.backend.backend() != "tensorflow", reason="exports need TensorFlow"

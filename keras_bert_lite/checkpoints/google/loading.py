@@ -13,12 +13,12 @@ from keras_bert_lite.checkpoints.google.files import Checkpoint, open_files
 from keras_bert_lite.checkpoints.names import TENSORFLOW, Target, model_parts, targets
 from keras_bert_lite.checkpoints.tensorflow_files import INDEX
 from keras_bert_lite.models.encoder import encoder
-from keras_bert_lite.models.masked_lm import masked_lm
 from keras_bert_lite.models.pretraining import (
     next_sentence_predictor,
     pretrainer,
     replaced_token_detector,
 )
+from keras_bert_lite.models.tasks.masked_lm import masked_lm
 
 
 def is_google(directory: Path) -> bool:

@@ -8,18 +8,21 @@ import keras
 
 from keras_bert_lite.checkpoints.hugging_face.activations import activation_name
 from keras_bert_lite.config import check_positive, check_rate
-from keras_bert_lite.models import (
-    classifier,
+from keras_bert_lite.models import pretraining
+from keras_bert_lite.models.tasks import (
+    classification,
     masked_lm as words,
     multiple_choice as choices,
-    pretraining,
-    question_answerer as spans,
-    token_classifier as tokens,
+    question_answering as spans,
+    token_classification as tokens,
 )
 
-MULTI_LABEL = "multi_label_classification"
-REGRESSION = "regression"
-PROBLEMS = ("single_label_classification", MULTI_LABEL, REGRESSION)
+# `problem_type` of config.json -> our task.
+PROBLEMS = {
+    "single_label_classification": classification.TEXT_CLASSIFICATION,
+    "multi_label_classification": classification.MULTI_LABEL_CLASSIFICATION,
+    "regression": classification.REGRESSION,
+}
 
 
 def sequence_classifier(encoder: keras.Model, raw: dict, head: Any) -> keras.Model:
@@ -32,13 +35,16 @@ def sequence_classifier(encoder: keras.Model, raw: dict, head: Any) -> keras.Mod
     problem = raw.get("problem_type")
     if problem not in (*PROBLEMS, None):
         raise ValueError(
-            f"`problem_type` must be one of {PROBLEMS}. Received: {problem!r}"
+            f"`problem_type` must be one of {tuple(PROBLEMS)}. Received: {problem!r}"
         )
-    if problem == REGRESSION or (problem is None and len(names) == 1):
-        return classifier.regressor(encoder, len(names), names=names, **options)
-    if problem == MULTI_LABEL:
-        return classifier.multi_label_classifier(encoder, names, **options)
-    return classifier.text_classifier(encoder, names, **options)
+    if problem is None:
+        problem = "regression" if len(names) == 1 else "single_label_classification"
+    task = PROBLEMS[problem]
+    if task is classification.REGRESSION:
+        return classification.regressor(encoder, len(names), names=names, **options)
+    if task is classification.MULTI_LABEL_CLASSIFICATION:
+        return classification.multi_label_classifier(encoder, names, **options)
+    return classification.text_classifier(encoder, names, **options)
 
 
 def deberta_sequence_classifier(
@@ -84,7 +90,7 @@ def masked_lm(encoder: keras.Model, raw: dict, head: Any) -> keras.Model:
 
 def enhanced_masked_lm(encoder: keras.Model, raw: dict, head: Any) -> keras.Model:
     """DeBERTa's own head, which is tied whatever the configuration says."""
-    return words.masked_lm(encoder, transform_name="enhanced_transform")
+    return words.masked_lm(encoder, enhanced=True)
 
 
 def next_sentence_predictor(encoder: keras.Model, raw: dict, head: Any) -> keras.Model:

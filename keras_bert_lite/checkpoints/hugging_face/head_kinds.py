@@ -4,77 +4,65 @@ from typing import Any
 
 import keras
 
-from keras_bert_lite import layers
 from keras_bert_lite.checkpoints.hugging_face.activations import THEIRS
-from keras_bert_lite.checkpoints.hugging_face.head_builders import (
-    MULTI_LABEL,
-    REGRESSION,
-)
-from keras_bert_lite.checkpoints.hugging_face.heads import ENHANCED, Head
+from keras_bert_lite.checkpoints.hugging_face.head_builders import PROBLEMS
+from keras_bert_lite.checkpoints.hugging_face.heads import Head
+from keras_bert_lite.layers import DenseHead, MaskedLMTransform
+from keras_bert_lite.models.tasks.classification import REGRESSION
+from keras_bert_lite.models.tasks.registry import task_of
+from keras_bert_lite.models.tasks.task import head_layers, labels_of, options_of
 
 
 def suffix_of(model: keras.Model) -> str:
     """Returns the suffix of the class in transformers, such as `ForMaskedLM`.
 
     Raises:
-        ValueError: If the model is none that the builders make.
+        ValueError: If transformers has no such class.
     """
-    outputs = model.output
-    names = set(outputs) if isinstance(outputs, dict) else set()
-    layer_types = {type(layer) for layer in model.layers}
-    if "sequence_output" in names or names == {"sentence_embedding"}:
+    task = task_of(model)
+    if task is None:
+        _check_encoder(model)
         return "Model"
-    if names == {"prediction_logits", "seq_relationship_logits"}:
-        return "ForPreTraining"
-    if names == {"prediction_logits"}:
-        enhanced = any(layer.name == "enhanced_transform" for layer in model.layers)
-        return ENHANCED if enhanced else "ForMaskedLM"
-    if names == {"seq_relationship_logits"}:
-        return "ForNextSentencePrediction"
-    if names == {"start_logits", "end_logits"}:
-        return "ForQuestionAnswering"
-    _check_plain_head(model, names)
-    if names != {"logits"}:
+    if task.hugging_face is None:
+        raise ValueError(
+            f"`model` must be {task.not_saved}; `model.save` keeps it. "
+            f"Received: the task {task.name!r}"
+        )
+    if task.hugging_face != "Model":
+        for name in ("pooling", "windows"):
+            if name in options_of(model):
+                raise ValueError(
+                    "`model` must read the first token of one row, as transformers' "
+                    "classifiers do; `model.save` keeps other forms. "
+                    f"Received: {name}={options_of(model)[name]!r}"
+                )
+    return task.hugging_face
+
+
+def _check_encoder(model: keras.Model) -> None:
+    outputs = model.output if isinstance(model.output, dict) else {}
+    if "sequence_output" not in outputs:
         raise ValueError(
             "`model` must be an encoder or made by a task's builder. "
-            f"Received: a model with the outputs {sorted(names)}"
+            f"Received: a model with the outputs {sorted(outputs)}"
         )
-    if layers.ReplacedTokenHead in layer_types:
-        return "ForPreTraining"
-    if layers.JoinChoices in layer_types:
-        return "ForMultipleChoice"
-    if len(outputs["logits"].shape) == 3:
-        return "ForTokenClassification"
-    return "ForSequenceClassification"
-
-
-def _check_plain_head(model: keras.Model, names: set[str]) -> None:
-    """Refuses what transformers' classes have no place for."""
-    if names == {"crf_scores"}:
-        raise ValueError(
-            "`model` must be without a conditional random field, which transformers "
-            "does not have; `model.save` keeps it. Received: `crf=True`"
-        )
-    for name in ("pooling", "window_pooling"):
-        if any(layer.name == name for layer in model.layers):
-            raise ValueError(
-                "`model` must read the first token of one row, as transformers' "
-                f"classifiers do; `model.save` keeps other forms. Received: {name!r}"
-            )
 
 
 def head_fields(model: keras.Model, head: Head) -> dict[str, Any]:
     """Returns what config.json says of a model's head."""
-    found: dict[str, Any] = {layer.name: layer for layer in model.layers}
+    found = head_layers(model)
     fields: dict[str, Any] = {}
-    last: Any = found.get("head", found.get("pair_head"))
+    last: Any = next((x for x in found.values() if isinstance(x, DenseHead)), None)
     if head.dropout is not None and last is not None:
         fields[head.dropout[0]] = last.dropout_rate
-    if isinstance(last, layers.ClassificationHead):
-        fields |= _labels(last)
-    elif isinstance(last, layers.RegressionHead):
-        names = last.names or [f"LABEL_{i}" for i in range(last.units)]
-        fields |= {"problem_type": REGRESSION, **_names(names)}
+    task = task_of(model)
+    for problem, row in PROBLEMS.items():
+        if row is task:
+            fields["problem_type"] = problem
+    if labels := labels_of(model):
+        fields |= _names(labels)
+    elif task is REGRESSION:
+        fields |= _names(last.names or [f"LABEL_{i}" for i in range(last.units)])
     if "hidden_dense" in "".join(head.names.values()) and "cls_dropout" in fields:
         fields |= {  # DeBERTa's own fields for its hidden layer
             "pooler_hidden_act": THEIRS[last.hidden_activation],
@@ -82,7 +70,7 @@ def head_fields(model: keras.Model, head: Head) -> dict[str, Any]:
         }
     if "prediction_dense" in found:
         fields["tie_word_embeddings"] = False
-    if "enhanced_transform" in found:
+    if options_of(model).get("enhanced"):
         fields["legacy"] = False
     return fields
 
@@ -94,8 +82,8 @@ def check_prediction(model: keras.Model, activation: str, epsilon: float) -> Non
         model: A model, with such a head or without.
         activation, epsilon: What the architecture's head computes with.
     """
-    for layer in model.layers:
-        if not isinstance(layer, layers.MaskedLMTransform):
+    for layer in head_layers(model).values():
+        if not isinstance(layer, MaskedLMTransform):
             continue
         for name, expected in {
             "activation": activation,
@@ -107,11 +95,6 @@ def check_prediction(model: keras.Model, activation: str, epsilon: float) -> Non
                     "the layout has no field for. "
                     f"Received: {getattr(layer, name)!r}"
                 )
-
-
-def _labels(head: layers.ClassificationHead) -> dict[str, Any]:
-    kind = MULTI_LABEL if head.multi_label else "single_label_classification"
-    return {"problem_type": kind, **_names(head.labels)}
 
 
 def _names(labels: list[str]) -> dict[str, Any]:

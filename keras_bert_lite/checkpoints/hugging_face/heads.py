@@ -29,6 +29,8 @@ class Head:
             default; `None` or a missing default: the encoder's rate.
         form: Of `DenseHead`: `hidden_activation`, `hidden_dropout`.
         activation: Of a head that predicts words, if not the encoder's.
+        enhanced: The other layout of the same class: DeBERTa's `ForMaskedLM` of a
+            configuration with `"legacy": false`.
     """
 
     build: Callable[[keras.Model, dict[str, Any], "Head"], keras.Model]
@@ -37,6 +39,7 @@ class Head:
     dropout: tuple[str, float | None] | None = None
     form: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     activation: str | None = None
+    enhanced: "Head | None" = None
 
 
 PLAIN = {"classifier": "head.dense"}
@@ -163,8 +166,6 @@ ELECTRA = {
 }
 DEBERTA_NAMES = {"pooler.dense": "head.hidden_dense", **PLAIN}
 DEBERTA_DROPOUT = ("cls_dropout", None)
-# `ForMaskedLM` of a configuration with `"legacy": false`.
-ENHANCED = "ForMaskedLM, enhanced"
 DEBERTA = {
     "ForSequenceClassification": Head(
         build.deberta_sequence_classifier, DEBERTA_NAMES, dropout=DEBERTA_DROPOUT
@@ -174,14 +175,17 @@ DEBERTA = {
     ),
     "ForTokenClassification": Head(build.token_classifier, PLAIN),
     "ForQuestionAnswering": Head(build.question_answerer, SPAN),
-    "ForMaskedLM": Head(build.masked_lm, BERT_PREDICTION),
-    ENHANCED: Head(
-        build.enhanced_masked_lm,
-        {
-            "lm_predictions.lm_head.dense": "enhanced_transform.dense",
-            "lm_predictions.lm_head.LayerNorm": "enhanced_transform.layer_norm",
-            "lm_predictions.lm_head": "prediction_bias",
-        },
+    "ForMaskedLM": Head(
+        build.masked_lm,
+        BERT_PREDICTION,
+        enhanced=Head(
+            build.enhanced_masked_lm,
+            {
+                "lm_predictions.lm_head.dense": "prediction_transform.dense",
+                "lm_predictions.lm_head.LayerNorm": "prediction_transform.layer_norm",
+                "lm_predictions.lm_head": "prediction_bias",
+            },
+        ),
     ),
 }
 HEADS: dict[str, dict[str, Head]] = {

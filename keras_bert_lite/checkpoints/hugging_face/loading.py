@@ -9,7 +9,7 @@ from keras_bert_lite.checkpoints.filling import fill_model, is_new_pooler
 from keras_bert_lite.checkpoints.hugging_face.config import read_config, read_family
 from keras_bert_lite.checkpoints.hugging_face.families import Family
 from keras_bert_lite.checkpoints.hugging_face.head_builders import is_tied
-from keras_bert_lite.checkpoints.hugging_face.heads import ENHANCED, Head
+from keras_bert_lite.checkpoints.hugging_face.heads import Head
 from keras_bert_lite.checkpoints.hugging_face.names import ENCODER_PARTS
 from keras_bert_lite.checkpoints.hugging_face.safetensors_files import SafetensorsSource
 from keras_bert_lite.checkpoints.names import model_parts, targets
@@ -40,7 +40,7 @@ def load_model(directory: Path, changes: dict[str, Any]) -> keras.Model:
     suffix = architecture_suffix(directory, family, raw)
     if suffix == BASE:
         return load_encoder(directory, "checkpoint", changes)
-    head = _head(directory, family, suffix)
+    head = _head(directory, family, suffix, raw)
     source = _source(directory, family, raw)
     if head.pooled and not _has(source, _pooler_tensors(family)):
         raise ValueError(f"{source.location} lacks the tensors 'pooler.*'.")
@@ -67,20 +67,18 @@ def architecture_suffix(directory: Path, family: Family, raw: dict[str, Any]) ->
             f"{directory / 'config.json'}: `architectures` must name a class of "
             f"{family.class_prefix}. Received: {architectures!r}"
         )
-    suffix = name.removeprefix(family.class_prefix)
-    if suffix == "ForMaskedLM" and not raw.get("legacy", True):
-        return ENHANCED
-    return suffix
+    return name.removeprefix(family.class_prefix)
 
 
-def _head(directory: Path, family: Family, suffix: str) -> Head:
+def _head(directory: Path, family: Family, suffix: str, raw: dict[str, Any]) -> Head:
     if suffix not in family.heads:
         raise ValueError(
             f"{directory / 'config.json'}: the head of {family.class_prefix}{suffix} "
             f"is not supported; those of {sorted(family.heads)} are. `load_encoder` "
             "loads the encoder without it."
         )
-    return family.heads[suffix]
+    head = family.heads[suffix]
+    return head if raw.get("legacy", True) else head.enhanced or head
 
 
 def _source(directory: Path, family: Family, raw: dict[str, Any]) -> SafetensorsSource:

@@ -31,6 +31,9 @@ from keras_bert_lite.checkpoints.tokenizers.saving import (
 )
 from keras_bert_lite.config import check_choice
 from keras_bert_lite.models.encoder import check_plain_weights, config_of, encoder_of
+from keras_bert_lite.models.tasks.registry import task_of
+from keras_bert_lite.models.tasks.sentence_embedding import SENTENCE_EMBEDDING
+from keras_bert_lite.models.tasks.task import options_of
 from keras_bert_lite.text.packing import Preprocessor
 
 DTYPES: dict[str, Any] = {
@@ -71,19 +74,19 @@ def save_hugging_face(
     config = config_of(encoder_of(model))
     family = ROWS[config.family]
     suffix = suffix_of(model)
-    head = _head(family, suffix)
+    head = _head(model, family, suffix)
     fields = write_config(config)
     check_prediction(
         model, head.activation or config.activation, config.layer_norm_epsilon
     )
-    sentences = isinstance(model.output, dict) and "sentence_embedding" in model.output
+    sentences = task_of(model) is SENTENCE_EMBEDDING
     if not sentences and (suffix == "Model" or head.pooled):
         check_choice("pooling", config.pooling, ("first_token", None))
     tensors = _tensors(model, family, suffix, head)
     raw = {
         **fields,
         **head_fields(model, head),
-        "architectures": [family.class_prefix + suffix.split(",")[0]],
+        "architectures": [family.class_prefix + suffix],
         "dtype": dtype,
     }
     if preprocessor is not None:
@@ -98,7 +101,7 @@ def save_hugging_face(
             sentence_transformers.write(model, length, draft)
 
 
-def _head(family: Family, suffix: str) -> Head:
+def _head(model: keras.Model, family: Family, suffix: str) -> Head:
     if suffix == "Model":
         return Head(build=lambda *_: None, names={}, pooled=family.pooled)
     if suffix not in family.heads:
@@ -106,7 +109,8 @@ def _head(family: Family, suffix: str) -> Head:
             f"transformers has no {family.class_prefix}{suffix}. `model` must be one "
             f"of {sorted(family.heads)}, or an encoder."
         )
-    return family.heads[suffix]
+    head = family.heads[suffix]
+    return (head.enhanced or head) if options_of(model).get("enhanced") else head
 
 
 def _tensors(

@@ -6,11 +6,11 @@ from typing import Any
 
 import keras
 
-from keras_bert_lite import layers
 from keras_bert_lite.checkpoints.hugging_face import loading as hugging_face
 from keras_bert_lite.checkpoints.sources import is_name, read_json
 from keras_bert_lite.models.encoder import config_of, encoder_of
-from keras_bert_lite.models.sentence_encoder import sentence_encoder
+from keras_bert_lite.models.tasks.sentence_embedding import sentence_encoder
+from keras_bert_lite.models.tasks.task import options_of
 
 MODULES = "modules.json"
 POOLING_FOLDER = "1_Pooling"
@@ -55,8 +55,8 @@ def write(model: keras.Model, sequence_length: int | None, directory: Path) -> N
     Raises:
         ValueError: If sentence-transformers has no such pooling.
     """
-    pooler = model.get_layer("pooling")
-    pooling = "cls" if isinstance(pooler, layers.FirstToken) else pooler.pooling
+    options = options_of(model)
+    pooling = options["pooling"]
     if pooling not in SWITCHES:
         raise ValueError(
             f"sentence-transformers has only the poolings {sorted(SWITCHES)}. "
@@ -64,7 +64,7 @@ def write(model: keras.Model, sequence_length: int | None, directory: Path) -> N
         )
     config = config_of(encoder_of(model))
     names = ["Transformer", "Pooling"]
-    if any(isinstance(x, keras.layers.UnitNormalization) for x in model.layers):
+    if options["normalize"]:
         names.append("Normalize")
     paths = ["", POOLING_FOLDER, "2_Normalize"]
     modules = [

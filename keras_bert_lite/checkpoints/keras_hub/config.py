@@ -5,6 +5,7 @@ from typing import Any
 
 from keras_bert_lite.checkpoints.keras_hub.families import ROWS
 from keras_bert_lite.config import EncoderConfig
+from keras_bert_lite.families import FAMILIES
 
 
 def read_config(family: str, raw: Mapping[str, Any], **functions: Any) -> EncoderConfig:
@@ -78,7 +79,7 @@ def _essence(config: EncoderConfig) -> dict[str, Any]:
     row = ROWS[config.family]
     if config.pooling is None and row.pooled:
         values["pooling"] = "first_token"  # a pooler more does not matter
-    if config.family in ("roberta", "xlm-roberta"):
+    if FAMILIES[config.family].positions_after_padding:
         # Rows before the first position's are left out, one segment is added.
         del values["position_offset"]
         if config.num_segments == 1:

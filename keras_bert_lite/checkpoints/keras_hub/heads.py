@@ -6,8 +6,10 @@ from typing import Any
 import keras
 
 from keras_bert_lite import layers
-from keras_bert_lite.models.classifier import regressor, text_classifier
 from keras_bert_lite.models.encoder import connect_layers, encoder_layers, id_inputs
+from keras_bert_lite.models.tasks.classification import regressor, text_classifier
+from keras_bert_lite.models.tasks.masked_lm import MASKED_LM, PREDICTION, word_scores
+from keras_bert_lite.models.tasks.task import task_model
 
 NAMES = ("gelu", "relu", "silu", "tanh")
 
@@ -101,6 +103,6 @@ def masked_lm(body: keras.Model, task: Any) -> keras.Model:
     )
     inputs = id_inputs()
     x = connect_layers(inputs, embeddings, blocks, None)["sequence_output"]
-    scores = embeddings(transform(x), reverse=True)
-    logits = layers.VocabularyBias(name="prediction_bias")(scores)
-    return keras.Model(inputs, {"prediction_logits": logits}, name="masked_lm")
+    words = (transform, layers.VocabularyBias(name="prediction_bias"))
+    outputs = {PREDICTION.name: word_scores(embeddings, *words, x)}
+    return task_model(MASKED_LM, inputs, outputs, words, "masked_lm")

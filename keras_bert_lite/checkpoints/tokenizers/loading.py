@@ -22,6 +22,7 @@ from keras_bert_lite.checkpoints.tokenizers.config import (
     read_config,
     special_tokens,
 )
+from keras_bert_lite.families import FAMILIES, Family
 from keras_bert_lite.text.byte_pair import BytePairTokenizer
 from keras_bert_lite.text.packing import Preprocessor
 from keras_bert_lite.text.sentence_piece import SentencePieceTokenizer
@@ -36,18 +37,11 @@ KINDS: dict[str, tuple[type[Tokenizer], ModuleType]] = {
 }
 # Classes of transformers, with or without `Fast`, whose ids these tokenizers give.
 CLASSES = (
-    "Bert",
-    "DistilBert",
-    "Electra",
+    *(family.tokenizer.removesuffix("Tokenizer") for family in FAMILIES.values()),
     "MPNet",
-    "Roberta",
-    "XLMRoberta",
-    "Albert",
-    "DebertaV2",
     "PreTrained",
     "Tokenizers",  # transformers 5: `TokenizersBackend`
 )
-TWO_SEPARATORS = ("roberta", "xlm-roberta")
 
 
 def load_tokenizer(source: str | os.PathLike, **changes: Any) -> Tokenizer:
@@ -172,8 +166,13 @@ def _num_separators(directory: Path) -> int:
             return 1
         if processor.get("type") == "TemplateProcessing":
             return _separators_in_template(path, processor.get("pair", []))
-    config = optional_json(directory / "config.json")
-    return 2 if config.get("model_type") in TWO_SEPARATORS else 1
+    family = _family(optional_json(directory / "config.json"))
+    return family.num_separators if family else 1
+
+
+def _family(config: dict[str, Any]) -> Family | None:
+    name = config.get("model_type")
+    return FAMILIES.get(name) if isinstance(name, str) else None
 
 
 def _separators_in_template(path: Path, pair: Any) -> int:
@@ -191,7 +190,8 @@ def _sequence_length(directory: Path) -> int | None:
     path = directory / "config.json"
     config = optional_json(path)
     rows = _number(path, config, "max_position_embeddings") or 512
-    if config.get("model_type") in TWO_SEPARATORS:
+    family = _family(config)
+    if family and family.positions_after_padding:
         padding_id = _number(path, config, "pad_token_id", 0)
         rows -= (1 if padding_id is None else padding_id) + 1
     limits = {"sentence_bert_config.json": "max_seq_length", CONFIG: "model_max_length"}

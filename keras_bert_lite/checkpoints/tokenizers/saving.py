@@ -10,6 +10,7 @@ from keras_bert_lite.checkpoints.tokenizers import (
     wordpiece as wordpiece_files,
 )
 from keras_bert_lite.config import EncoderConfig
+from keras_bert_lite.families import FAMILIES
 from keras_bert_lite.text.byte_pair import BytePairTokenizer
 from keras_bert_lite.text.packing import Preprocessor
 from keras_bert_lite.text.sentence_piece import SentencePieceTokenizer
@@ -23,15 +24,6 @@ WRITERS: dict[type[Tokenizer], Any] = {
 }
 # What tokenizer_config.json says beyond the special tokens.
 CONFIG_FIELDS = {WordPieceTokenizer: wordpiece_files.config_fields}
-CLASSES = {
-    "bert": "BertTokenizer",
-    "roberta": "RobertaTokenizer",
-    "xlm-roberta": "XLMRobertaTokenizer",
-    "distilbert": "DistilBertTokenizer",
-    "albert": "AlbertTokenizer",
-    "electra": "ElectraTokenizer",
-    "deberta-v2": "DebertaV2Tokenizer",
-}
 ROLES = {
     "unknown": "unk_token",
     "cls": "cls_token",
@@ -51,7 +43,7 @@ def write_tokenizer(
     tokens = special_tokens(tokenizer)
     length = preprocessor.sequence_length or config.max_sequence_length
     fields = {
-        "tokenizer_class": CLASSES[config.family],
+        "tokenizer_class": FAMILIES[config.family].tokenizer,
         **({"model_max_length": length} if length else {}),
         **CONFIG_FIELDS.get(type(tokenizer), _no_fields)(tokenizer),
         **tokens,

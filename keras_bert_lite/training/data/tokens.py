@@ -55,14 +55,40 @@ def token_dataset(
         ValueError: If a record lacks a column, has no words, not as many tags as
             words, or a tag that is none of `labels`.
     """
-    check_choice("pieces", pieces, ("first", "all"))
-    names = check_labels(labels)
-    convert = fields.index_in(names)
-    continuations = tf.constant(_continuations(names, pieces))
+    tagged = TaggedWords(preprocessor, labels, words, tags, pieces)
 
-    def row(record: Record) -> dict[str, np.ndarray]:
-        found = _words(record, words)
-        given = fields.value_of(record, tags, "tags")
+    def cut(rows: Rows) -> tuple[Rows, Rows]:
+        return tagged.cut(rows)[:2]
+
+    return window_batches(source, tagged.row, cut, _finish, preprocessor, **batching)
+
+
+class TaggedWords:
+    """Reads words with tags off records, and cuts them into windows.
+
+    Args:
+        preprocessor, labels, words, tags, pieces: See `token_dataset`.
+    """
+
+    def __init__(
+        self,
+        preprocessor: Preprocessor,
+        labels: Sequence[str],
+        words: str = "words",
+        tags: str = "tags",
+        pieces: str = "first",
+    ) -> None:
+        check_choice("pieces", pieces, ("first", "all"))
+        self._preprocessor = preprocessor
+        self._words, self._tags, self._pieces = words, tags, pieces
+        names = check_labels(labels)
+        self._convert = fields.index_in(names)
+        self._continuations = tf.constant(_continuations(names, pieces))
+
+    def row(self, record: Record) -> dict[str, np.ndarray]:
+        """Returns `words` and `tags` of a record, each as one string."""
+        found = _words(record, self._words)
+        given = fields.value_of(record, self._tags, "tags")
         if not isinstance(given, list) or len(given) != len(found):
             raise ValueError(
                 f"`tags` must be a list of {len(found)}, one for each word. "
@@ -70,20 +96,36 @@ def token_dataset(
                 + (f" ({len(given)} tags)" if isinstance(given, list) else "")
             )
         indices = [
-            fields.target_of({tags: tag}, tags, convert, "tags") for tag in given
+            fields.target_of({self._tags: tag}, self._tags, self._convert, "tags")
+            for tag in given
         ]
+        joined = {self._words: SEPARATOR.join(found)}
         return {
-            "words": fields.text_of({words: SEPARATOR.join(found)}, words, "words"),
+            "words": fields.text_of(joined, self._words, "words"),
             "tags": np.array(SEPARATOR.join(map(str, indices)).encode(), object),
         }
 
-    def cut(rows: Rows) -> tuple[Rows, Rows]:
-        split = tf.strings.split(rows["words"], SEPARATOR).to_tensor("")
-        numbers = tf.strings.split(rows["tags"], SEPARATOR)
-        numbers = tf.strings.to_number(numbers, tf.int32).to_tensor()
-        return _windows(preprocessor, split, numbers, pieces, continuations)
-
-    return window_batches(source, row, cut, _finish, preprocessor, **batching)
+    def cut(self, rows: Rows) -> tuple[Rows, Rows, tf.Tensor]:
+        """Returns N windows' ids, their `tags` and `weights`, and their rows `(N,)`."""
+        words = tf.strings.split(rows["words"], SEPARATOR).to_tensor("")
+        tags = tf.strings.split(rows["tags"], SEPARATOR)
+        tags = tf.strings.to_number(tags, tf.int32).to_tensor()
+        tokens, numbers = locate_words(self._preprocessor.tokenizer, words)
+        windows, columns, ids = self._preprocessor.windows([tokens.ids])
+        first = firsts_of(tokens.rows, numbers)  # (T,)
+        label = tf.gather_nd(tags, tf.stack([tokens.rows, numbers], 1))
+        label = tf.where(first, label, tf.gather(self._continuations, label))
+        counts = windows.has_most_context()  # (M,)
+        if self._pieces == "first":
+            counts = tf.logical_and(counts, tf.gather(first, windows.tokens))
+        place = tf.stack([windows.windows, columns], 1)
+        shape = tf.shape(ids["token_ids"], tf.int64)
+        label = tf.where(counts, tf.gather(label, windows.tokens), 0)
+        targets = {
+            "tags": tf.scatter_nd(place, label, shape),
+            "weights": tf.scatter_nd(place, tf.cast(counts, tf.float32), shape),
+        }
+        return ids, targets, windows.rows
 
 
 def _finish(ids: Rows, targets: Rows) -> tuple[Rows, tf.Tensor, tf.Tensor]:
@@ -117,28 +159,3 @@ def _continuations(labels: list[str], pieces: str) -> list[int]:
         places.get(("I", tag.type), i) if tag.prefix == "B" else i
         for i, tag in enumerate(tags)
     ]
-
-
-def _windows(
-    preprocessor: Preprocessor,
-    words: tf.Tensor,
-    tags: tf.Tensor,
-    pieces: str,
-    continuations: tf.Tensor,
-) -> tuple[Rows, Rows]:
-    """Cuts words (B, W) with tags (B, W) into windows."""
-    tokens, numbers = locate_words(preprocessor.tokenizer, words)
-    windows, columns, ids = preprocessor.windows([tokens.ids])
-    first = firsts_of(tokens.rows, numbers)  # (T,)
-    label = tf.gather_nd(tags, tf.stack([tokens.rows, numbers], 1))
-    label = tf.where(first, label, tf.gather(continuations, label))
-    counts = windows.has_most_context()  # (M,)
-    if pieces == "first":
-        counts = tf.logical_and(counts, tf.gather(first, windows.tokens))
-    place = tf.stack([windows.windows, columns], 1)
-    shape = tf.shape(ids["token_ids"], tf.int64)
-    label = tf.where(counts, tf.gather(label, windows.tokens), 0)
-    return ids, {
-        "tags": tf.scatter_nd(place, label, shape),
-        "weights": tf.scatter_nd(place, tf.cast(counts, tf.float32), shape),
-    }

@@ -6,14 +6,24 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_bert_lite import layers
-from keras_bert_lite.models.sentence_encoder import EMBEDDING
+from keras_bert_lite.models.tasks.registry import task_of
+from keras_bert_lite.models.tasks.sentence_embedding import (
+    EMBEDDING,
+    SENTENCE_EMBEDDING,
+)
+from keras_bert_lite.models.tasks.task import labels_of as head_labels, marked_model
 
 
-def batches(data: Iterable) -> Iterator[tuple[Any, np.ndarray, np.ndarray | None]]:
+def batches(
+    data: Iterable, output: str | None = None
+) -> Iterator[tuple[Any, np.ndarray, np.ndarray | None]]:
     """Yields the inputs, targets and weights (or `None`) of each batch, as arrays.
 
     Tensors of a `tf.data.Dataset` are no inputs of a model under JAX.
+
+    Args:
+        data: The batches.
+        output: Whose targets and weights, where a batch has them by output.
 
     Raises:
         ValueError: If there is no batch, or one without targets.
@@ -22,6 +32,7 @@ def batches(data: Iterable) -> Iterator[tuple[Any, np.ndarray, np.ndarray | None
     for batch in data:
         empty = False
         inputs, targets, weights = keras.utils.unpack_x_y_sample_weight(batch)
+        targets, weights = (_of_output(x, output) for x in (targets, weights))
         if targets is None:
             raise ValueError(
                 f"`data` must be batches (inputs, targets). Received: {type(batch)}"
@@ -34,15 +45,28 @@ def batches(data: Iterable) -> Iterator[tuple[Any, np.ndarray, np.ndarray | None
         )
 
 
-def scores_of(model: keras.Model, inputs: Any) -> np.ndarray:
-    """Returns the `crf_scores` or the `logits` of a batch."""
+def _of_output(values: Any, output: str | None) -> Any:
+    return values[output] if output is not None and isinstance(values, dict) else values
+
+
+def scores_of(model: keras.Model, inputs: Any, output: str | None = None) -> np.ndarray:
+    """Returns what a model gives for a batch, of the output if it has several.
+
+    Raises:
+        ValueError: If the model has several outputs and none of them is named.
+    """
     outputs = model.predict_on_batch(inputs)
     if not isinstance(outputs, dict):
         return outputs
-    for name in ("crf_scores", "logits"):
-        if name in outputs:
-            return outputs[name]
-    raise ValueError(f"The model must give `logits`. Received: {sorted(outputs)}")
+    names = list(marked_model(model)[1] or outputs)
+    if output is None and len(names) == 1:
+        return outputs[names[0]]
+    if output not in outputs:
+        raise ValueError(
+            f"`output` must be one of the model's outputs, {sorted(outputs)}. "
+            f"Received: {output!r}"
+        )
+    return outputs[output]
 
 
 def one_number(model: keras.Model, inputs: Any) -> np.ndarray:
@@ -51,7 +75,7 @@ def one_number(model: keras.Model, inputs: Any) -> np.ndarray:
     Raises:
         ValueError: If there is more than one number a row, or not two texts.
     """
-    if isinstance(model.output, dict) and EMBEDDING in model.output:
+    if task_of(model) is SENTENCE_EMBEDDING:
         return _cosines(_vectors(model, inputs))
     numbers = scores_of(model, inputs)
     if numbers.shape[1:] not in ((), (1,)):
@@ -84,16 +108,17 @@ def _cosines(vectors: np.ndarray) -> np.ndarray:
     return vectors.prod(axis=1).sum(axis=-1) / np.maximum(lengths, 1e-12)
 
 
-def labels_of(model: keras.Model, labels: Sequence[str] | None) -> list[str]:
+def labels_of(
+    model: keras.Model, labels: Sequence[str] | None, output: str | None = None
+) -> list[str]:
     """Returns the labels, those of the model's head if they are not given."""
-    if labels is not None:
-        return list(labels)
-    for layer in model.layers:
-        if isinstance(layer, layers.ClassificationHead):
-            return list(layer.labels)
-    raise ValueError(
-        "`labels` must be given, for the model has no head with labels. Received: None"
-    )
+    found = head_labels(model, output) if labels is None else labels
+    if found is None:
+        raise ValueError(
+            "`labels` must be given, for the model has no head with labels. "
+            "Received: None"
+        )
+    return list(found)
 
 
 def check_targets(targets: np.ndarray, labels: Sequence[str]) -> None:

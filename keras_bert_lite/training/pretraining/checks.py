@@ -7,14 +7,13 @@ import keras
 
 from keras_bert_lite.config import EncoderConfig
 from keras_bert_lite.models.checks import check_fits
-from keras_bert_lite.models.distillation import STUDENT
 from keras_bert_lite.models.encoder import config_of, encoder_of
-from keras_bert_lite.models.replaced_tokens import discriminator_of
+from keras_bert_lite.models.pretraining import PAIRS
+from keras_bert_lite.models.replaced_tokens import REPLACED, discriminator_of
+from keras_bert_lite.models.tasks.task import marked_model
 from keras_bert_lite.training.pretraining.dataset import read_recipe
 from keras_bert_lite.training.pretraining.recipe import Recipe
 from keras_bert_lite.training.pretraining.shards import read_index
-
-REPLACED = "replaced_logits"
 
 
 def checked_config(model: keras.Model, recipe: Recipe, argument: str) -> EncoderConfig:
@@ -41,7 +40,7 @@ def checked_config(model: keras.Model, recipe: Recipe, argument: str) -> Encoder
             f"`for_masked_positions(model, packed=...)`. Received: inputs "
             f"{sorted(names)}, and `{argument}` with pack={recipe.pack}"
         )
-    if "seq_relationship_logits" in model.output and not recipe.has_pairs:
+    if PAIRS.name in marked_model(model)[1] and not recipe.has_pairs:
         raise ValueError(
             f"`model` judges pairs, which `{argument}` must have. Received: data with "
             f"objective={recipe.objective!r}"
@@ -77,7 +76,5 @@ def check_validation(
 
 def _trained_encoder(model: keras.Model) -> keras.Model:
     """The encoder that is trained, though the model may hold others."""
-    for layer in model.layers:
-        if layer.name == STUDENT:
-            return encoder_of(layer)
-    return encoder_of(discriminator_of(model) if REPLACED in model.output else model)
+    own, marks = marked_model(model)
+    return encoder_of(discriminator_of(own) if REPLACED.name in marks else own)

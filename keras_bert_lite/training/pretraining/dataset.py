@@ -8,6 +8,9 @@ from typing import Any
 import tensorflow as tf
 
 from keras_bert_lite.config import check_choice, check_not_negative, check_positive
+from keras_bert_lite.models.pretraining import PAIRS
+from keras_bert_lite.models.replaced_tokens import REPLACED
+from keras_bert_lite.models.tasks.masked_lm import PREDICTION
 from keras_bert_lite.text.masking import Masking
 from keras_bert_lite.training.data.tuning import without_tuning
 from keras_bert_lite.training.pretraining.recipe import Recipe
@@ -154,15 +157,15 @@ class _Reader:
         original = self._original(rows, inputs)
         inputs["token_ids"] = masked["token_ids"]
         inputs["masked_positions"] = masked["masked_positions"]
-        targets = {"prediction_logits": masked["masked_ids"]}
-        weights = {"prediction_logits": masked["masked_weights"]}
+        targets = {PREDICTION.name: masked["masked_ids"]}
+        weights = {PREDICTION.name: masked["masked_weights"]}
         if self.recipe.has_pairs:
             label = rows["label"].values
-            targets["seq_relationship_logits"] = label
-            weights["seq_relationship_logits"] = tf.ones_like(label, tf.float32)
+            targets[PAIRS.name] = label
+            weights[PAIRS.name] = tf.ones_like(label, tf.float32)
         if self.replaced:
-            targets["replaced_logits"] = original
-            weights["replaced_logits"] = tf.cast(inputs["padding_mask"], tf.float32)
+            targets[REPLACED.name] = original
+            weights[REPLACED.name] = tf.cast(inputs["padding_mask"], tf.float32)
         return inputs, targets, weights
 
     def _inputs(self, rows: dict[str, tf.RaggedTensor]) -> Tensors:

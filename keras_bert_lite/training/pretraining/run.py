@@ -11,18 +11,16 @@ import keras
 import tensorflow as tf
 
 from keras_bert_lite.config import check_choice, check_positive
+from keras_bert_lite.models.replaced_tokens import REPLACED_TOKEN_PRETRAINING
+from keras_bert_lite.models.tasks.registry import task_of
 from keras_bert_lite.text.masking import Masking
+from keras_bert_lite.training.objectives import compile
 from keras_bert_lite.training.optimizer import adamw, lamb
-from keras_bert_lite.training.pretraining.checks import (
-    REPLACED,
-    check_validation,
-    checked_config,
-)
+from keras_bert_lite.training.pretraining.checks import check_validation, checked_config
 from keras_bert_lite.training.pretraining.dataset import (
     pretraining_dataset,
     read_recipe,
 )
-from keras_bert_lite.training.pretraining.objectives import compile_pretrainer
 from keras_bert_lite.training.pretraining.recipe import Recipe
 from keras_bert_lite.training.pretraining.shards import (
     check_records,
@@ -81,7 +79,7 @@ def pretrain(
             masked when they were written stay as they are.
         optimizer: `"adamw"`, or `"lamb"` for large batches; or one of Keras's, which
             has its own rate and options.
-        loss_weights: See `compile_pretrainer`.
+        loss_weights: See `kbl.compile`.
         seed: Of the order of the data and of the masks.
         callbacks: Further callbacks of `fit`, such as `keras.callbacks.TensorBoard`.
         verbose: See `keras.Model.fit`.
@@ -118,7 +116,7 @@ def pretrain(
         "batch_size": batch_size,
         "seed": seed,
     }
-    compile_pretrainer(model, optimizer, loss_weights)
+    compile(model, optimizer, loss_weights=loss_weights)
     try:
         return fit_from_state(
             model,
@@ -162,7 +160,7 @@ def _optimizer(
 def _batches(model: keras.Model, data: Any, **options: Any) -> Any:
     """The batches, with the targets that the model has outputs for."""
     names = list(model.output)
-    options["replaced"] = REPLACED in names
+    options["replaced"] = task_of(model) is REPLACED_TOKEN_PRETRAINING
 
     def only(inputs, targets, weights):
         return inputs, *({k: x[k] for k in names} for x in (targets, weights))
@@ -171,7 +169,8 @@ def _batches(model: keras.Model, data: Any, **options: Any) -> Any:
 
 
 def _default_masking(model: keras.Model, recipe: Recipe) -> Masking | None:
-    if REPLACED not in model.output or recipe.masking is not None:
+    replaced = task_of(model) is REPLACED_TOKEN_PRETRAINING
+    if not replaced or recipe.masking is not None:
         return None
     return recipe.make_masking(mask_share=0.85, random_share=0.0)
 

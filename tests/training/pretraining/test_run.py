@@ -93,7 +93,7 @@ def test_compiled_by_xla(tmp_path, build, recipe):
         trained = build(kbl.encoder(config))
         given = {"replaced": build is replaced, "seed": 0}
         batches = kbl.pretraining_dataset(tmp_path / "data", 4, **given)
-        kbl.compile_pretrainer(trained, "sgd", jit_compile=jit_compile)
+        kbl.compile(trained, "sgd", jit_compile=jit_compile)
         assert trained.jit_compile == jit_compile
         history = trained.fit(batches, steps_per_epoch=2, shuffle=False, verbose=0)
         losses += history.history["loss"]

@@ -20,13 +20,16 @@ AVERAGES = {"micro avg": "", "macro avg": "macro_", "weighted avg": "weighted_"}
 MEASURES = {"precision": "precision", "recall": "recall", "f1-score": "f1"}
 
 
-def classification_report(data: Iterable, labels: Sequence[str] | None = None) -> Score:
+def classification_report(
+    data: Iterable, labels: Sequence[str] | None = None, output: str | None = None
+) -> Score:
     """Accuracy, precision, recall and F1, as in scikit-learn's report.
 
     Args:
         data: Batches whose targets are indices of labels, `(B,)` or `(B, 1)`.
             Weights, of the same shape, count.
         labels: The names of the labels; `None`: those of the model's head.
+        output: Which of the model's outputs, if it has several.
 
     Returns:
         A function that gives `accuracy`; `precision`, `recall` and `f1` of each
@@ -41,10 +44,14 @@ def classification_report(data: Iterable, labels: Sequence[str] | None = None) -
     metrics = optional("sklearn.metrics")
 
     def score(model: keras.Model) -> dict[str, float]:
-        names = labels_of(model, labels)
+        names = labels_of(model, labels, output)
         rows = [
-            (y, np.argmax(scores_of(model, x), -1), np.ones(len(y)) if w is None else w)
-            for x, y, w in batches(data)
+            (
+                y,
+                np.argmax(scores_of(model, x, output), -1),
+                np.ones(len(y)) if w is None else w,
+            )
+            for x, y, w in batches(data, output)
         ]
         true, found, weights = (
             np.concatenate(x, None) for x in zip(*rows, strict=True)
@@ -64,7 +71,9 @@ def classification_report(data: Iterable, labels: Sequence[str] | None = None) -
     return score
 
 
-def entity_report(data: Iterable, labels: Sequence[str] | None = None) -> Score:
+def entity_report(
+    data: Iterable, labels: Sequence[str] | None = None, output: str | None = None
+) -> Score:
     """Precision, recall and F1 of whole entities, as in seqeval's report.
 
     Args:
@@ -72,6 +81,7 @@ def entity_report(data: Iterable, labels: Sequence[str] | None = None) -> Score:
             the weight 0 are passed over.
         labels: The names of the tags, such as `"B-PER"`; `None`: those of the
             model's head.
+        output: Which of the model's outputs, if it has several.
 
     Returns:
         A function that gives `precision`, `recall` and `f1` of all entities
@@ -87,14 +97,14 @@ def entity_report(data: Iterable, labels: Sequence[str] | None = None) -> Score:
     metrics = optional("seqeval.metrics")
 
     def score(model: keras.Model) -> dict[str, float]:
-        names = labels_of(model, labels)
+        names = labels_of(model, labels, output)
         true: list[list[str]] = []
         found: list[list[str]] = []
-        for x, y, w in batches(data):
+        for x, y, w in batches(data, output):
             mask = ops.convert_to_numpy(targets_mask(y, w))
             check_targets(y[mask], names)
             true += _named(y, mask, names)
-            tags = best_tags(ops.convert_to_tensor(scores_of(model, x)), mask)
+            tags = best_tags(ops.convert_to_tensor(scores_of(model, x, output)), mask)
             found += _named(ops.convert_to_numpy(tags), mask, names)
         if not metrics.sequence_labeling.get_entities(true + found):
             return {p + x: 0.0 for p in AVERAGES.values() for x in MEASURES.values()}

@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from keras_bert_lite import layers
+from keras_bert_lite.models.tasks.sentence_embedding import SENTENCE_EMBEDDING
 from keras_bert_lite.training.evaluation import scorers
 from tests.training.evaluation.samples import batched, says
 
@@ -40,7 +42,8 @@ def pairs():
 def test_of_a_sentence_encoder(shape):
     x, cosines = pairs()
     inputs = {"token_ids": keras.Input(shape, name="token_ids")}
-    outputs = {"sentence_embedding": keras.layers.Identity()(inputs["token_ids"])}
+    mark = layers.TaskOutput(SENTENCE_EMBEDDING.name, "sentence_embedding")
+    outputs = {"sentence_embedding": mark(inputs["token_ids"])}
     data = [({"token_ids": x}, y) for x, y in batched(x, TARGETS)]
     got = scorers.spearman(data)(keras.Model(inputs, outputs))
     assert got["spearman"] == pytest.approx(stats.spearmanr(TARGETS, cosines)[0])

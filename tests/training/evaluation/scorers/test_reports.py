@@ -25,8 +25,10 @@ def classes(*shape, size):
 
 def with_head(model, labels):
     """The model with a head, which says the labels' names and nothing else."""
-    head = layers.ClassificationHead(labels)(model.input)
-    return keras.Model(model.input, {"head": head, **model.output})
+    head = layers.ClassificationHead(labels, name="head")(model.input)
+    mark = layers.TaskOutput("text_classification", "logits", ["head"])
+    logits = mark(model.output["logits"])
+    return keras.Model(model.input, {"head": head, "logits": logits})
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_bert_lite.models.answers.spans import NO_CONTEXT, SpanAnswer
+from keras_bert_lite.models.tasks.question_answering import NO_CONTEXT, SpanAnswer
 from keras_bert_lite.text.window_layer import TextWindows
 from tests import tiny
 
@@ -236,3 +236,13 @@ def test_config():
     config = SpanAnswer(**options).get_config()
     assert options.items() <= config.items()
     assert SpanAnswer.from_config(config).get_config() == config
+
+
+def test_no_answer_must_score_higher_than_the_threshold_not_equal():
+    places = places_of(QUESTIONS[:1], CONTEXTS[:1])
+    logits = random_logits(places)
+    difference = float(answer(places, logits)["no_answer_score"][0])
+    equal = answer(places, logits, no_answer_threshold=difference)
+    assert equal["answer"][0]
+    below = float(np.nextafter(np.float32(difference), np.float32(-np.inf)))
+    assert not answer(places, logits, no_answer_threshold=below)["answer"][0]

@@ -6,19 +6,9 @@ import keras
 
 from keras_bert_lite import layers
 from keras_bert_lite.config import check_choice
+from keras_bert_lite.families import FAMILIES
 from keras_bert_lite.models.encoder import config_of, id_inputs, without_pooler
-
-# Families whose heads have a hidden layer of their own on the first token's
-# vector, in place of a pooler in the encoder: its activation, and the rate of
-# dropout before it (`None`: that of the head).
-HIDDEN_LAYERS: dict[str, dict[str, Any]] = {
-    "roberta": {"hidden_activation": "tanh"},
-    "xlm-roberta": {"hidden_activation": "tanh"},
-    "distilbert": {"hidden_activation": "relu", "hidden_dropout": 0.0},
-    "electra": {"hidden_activation": "gelu"},
-    "deberta-v2": {"hidden_activation": "gelu", "hidden_dropout": 0.0},
-}
-
+from keras_bert_lite.models.tasks.task import Task, task_model
 
 # What makes one vector of a sequence's vectors.
 POOLINGS = ("cls", "mean", "max", "attention")
@@ -44,7 +34,7 @@ def head_arguments(
     """
     check_choice("pooling", pooling, (*POOLINGS, None))
     config = config_of(encoder)
-    form = HIDDEN_LAYERS.get(config.family, {}) if form is None else form
+    form = dict(FAMILIES[config.family].head_form if form is None else form)
     pooled = pooling is None and not form.get("hidden_activation")
     if pooled and config.pooling is None:
         raise ValueError(
@@ -79,15 +69,31 @@ def sequence_vector(
     pooling: str | None = None,
 ) -> keras.KerasTensor:
     """Returns the vector `(B, H)` of each row that a head reads."""
+    return read_sequence(encoder, inputs, head, pooling)[1]
+
+
+def read_sequence(
+    encoder: keras.Model,
+    inputs: dict[str, keras.KerasTensor],
+    head: layers.DenseHead,
+    pooling: str | None = None,
+) -> tuple[keras.KerasTensor, keras.KerasTensor]:
+    """Returns the tokens' vectors `(B, S, H)`, and the one `(B, H)` that a head reads.
+
+    Both come from one pass through the encoder.
+    """
     if pooling is None and head.hidden_activation is None:
-        return encoder(inputs)["pooled_output"]
+        outputs = encoder(inputs)
+        return outputs["sequence_output"], outputs["pooled_output"]
     tokens = without_pooler(encoder)(inputs)["sequence_output"]
     if pooling is None:
-        return layers.FirstToken(name="first_token")(tokens)
-    return pooled(tokens, inputs["padding_mask"], pooling, head.initializer_range)
+        return tokens, layers.FirstToken(name="first_token")(tokens)
+    mask = inputs["padding_mask"]
+    return tokens, pooled(tokens, mask, pooling, head.initializer_range)
 
 
 def with_head(
+    task: Task,
     encoder: keras.Model,
     head: layers.DenseHead,
     pooling: str | None,
@@ -97,20 +103,34 @@ def with_head(
     """Puts a head on a sequence's vector, or on those of a text's windows.
 
     Args:
+        task: What the model is for.
+        encoder, head, pooling, name: See `sequence_vector`.
         windows: `"mean"` or `"max"` of the windows' vectors; the inputs then
             have an axis of windows, `(B, W, S)`. `None`: no windows.
     """
     check_choice("windows", windows, ("mean", "max", None))
     if windows is None:
         inputs = id_inputs()
-        logits = head(sequence_vector(encoder, inputs, head, pooling))
-        return keras.Model(inputs, {"logits": logits}, name=name)
+        vector = sequence_vector(encoder, inputs, head, pooling)
+        return _model(task, inputs, head, vector, name, pooling=pooling)
     inputs, rows = grouped_inputs()
     vectors = sequence_vector(encoder, rows, head, pooling)
     vectors = layers.JoinChoices(name="join_windows")(vectors, inputs["token_ids"])
     real = layers.HasTokens(name="has_tokens")(inputs["padding_mask"])
     vector = layers.Pooler(windows, name="window_pooling")(vectors, padding_mask=real)
-    return keras.Model(inputs, {"logits": head(vector)}, name=name)
+    return _model(task, inputs, head, vector, name, pooling=pooling, windows=windows)
+
+
+def _model(
+    task: Task,
+    inputs: dict[str, keras.KerasTensor],
+    head: layers.DenseHead,
+    vector: keras.KerasTensor,
+    name: str,
+    **options: str | None,
+) -> keras.Model:
+    chosen = {key: value for key, value in options.items() if value is not None}
+    return task_model(task, inputs, {"logits": head(vector)}, [head], name, **chosen)
 
 
 def grouped_inputs() -> tuple[dict[str, Any], dict[str, Any]]:

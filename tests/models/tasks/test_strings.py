@@ -161,7 +161,7 @@ def test_files_in_a_fresh_process(tmp_path):
         model_of(task).save(tmp_path / f"{task}.keras")
     program = (
         "import sys, keras, numpy, keras_bert_lite\n"
-        "from tests.models.test_string_forms import TASKS\n"
+        "from tests.models.tasks.test_strings import TASKS\n"
         "for task in sys.argv[2:]:\n"
         "    model = keras.models.load_model(f'{sys.argv[1]}/{task}.keras')\n"
         "    model.run_eagerly = task != 'questions'\n"

@@ -5,13 +5,26 @@ import keras
 from keras_bert_lite import layers
 from keras_bert_lite.config import check_choice
 from keras_bert_lite.models.encoder import config_of, id_inputs
-from keras_bert_lite.models.sequence_head import (
+from keras_bert_lite.models.tasks.sequence_head import (
     POOLINGS,
     grouped_inputs,
     pooled,
 )
+from keras_bert_lite.models.tasks.task import (
+    Output,
+    Task,
+    marked_model,
+    options_of,
+    task_model,
+)
 
 EMBEDDING = "sentence_embedding"
+SENTENCE_EMBEDDING = Task(
+    name="sentence_embedding",
+    head=None,
+    outputs=(Output(EMBEDDING, loss=None),),
+    hugging_face="Model",
+)
 
 
 def sentence_encoder(
@@ -42,7 +55,15 @@ def sentence_encoder(
     vector = pooled(tokens, inputs["padding_mask"], pooling, initializer_range)
     if normalize:
         vector = keras.layers.UnitNormalization(name="normalize")(vector)
-    return keras.Model(inputs, {EMBEDDING: vector}, name=name)
+    return task_model(
+        SENTENCE_EMBEDDING,
+        inputs,
+        {EMBEDDING: vector},
+        [],
+        name,
+        pooling=pooling,
+        normalize=normalize,
+    )
 
 
 def sentence_groups(encoder: keras.Model, name: str = "sentence_groups") -> keras.Model:
@@ -64,11 +85,21 @@ def sentence_groups(encoder: keras.Model, name: str = "sentence_groups") -> kera
     Raises:
         ValueError: If `encoder` is another model.
     """
-    if not isinstance(encoder.output, dict) or set(encoder.output) != {EMBEDDING}:
+    marks = marked_model(encoder)[1].values()
+    if [mark.task for mark in marks] != [SENTENCE_EMBEDDING.name]:
         raise ValueError(
             f"`encoder` must be made by `sentence_encoder`. Received: {encoder!r}"
         )
     inputs, rows = grouped_inputs()
     join = layers.JoinChoices(name="join_texts")
     vectors = join(encoder(rows)[EMBEDDING], inputs["token_ids"])
-    return keras.Model(inputs, {EMBEDDING: vectors}, name=name)
+    outputs = {EMBEDDING: vectors}
+    return task_model(
+        SENTENCE_EMBEDDING,
+        inputs,
+        outputs,
+        [],
+        name,
+        grouped=True,
+        **options_of(encoder),
+    )

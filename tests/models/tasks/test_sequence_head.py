@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import keras_bert_lite as kbl
-from keras_bert_lite.models.sentence_encoder import sentence_groups
+from keras_bert_lite.models.tasks.sentence_embedding import sentence_groups
 from tests import tiny
 from tests.conformance import EAGERLY, assert_all_close, randomize, to_numpy
 from tests.models.samples import ids, padded

@@ -1,23 +1,36 @@
-"""Names in texts, from labels of tokens."""
+"""Classification of tokens: names, parts of speech, chunks."""
 
+import dataclasses
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import keras
 import tensorflow as tf
 
+from keras_bert_lite import layers
 from keras_bert_lite.config import check_choice
 from keras_bert_lite.layers.chunks import Chunks, chunks
 from keras_bert_lite.layers.crf import FORBIDDEN, split_crf_scores
 from keras_bert_lite.layers.heads import check_labels
 from keras_bert_lite.layers.viterbi import CRFScores, viterbi
+from keras_bert_lite.models.encoder import config_of, id_inputs, without_pooler
+from keras_bert_lite.models.tasks.strings import (
+    Answer,
+    Options,
+    Tensors,
+    check_options,
+    over_windows,
+    string_inputs,
+)
+from keras_bert_lite.models.tasks.task import Output, Task, labels_of, task_model
 from keras_bert_lite.tagging import (
     allowed_transitions,
     chunk_types,
     has_scheme,
 )
-from keras_bert_lite.text.layer import TextLayer
+from keras_bert_lite.text.packing import Preprocessor
 from keras_bert_lite.text.repeats import rows_of
+from keras_bert_lite.text.strings import slices
 
 DECODINGS = ("lenient", "constrained")
 ENTITIES = {
@@ -40,7 +53,7 @@ class _Words(NamedTuple):
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
-class EntityAnswer(TextLayer):
+class EntityAnswer(Answer):
     """Reads entities off the labels of words.
 
     A word has the label of its first piece, scored in the window that shows
@@ -78,6 +91,8 @@ class EntityAnswer(TextLayer):
     Raises:
         ValueError: If the labels mix schemes, or `decoding` is another one.
     """
+
+    absent: ClassVar = {"entity_starts": -1, "entity_ends": -1}
 
     def __init__(
         self,
@@ -147,14 +162,13 @@ class EntityAnswer(TextLayer):
         last = tf.cast(tf.gather_nd(found.ends, place), tf.int64)
         starts = tf.gather_nd(words.starts, place)
         ends = tf.gather_nd(words.ends, tf.stack([row, last], 1))
-        text = tf.gather(x["text"], row)
         sums = tf.pad(tf.cumsum(shares, axis=1), [[0, 0], [1, 0]])
         total = tf.gather_nd(sums, tf.stack([row, last + 1], 1))
         total -= tf.gather_nd(sums, place)
         count = tf.cast(last + 1 - place[:, 1], tf.float32)
         types = tf.gather_nd(found.types, place)
         values = {
-            "entities": tf.strings.substr(text, starts, ends - starts, "UTF8_CHAR"),
+            "entities": slices(x["text"], row, starts, ends),
             "entity_labels": tf.gather(tf.constant(self._types), types),
             "entity_starts": starts,
             "entity_ends": ends,
@@ -245,3 +259,91 @@ def _word_ends(
     count = tf.size(firsts, tf.int64)
     ends = tf.math.unsorted_segment_max(ends, tf.maximum(word, 0), count + 1)[:-1]
     return tf.maximum(ends, tf.gather(x["starts"], firsts))
+
+
+def _string_form(
+    model: keras.Model, preprocessor: Preprocessor, pairs: bool, options: Options
+) -> tuple[Tensors, Tensors]:
+    options = check_options(model, EntityAnswer, options)
+    answer = EntityAnswer(labels_of(model) or (), **options, name="answer")
+    shapes = {"text": (None,)} if answer.split_words else {}
+    inputs = string_inputs(["text"], shapes)
+    values = over_windows(model, preprocessor, inputs)
+    given = {"given": inputs["text"]} if answer.split_words else {}
+    return inputs, answer({**values, **given})
+
+
+TOKEN_CLASSIFICATION = Task(
+    name="token_classification",
+    head=layers.ClassificationHead,
+    outputs=(Output("logits", "word_cross_entropy", ("entity_f1",)),),
+    data_set="token_dataset",
+    answer=EntityAnswer,
+    string_form=_string_form,
+    hugging_face="ForTokenClassification",
+    alternatives=True,
+)
+CRF_TOKEN_CLASSIFICATION = dataclasses.replace(
+    TOKEN_CLASSIFICATION,
+    name="crf_token_classification",
+    outputs=(Output("crf_scores", "crf", ("entity_f1",)),),
+    hugging_face=None,
+    not_saved="without a conditional random field, which transformers does not have",
+    alternatives=False,
+)
+
+
+def token_classifier(
+    encoder: keras.Model,
+    labels: Sequence[str],
+    dropout: float | None = None,
+    crf: bool = False,
+    constrained: bool = False,
+    name: str = "token_classifier",
+) -> keras.Model:
+    """Builds a model that labels every token.
+
+    Args:
+        encoder: An encoder. The model leaves out its pooler, if it has one.
+        labels: The names of the labels; a target is an index into them.
+        dropout: Rate before the last layer; `None` means the encoder's.
+        crf: Whether to put a conditional random field behind the logits, which
+            scores whole sequences of labels.
+        constrained: Whether the field forbids what the labels' scheme does
+            (`O` to `I-PER`); see `layers.CRF`.
+        name: Name of the model.
+
+    Returns:
+        A functional model with the encoder's inputs and the output `logits`,
+        `(B, S, len(labels))`. `kbl.compile` trains it with
+        `keras.losses.SparseCategoricalCrossentropy(from_logits=True,
+        reduction="mean_with_sample_weight")` and weights of 0 at all pieces but
+        the first of each word, as `token_dataset` makes them. With `crf` the
+        output is `crf_scores`, and the loss `training.losses.CRFLoss()`.
+
+    Raises:
+        ValueError: If `constrained` without `crf`.
+
+    Reference: [Devlin et al., 2019](https://arxiv.org/abs/1810.04805), section 5.3;
+    [Lample et al., 2016](https://arxiv.org/abs/1603.01360) for the field.
+    """
+    if constrained and not crf:
+        raise ValueError(
+            '`constrained` needs `crf=True`; `with_text(..., decoding="constrained")` '
+            "constrains the answers of any model. Received: crf=False"
+        )
+    config = config_of(encoder)
+    head = layers.ClassificationHead(
+        check_labels(labels),
+        dropout=config.dropout if dropout is None else dropout,
+        initializer_range=config.initializer_range,
+        name="head",
+    )
+    inputs = id_inputs()
+    logits = head(without_pooler(encoder)(inputs)["sequence_output"])
+    if not crf:
+        outputs = {"logits": logits}
+        return task_model(TOKEN_CLASSIFICATION, inputs, outputs, [head], name)
+    field = layers.CRF(head.labels, constrained, name="crf")
+    outputs = {"crf_scores": field(logits)}
+    return task_model(CRF_TOKEN_CLASSIFICATION, inputs, outputs, [head, field], name)

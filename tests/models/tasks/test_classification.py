@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_bert_lite.models.answers.labels import (
-    ChoiceAnswer,
+from keras_bert_lite.models.tasks.classification import (
     LabelAnswer,
     LabelSetAnswer,
     NumberAnswer,
 )
+from keras_bert_lite.models.tasks.multiple_choice import ChoiceAnswer
 
 LOGITS = tf.constant([[1.0, -2.0, 3.0], [0.5, 0.25, -1.0], [-9.0, -9.0, -9.0]])
 LABELS = ["bad", "fair", "fine"]
@@ -116,3 +116,8 @@ def check(values, specs):
 def test_config(layer):
     config = layer.get_config()
     assert type(layer).from_config(config).get_config() == config
+
+
+def test_a_probability_equal_to_the_threshold_does_not_exceed_it():
+    found = LabelSetAnswer(LABELS, 0.5)(tf.constant([[0.0, 1e-6, -1e-6]]))
+    assert decoded(found["labels"]) == [["", "fair", ""]]

@@ -1,12 +1,23 @@
-"""Answers to questions: the best spans of a context."""
+"""Extractive question answering: the best spans of a context."""
 
 from typing import Any, NamedTuple
 
 import keras
 import tensorflow as tf
 
+from keras_bert_lite import layers
 from keras_bert_lite.config import check_positive
-from keras_bert_lite.text.layer import TextLayer
+from keras_bert_lite.models.encoder import config_of, id_inputs, without_pooler
+from keras_bert_lite.models.tasks.strings import (
+    Answer,
+    Options,
+    Tensors,
+    check_options,
+    over_windows,
+    string_inputs,
+)
+from keras_bert_lite.models.tasks.task import Output, Task, task_model
+from keras_bert_lite.text.packing import Preprocessor
 
 LOWEST = -1e30
 NO_CONTEXT = 1e4  # the no-answer score of a context without tokens
@@ -26,7 +37,7 @@ class _Spans(NamedTuple):
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
-class SpanAnswer(TextLayer):
+class SpanAnswer(Answer):
     """Reads the best answers off the scores of begins and ends.
 
     A span's score is `start_logits[first] + end_logits[last]`. A span begins
@@ -220,3 +231,56 @@ def _texts(
     context = tf.broadcast_to(x["text"][:, None], tf.shape(starts))
     texts = tf.strings.substr(context, starts, ends - starts, unit="UTF8_CHAR")
     return texts, tf.where(found, starts, -1), tf.where(found, ends, -1)
+
+
+def _string_form(
+    model: keras.Model, preprocessor: Preprocessor, pairs: bool, options: Options
+) -> tuple[Tensors, Tensors]:
+    answer = SpanAnswer(**check_options(model, SpanAnswer, options), name="answer")
+    inputs = string_inputs(["text", "text_pair"])
+    return inputs, answer(over_windows(model, preprocessor, inputs))
+
+
+QUESTION_ANSWERING = Task(
+    name="question_answering",
+    head=layers.SpanHead,
+    outputs=(
+        Output("start_logits", "cross_entropy", ("accuracy",), weight=0.5),
+        Output("end_logits", "cross_entropy", ("accuracy",), weight=0.5),
+    ),
+    data_set="question_dataset",
+    answer=SpanAnswer,
+    string_form=_string_form,
+    hugging_face="ForQuestionAnswering",
+    alternatives=True,
+)
+
+
+def question_answerer(
+    encoder: keras.Model, dropout: float | None = None, name: str = "question_answerer"
+) -> keras.Model:
+    """Builds a model that scores tokens as the begin and the end of an answer.
+
+    Args:
+        encoder: An encoder. The model leaves out its pooler, if it has one.
+        dropout: Rate before the last layer; by default 0, as BERT has it.
+        name: Name of the model.
+
+    Returns:
+        A functional model with the encoder's inputs and the outputs
+        `start_logits` and `end_logits`, `(B, S)` each, -10,000 at padding.
+        `kbl.compile` trains it, on what `question_dataset` makes, with the mean of
+        both outputs' `keras.losses.SparseCategoricalCrossentropy(from_logits=True)`,
+        which is BERT's loss.
+
+    Reference: [Devlin et al., 2019](https://arxiv.org/abs/1810.04805), section 4.2.
+    """
+    head = layers.SpanHead(
+        dropout=dropout or 0.0,
+        initializer_range=config_of(encoder).initializer_range,
+        name="head",
+    )
+    inputs = id_inputs()
+    tokens = without_pooler(encoder)(inputs)["sequence_output"]
+    outputs = head(tokens, padding_mask=inputs["padding_mask"])
+    return task_model(QUESTION_ANSWERING, inputs, outputs, [head], name)

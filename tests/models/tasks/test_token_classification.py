@@ -9,7 +9,7 @@ import tensorflow as tf
 from seqeval.metrics.sequence_labeling import get_entities
 
 from keras_bert_lite.layers.crf import CRF, CRFDecoder
-from keras_bert_lite.models.answers.entities import EntityAnswer
+from keras_bert_lite.models.tasks.token_classification import EntityAnswer
 from keras_bert_lite.tagging import allowed_transitions
 from keras_bert_lite.text.window_layer import TextWindows
 from tests import tiny
@@ -237,3 +237,23 @@ def test_config():
     config = EntityAnswer(BIO, "constrained", True).get_config()
     assert (config["labels"], config["decoding"]) == (BIO, "constrained")
     assert EntityAnswer.from_config(config).get_config() == config
+
+
+def test_a_piece_that_is_only_a_space_does_not_lengthen_a_word():
+    places = {
+        "text": tf.constant(["ab  cd"]),
+        "window_rows": tf.constant([0], tf.int64),
+        "windows": tf.constant([0, 0, 0], tf.int64),
+        "columns": tf.constant([0, 1, 2], tf.int64),
+        "tokens": tf.constant([0, 1, 2], tf.int64),
+        "most_context": tf.constant([True] * 3),
+        "row_splits": tf.constant([0, 3], tf.int64),
+        "starts": tf.constant([0, 3, 4]),
+        "ends": tf.constant([2, 3, 6]),  # the second token has no width
+        "firsts": tf.constant([True, False, True]),
+        "words": tf.constant([0, 0, 0], tf.int64),
+    }
+    values = 9.0 * np.eye(len(BIO), dtype="float32")[None, [1, 0, 0]]
+    found = answer(places, BIO, values=values)
+    assert entities_of(found, 0) == [("LOC", 0, 2)]
+    assert found["entities"][0, 0] == b"ab"

@@ -1,4 +1,4 @@
-"""Words for masks."""
+"""Prediction of masked words."""
 
 from typing import Any
 
@@ -6,15 +6,36 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from keras_bert_lite import layers
 from keras_bert_lite.config import check_positive
-from keras_bert_lite.text.layer import TextLayer
+from keras_bert_lite.models.encoder import (
+    config_of,
+    connect_layers,
+    encoder_layers,
+    id_inputs,
+)
+from keras_bert_lite.models.tasks.strings import (
+    Answer,
+    Options,
+    Tensors,
+    check_options,
+    check_windows,
+    string_inputs,
+)
+from keras_bert_lite.models.tasks.task import (
+    Output,
+    Task,
+    head_layers,
+    task_model,
+)
+from keras_bert_lite.text.packing import Preprocessor
 from keras_bert_lite.text.repeats import repeat
 from keras_bert_lite.text.strings import valid_utf8
 from keras_bert_lite.text.tokenizer import Tokenizer
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
-class MaskAnswer(TextLayer):
+class MaskAnswer(Answer):
     """Names the most probable pieces at each mask, and fills them in.
 
     Args:
@@ -125,3 +146,114 @@ class MaskAnswer(TextLayer):
     def from_config(cls, config: dict[str, Any]) -> "MaskAnswer":
         tokenizer = keras.saving.deserialize_keras_object(config["tokenizer"])
         return cls(**{**config, "tokenizer": tokenizer})
+
+
+def _string_form(
+    model: keras.Model, preprocessor: Preprocessor, pairs: bool, options: Options
+) -> tuple[Tensors, Tensors]:
+    options = check_options(model, MaskAnswer, options)
+    check_windows(preprocessor, False)
+    answer = MaskAnswer(preprocessor.tokenizer, **options, name="answer")
+    inputs = string_inputs(["text"])
+    ids = preprocessor(inputs)
+    return inputs, answer({**model(ids), "token_ids": ids["token_ids"], **inputs})
+
+
+PREDICTION = Output(
+    "prediction_logits", "word_cross_entropy", ("accuracy", "perplexity")
+)
+MASKED_LM = Task(
+    name="masked_lm",
+    head=layers.MaskedLMTransform,
+    outputs=(PREDICTION,),
+    data_set="pretraining_dataset",
+    answer=MaskAnswer,
+    string_form=_string_form,
+    hugging_face="ForMaskedLM",
+    alternatives=True,
+)
+
+
+def masked_lm(
+    encoder: keras.Model,
+    tied: bool = True,
+    activation: str | None = None,
+    enhanced: bool = False,
+    name: str = "masked_lm",
+) -> keras.Model:
+    """Builds a masked language model: a score for each piece at each position.
+
+    The model holds the encoder's own layers, so that its output is scored
+    against the very table that its input was looked up in; `encoder_of` gives
+    the encoder back.
+
+    Args:
+        encoder: An encoder.
+        tied: Whether the output is scored against the token embedding.
+            Otherwise it has weights of its own.
+        activation: Of the hidden layer; `None` means the encoder's.
+        enhanced: Whether checkpoints have the head in DeBERTa's own layout; the
+            arithmetic is the same.
+        name: Name of the model.
+
+    Returns:
+        A functional model with the encoder's inputs and the output
+        `prediction_logits`, `(B, S, V)`.
+
+    Reference: [Devlin et al., 2019](https://arxiv.org/abs/1810.04805), section 3.1.
+    """
+    inputs = id_inputs()
+    outputs = connect_layers(inputs, *encoder_layers(encoder)[:2], None)
+    head = masked_lm_layers(encoder, tied, activation)
+    logits = word_scores(encoder_layers(encoder)[0], *head, outputs["sequence_output"])
+    outputs = {PREDICTION.name: logits}
+    options = {"enhanced": True} if enhanced else {}
+    return task_model(MASKED_LM, inputs, outputs, head, name, **options)
+
+
+def masked_lm_layers(
+    encoder: keras.Model, tied: bool, activation: str | None = None
+) -> tuple[layers.MaskedLMTransform, keras.layers.Layer]:
+    """Makes the two layers of the head of a masked language model."""
+    config = config_of(encoder)
+    transform = layers.MaskedLMTransform(
+        config.embedding_dim or config.hidden_dim,
+        activation=activation or config.activation,
+        layer_norm_epsilon=config.layer_norm_epsilon,
+        initializer_range=config.initializer_range,
+        name="prediction_transform",
+    )
+    if tied:
+        return transform, layers.VocabularyBias(name="prediction_bias")
+    last = keras.layers.Dense(config.vocabulary_size, name="prediction_dense")
+    return transform, last
+
+
+def masked_lm_head(
+    model: keras.Model,
+) -> tuple[layers.MaskedLMTransform, keras.layers.Layer]:
+    """Returns the two layers of a model's head that predicts words.
+
+    Raises:
+        ValueError: If it has none.
+    """
+    head = tuple(head_layers(model, PREDICTION.name).values())
+    if not head:
+        raise ValueError(
+            "`model` must be made by `masked_lm` or `pretrainer`, or loaded with such "
+            f"a head. Received: {model!r}"
+        )
+    return head
+
+
+def word_scores(
+    embeddings: layers.Embeddings,
+    transform: layers.MaskedLMTransform,
+    last: keras.layers.Layer,
+    x: keras.KerasTensor,
+) -> keras.KerasTensor:
+    """Scores each piece of the vocabulary for each vector."""
+    x = transform(x)
+    if isinstance(last, layers.VocabularyBias):
+        x = embeddings(x, reverse=True)
+    return last(x)

@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 
 import keras_bert_lite as kbl
-from keras_bert_lite.models.answers.fill_mask import MaskAnswer
+from keras_bert_lite.models.tasks.masked_lm import MaskAnswer
 from tests import tiny
 
 TOKENIZER = tiny.tokenizer(special_tokens_in_text=True)

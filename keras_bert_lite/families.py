@@ -1,0 +1,59 @@
+"""The families: what the sizes of an encoder do not say about its checkpoints.
+
+One row a family, by the name that Hugging Face gives it (`model_type`). The names
+of its tensors and of the fields of its config.json stand beside the code that reads
+them, `checkpoints/hugging_face/families.py`.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+
+@dataclasses.dataclass(frozen=True)
+class Family:
+    """A row.
+
+    Args:
+        tokenizer: The class of its tokenizer in transformers.
+        num_separators: Separators between the two texts of a pair.
+        positions_after_padding: Whether the first position stands in the row after
+            the padding token's.
+        head_form: `hidden_activation` and `hidden_dropout` of a head over a whole
+            sequence (`layers.DenseHead`); empty: the head reads `pooled_output`.
+        pooled_choices: Whether choices are scored by `pooled_output`, whatever
+            `head_form` says.
+    """
+
+    tokenizer: str
+    num_separators: int = 1
+    positions_after_padding: bool = False
+    head_form: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    pooled_choices: bool = False
+
+
+def _roberta(tokenizer: str) -> Family:
+    return Family(
+        tokenizer,
+        num_separators=2,
+        positions_after_padding=True,
+        head_form={"hidden_activation": "tanh"},
+        pooled_choices=True,
+    )
+
+
+FAMILIES = {
+    "bert": Family("BertTokenizer"),
+    "roberta": _roberta("RobertaTokenizer"),
+    "xlm-roberta": _roberta("XLMRobertaTokenizer"),
+    "distilbert": Family(
+        "DistilBertTokenizer",
+        head_form={"hidden_activation": "relu", "hidden_dropout": 0.0},
+    ),
+    "albert": Family("AlbertTokenizer"),
+    "electra": Family("ElectraTokenizer", head_form={"hidden_activation": "gelu"}),
+    "deberta-v2": Family(
+        "DebertaV2Tokenizer",
+        head_form={"hidden_activation": "gelu", "hidden_dropout": 0.0},
+    ),
+}

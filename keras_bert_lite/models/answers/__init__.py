@@ -1,1 +1,0 @@
-"""From a model's values to what a client wants to read."""

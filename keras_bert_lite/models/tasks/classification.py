@@ -1,0 +1,276 @@
+"""Classification of texts and of pairs of texts; numbers for them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from keras_bert_lite import layers
+from keras_bert_lite.config import check_between
+from keras_bert_lite.layers.heads import check_labels
+from keras_bert_lite.models.tasks.sequence_head import head_arguments, with_head
+from keras_bert_lite.models.tasks.strings import (
+    Answer,
+    Options,
+    StringForm,
+    Tensors,
+    about_text,
+    check_options,
+)
+from keras_bert_lite.models.tasks.task import Output, Task, labels_of, options_of
+from keras_bert_lite.text.packing import Preprocessor
+
+
+@keras.saving.register_keras_serializable(package="keras_bert_lite")
+class LabelAnswer(Answer):
+    """Names the most probable label.
+
+    Args:
+        labels: The names of the labels, in the order of the logits.
+
+    Call arguments:
+        inputs: Logits of shape `(B, len(labels))`.
+
+    Output shape:
+        A dictionary: `label`, strings of shape `(B,)`; `scores`, the softmax
+        of the logits, float32 of shape `(B, len(labels))`.
+    """
+
+    def __init__(self, labels: Sequence[str], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.labels = list(labels)
+
+    def call(self, inputs: tf.Tensor) -> dict[str, tf.Tensor]:
+        logits = tf.cast(inputs, tf.float32)
+        names = tf.gather(tf.constant(self.labels), tf.argmax(logits, axis=-1))
+        return {"label": names, "scores": tf.nn.softmax(logits)}
+
+    def compute_output_spec(self, inputs: Any) -> dict[str, keras.KerasTensor]:
+        return {
+            "label": keras.KerasTensor(inputs.shape[:-1], dtype="string"),
+            "scores": keras.KerasTensor(inputs.shape, dtype="float32"),
+        }
+
+    def get_config(self) -> dict[str, Any]:
+        return {**super().get_config(), "labels": list(self.labels)}
+
+
+@keras.saving.register_keras_serializable(package="keras_bert_lite")
+class LabelSetAnswer(Answer):
+    """Names the labels whose probability exceeds a threshold.
+
+    Args:
+        labels: The names of the labels, in the order of the logits.
+        threshold: A number between 0 and 1, both excluded.
+
+    Call arguments:
+        inputs: Logits of shape `(B, L)`.
+
+    Output shape:
+        A dictionary, both `(B, L)`, in the order of the argument `labels`:
+        `labels`, strings, the names of those over the threshold and empty
+        strings for the others; `scores`, float32, the sigmoid of the logits.
+
+    Raises:
+        ValueError: If the threshold is not between 0 and 1.
+    """
+
+    def __init__(
+        self, labels: Sequence[str], threshold: float = 0.5, **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        check_between("threshold", threshold, 0, 1)
+        self.labels = list(labels)
+        self.threshold = threshold
+
+    def call(self, inputs: tf.Tensor) -> dict[str, tf.Tensor]:
+        scores = tf.sigmoid(tf.cast(inputs, tf.float32))
+        names = tf.constant(self.labels)
+        return {
+            "labels": tf.where(scores > self.threshold, names, ""),
+            "scores": scores,
+        }
+
+    def compute_output_spec(self, inputs: Any) -> dict[str, keras.KerasTensor]:
+        return {
+            "labels": keras.KerasTensor(inputs.shape, dtype="string"),
+            "scores": keras.KerasTensor(inputs.shape, dtype="float32"),
+        }
+
+    def get_config(self) -> dict[str, Any]:
+        config = {"labels": list(self.labels), "threshold": self.threshold}
+        return {**super().get_config(), **config}
+
+
+@keras.saving.register_keras_serializable(package="keras_bert_lite")
+class NumberAnswer(Answer):
+    """Returns the numbers of a regression: one alone without its axis.
+
+    Call arguments:
+        inputs: Values of shape `(B, units)`.
+
+    Output shape:
+        A dictionary of float32: `score`, `(B,)`, if there is one number a text;
+        `scores`, `(B, units)`, otherwise.
+    """
+
+    def call(self, inputs: tf.Tensor) -> dict[str, tf.Tensor]:
+        values = tf.cast(inputs, tf.float32)
+        one = values.shape[-1] == 1
+        return {"score": values[:, 0]} if one else {"scores": values}
+
+    def compute_output_spec(self, inputs: Any) -> dict[str, keras.KerasTensor]:
+        batch, units = inputs.shape
+        if units == 1:
+            return {"score": keras.KerasTensor((batch,), dtype="float32")}
+        return {"scores": keras.KerasTensor((batch, units), dtype="float32")}
+
+
+def _about_logits(kind: type[Answer]) -> StringForm:
+    """Makes the string-in form of a model whose answer reads its `logits`."""
+
+    def form(
+        model: keras.Model, preprocessor: Preprocessor, pairs: bool, options: Options
+    ) -> tuple[Tensors, Tensors]:
+        labels = labels_of(model) if kind is not NumberAnswer else None
+        given = {} if labels is None else {"labels": labels}
+        check_options(model, kind, options)
+        answer = kind(**given, **options, name="answer")
+        windows = "windows" in options_of(model)
+        inputs, values = about_text(model, preprocessor, pairs, windows)
+        return inputs, answer(values["logits"])
+
+    return form
+
+
+TEXT_CLASSIFICATION = Task(
+    name="text_classification",
+    head=layers.ClassificationHead,
+    outputs=(Output("logits", "cross_entropy", ("accuracy",)),),
+    data_set="text_dataset",
+    answer=LabelAnswer,
+    string_form=_about_logits(LabelAnswer),
+    hugging_face="ForSequenceClassification",
+    alternatives=True,
+    answers_ids=True,
+    classifies=True,
+)
+MULTI_LABEL_CLASSIFICATION = Task(
+    name="multi_label_classification",
+    head=layers.ClassificationHead,
+    outputs=(Output("logits", "binary_cross_entropy", ("multi_label_f1",)),),
+    data_set="text_dataset",
+    answer=LabelSetAnswer,
+    string_form=_about_logits(LabelSetAnswer),
+    hugging_face="ForSequenceClassification",
+    answers_ids=True,
+)
+REGRESSION = Task(
+    name="regression",
+    head=layers.RegressionHead,
+    outputs=(Output("logits", "mean_squared_error", ("pearson_correlation",)),),
+    data_set="text_dataset",
+    answer=NumberAnswer,
+    string_form=_about_logits(NumberAnswer),
+    hugging_face="ForSequenceClassification",
+    answers_ids=True,
+)
+
+
+def text_classifier(
+    encoder: keras.Model,
+    labels: Sequence[str],
+    dropout: float | None = None,
+    head_form: dict[str, Any] | None = None,
+    pooling: str | None = None,
+    windows: str | None = None,
+    name: str = "text_classifier",
+) -> keras.Model:
+    """Builds a classifier: the encoder, dropout, one logit for each label.
+
+    BERT and ALBERT classify the `pooled_output`; the other families have a
+    hidden layer on the first token's vector.
+
+    Args:
+        encoder: An encoder.
+        labels: The names of the labels; a target is an index into them.
+        dropout: Rate before the last layer; `None` means the encoder's.
+        head_form: `hidden_activation` and `hidden_dropout` of the
+            `layers.DenseHead`; by default those of the encoder's family. `{}`
+            classifies the `pooled_output`.
+        pooling: What the head reads: `"cls"`, the first token's vector; the
+            `"mean"` or `"max"` of all tokens'; `"attention"`, a learned weighted
+            sum. `None`: as the family has it.
+        windows: For texts longer than the encoder takes: the head reads the
+            `"mean"` or the `"max"` of the vectors of a text's windows. The
+            inputs then are `(B, W, S)`, as a `Preprocessor` with a `stride`
+            makes them.
+        name: Name of the model.
+
+    Returns:
+        A functional model with the encoder's inputs and the output `logits`,
+        `(B, len(labels))`. `kbl.compile` trains it with
+        `keras.losses.SparseCategoricalCrossentropy(from_logits=True)`.
+
+    Raises:
+        ValueError: If the encoder has no `pooled_output` and the head needs
+            one, or the labels are not different names.
+
+    Reference: [Devlin et al., 2019](https://arxiv.org/abs/1810.04805), section 4.1.
+    """
+    arguments = head_arguments(encoder, dropout, head_form, pooling)
+    head = layers.ClassificationHead(check_labels(labels), **arguments)
+    return with_head(TEXT_CLASSIFICATION, encoder, head, pooling, windows, name)
+
+
+def multi_label_classifier(
+    encoder: keras.Model,
+    labels: Sequence[str],
+    dropout: float | None = None,
+    head_form: dict[str, Any] | None = None,
+    pooling: str | None = None,
+    windows: str | None = None,
+    name: str = "multi_label_classifier",
+) -> keras.Model:
+    """Builds a classifier of which any number of labels may be true.
+
+    Args:
+        encoder, labels, dropout, head_form, pooling, windows, name: See
+            `text_classifier`; a target is a row of 0 and 1, one for each label.
+
+    Returns:
+        As `text_classifier`. `kbl.compile` trains it with
+        `keras.losses.BinaryCrossentropy(from_logits=True)`.
+    """
+    arguments = head_arguments(encoder, dropout, head_form, pooling)
+    head = layers.ClassificationHead(labels, **arguments)
+    return with_head(MULTI_LABEL_CLASSIFICATION, encoder, head, pooling, windows, name)
+
+
+def regressor(
+    encoder: keras.Model,
+    num_outputs: int = 1,
+    dropout: float | None = None,
+    head_form: dict[str, Any] | None = None,
+    names: Sequence[str] | None = None,
+    pooling: str | None = None,
+    windows: str | None = None,
+    name: str = "regressor",
+) -> keras.Model:
+    """Builds a model that gives a text, or a pair, a number.
+
+    Args:
+        encoder, dropout, head_form, pooling, windows, name: See
+            `text_classifier`.
+        num_outputs: How many numbers.
+        names: What they are called, for those who read the model.
+
+    Returns:
+        A functional model with the encoder's inputs and the output `logits`,
+        `(B, num_outputs)`. `kbl.compile` trains it with
+        `keras.losses.MeanSquaredError()`.
+    """
+    arguments = head_arguments(encoder, dropout, head_form, pooling)
+    head = layers.RegressionHead(num_outputs, names, **arguments)
+    return with_head(REGRESSION, encoder, head, pooling, windows, name)

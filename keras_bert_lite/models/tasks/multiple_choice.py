@@ -1,0 +1,115 @@
+"""Choosing among several texts."""
+
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from keras_bert_lite import layers
+from keras_bert_lite.families import FAMILIES
+from keras_bert_lite.models.encoder import config_of
+from keras_bert_lite.models.tasks.sequence_head import (
+    grouped_inputs,
+    head_arguments,
+    sequence_vector,
+)
+from keras_bert_lite.models.tasks.strings import (
+    Answer,
+    Options,
+    Tensors,
+    check_options,
+    check_windows,
+    string_inputs,
+)
+from keras_bert_lite.models.tasks.task import Output, Task, task_model
+from keras_bert_lite.text.packing import Preprocessor
+from keras_bert_lite.text.strings import valid_utf8
+
+
+@keras.saving.register_keras_serializable(package="keras_bert_lite")
+class ChoiceAnswer(Answer):
+    """Picks one of several texts.
+
+    Call arguments:
+        inputs: A dictionary of `logits`, `(B, C)`, and `choices`, strings of the
+            same shape.
+
+    Output shape:
+        A dictionary: `choice`, int32 `(B,)`, the index of the best; `answer`,
+        strings `(B,)`, its text without bytes that are not UTF-8; `scores`,
+        float32 `(B, C)`, the softmax.
+    """
+
+    def call(self, inputs: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+        logits = tf.cast(inputs["logits"], tf.float32)
+        best = tf.argmax(logits, axis=-1, output_type=tf.int32)
+        answer = valid_utf8(tf.gather(inputs["choices"], best, batch_dims=1))
+        return {"choice": best, "answer": answer, "scores": tf.nn.softmax(logits)}
+
+    def compute_output_spec(self, inputs: Any) -> dict[str, keras.KerasTensor]:
+        batch, choices = inputs["choices"].shape
+        return {
+            "choice": keras.KerasTensor((batch,), dtype="int32"),
+            "answer": keras.KerasTensor((batch,), dtype="string"),
+            "scores": keras.KerasTensor((batch, choices), dtype="float32"),
+        }
+
+
+def _string_form(
+    model: keras.Model, preprocessor: Preprocessor, pairs: bool, options: Options
+) -> tuple[Tensors, Tensors]:
+    answer = ChoiceAnswer(**check_options(model, ChoiceAnswer, options), name="answer")
+    check_windows(preprocessor, False)
+    inputs = string_inputs(["text", "text_pair"], {"text_pair": (None,)})
+    values = model(preprocessor(inputs))
+    return inputs, answer({**values, "choices": inputs["text_pair"]})
+
+
+MULTIPLE_CHOICE = Task(
+    name="multiple_choice",
+    head=layers.DenseHead,
+    outputs=(Output("logits", "cross_entropy", ("accuracy",)),),
+    data_set="choice_dataset",
+    answer=ChoiceAnswer,
+    string_form=_string_form,
+    hugging_face="ForMultipleChoice",
+    alternatives=True,
+)
+
+
+def multiple_choice(
+    encoder: keras.Model,
+    dropout: float | None = None,
+    head_form: dict[str, Any] | None = None,
+    pooling: str | None = None,
+    name: str = "multiple_choice",
+) -> keras.Model:
+    """Builds a model that scores the choices of a question.
+
+    Args:
+        encoder, dropout, pooling, name: See `text_classifier`.
+        head_form: See `text_classifier`; by default that of the family, but
+            `{}` for RoBERTa, which scores choices by the `pooled_output`.
+
+    Returns:
+        A functional model whose inputs are those of an encoder with an axis of
+        C choices, `(B, C, S)`, and whose output `logits`, `(B, C)`, scores
+        each. A target is the index of the right choice.
+
+    Reference: `BertForMultipleChoice` in transformers.
+    """
+    if head_form is None and FAMILIES[config_of(encoder).family].pooled_choices:
+        head_form = {}
+    arguments = head_arguments(encoder, dropout, head_form, pooling)
+    head = layers.DenseHead(1, **arguments)
+    inputs, rows = grouped_inputs()
+    scores = head(sequence_vector(encoder, rows, head, pooling))
+    logits = layers.JoinChoices(name="join_choices")(scores, inputs["token_ids"])
+    return task_model(
+        MULTIPLE_CHOICE,
+        inputs,
+        {"logits": logits},
+        [head],
+        name,
+        **({} if pooling is None else {"pooling": pooling}),
+    )

@@ -1,0 +1,71 @@
+"""All tasks, by name.
+
+| builder | loss of `kbl.compile` | string inputs | answers | options |
+|---|---|---|---|---|
+| `text_classifier` | cross-entropy | `text`, `text_pair` | `label`, `scores` | |
+| `multi_label_classifier` | binary cross-entropy | the same | `labels`, `scores` |
+  `threshold` |
+| `regressor` | mean squared error | the same | `score` | |
+| `token_classifier` | cross-entropy of words; of paths with `crf` | `text`, or words
+  `(B, W)` | `entities`, `entity_labels`, `entity_starts`, `entity_ends`,
+  `entity_scores`; for words `labels`, `scores` too | `decoding`, `split_words` |
+| `question_answerer` | cross-entropy of begin and end, their mean | `text` (the
+  question), `text_pair` (the context) | `answer`, `start`, `end`, `score`,
+  `no_answer_score`, and the n best | `max_answer_length`, `n_best`,
+  `no_answer_threshold` |
+| `multiple_choice` | cross-entropy | `text`, `text_pair` `(B, C)` | `choice`,
+  `answer`, `scores` | |
+| `masked_lm` | cross-entropy of masked words | `text` | `tokens`, `scores`, `filled` |
+  `top_k` |
+| `sentence_encoder` | yours, of `kbl.losses` | `text`, `text_pair` |
+  `sentence_embedding` | |
+| any other | | `text`, `text_pair` | what it returns on ids | |
+"""
+
+import keras
+
+from keras_bert_lite.models import pretraining, replaced_tokens
+from keras_bert_lite.models.tasks import (
+    classification,
+    masked_lm,
+    multiple_choice,
+    question_answering,
+    sentence_embedding,
+    token_classification,
+)
+from keras_bert_lite.models.tasks.task import Task, marked_model
+
+TASKS: dict[str, Task] = {
+    task.name: task
+    for task in (
+        classification.TEXT_CLASSIFICATION,
+        classification.MULTI_LABEL_CLASSIFICATION,
+        classification.REGRESSION,
+        token_classification.TOKEN_CLASSIFICATION,
+        token_classification.CRF_TOKEN_CLASSIFICATION,
+        question_answering.QUESTION_ANSWERING,
+        multiple_choice.MULTIPLE_CHOICE,
+        masked_lm.MASKED_LM,
+        sentence_embedding.SENTENCE_EMBEDDING,
+        pretraining.PRETRAINING,
+        pretraining.NEXT_SENTENCE,
+        pretraining.REPLACED_TOKENS,
+        replaced_tokens.REPLACED_TOKEN_PRETRAINING,
+    )
+}
+
+
+def task_of(model: keras.Model) -> Task | None:
+    """Returns the row of a model's task; `None` if no builder of a task made it.
+
+    Raises:
+        ValueError: If the model is of a task that this version does not have.
+    """
+    for mark in marked_model(model)[1].values():
+        if mark.task not in TASKS:
+            raise ValueError(
+                f"`model` must be of one of the tasks {sorted(TASKS)}. "
+                f"Received: {mark.task!r}"
+            )
+        return TASKS[mark.task]
+    return None

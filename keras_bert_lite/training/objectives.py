@@ -1,0 +1,265 @@
+"""What a model is trained with: the losses, metrics and data sets of its task.
+
+Rows of `models.tasks` name them; this is where the names are resolved.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import keras
+
+from keras_bert_lite.models.tasks.registry import task_of
+from keras_bert_lite.models.tasks.task import (
+    Output,
+    Task,
+    head_layers,
+    marked_model,
+)
+from keras_bert_lite.tagging import has_scheme
+from keras_bert_lite.training.data.questions import question_dataset
+from keras_bert_lite.training.data.sequences import choice_dataset, text_dataset
+from keras_bert_lite.training.data.tokens import token_dataset
+from keras_bert_lite.training.losses import CRFLoss, ReplacedTokenLoss
+from keras_bert_lite.training.metrics import (
+    EntityF1,
+    MultiLabelF1,
+    PearsonCorrelation,
+    Perplexity,
+    ReplacedTokenAccuracy,
+    ReplacedTokenRecall,
+)
+from keras_bert_lite.training.optimizer import adamw
+from keras_bert_lite.training.pretraining.dataset import pretraining_dataset
+
+LEARNING_RATE = 5e-5  # of those that the BERT paper tries, the highest
+OF_WORDS = "mean_with_sample_weight"  # the mean over what has a weight
+LOSSES: dict[str, Callable[[], keras.losses.Loss]] = {
+    "cross_entropy": lambda: keras.losses.SparseCategoricalCrossentropy(
+        from_logits=True
+    ),
+    "word_cross_entropy": lambda: keras.losses.SparseCategoricalCrossentropy(
+        from_logits=True, reduction=OF_WORDS
+    ),
+    "binary_cross_entropy": lambda: keras.losses.BinaryCrossentropy(from_logits=True),
+    "mean_squared_error": keras.losses.MeanSquaredError,
+    "crf": CRFLoss,
+    "replaced_tokens": ReplacedTokenLoss,
+}
+# Names of losses that read what a head of each of those gives. Any other of these
+# is refused; a loss that is nowhere here is its user's own and goes through.
+_LABELS = (
+    "sparse_categorical_crossentropy",
+    "categorical_crossentropy",
+    "categorical_focal_crossentropy",
+)
+FITTING: dict[str, tuple[str, ...]] = {
+    "cross_entropy": _LABELS,
+    "word_cross_entropy": _LABELS,
+    "binary_cross_entropy": ("binary_crossentropy", "binary_focal_crossentropy"),
+    "mean_squared_error": (
+        "mean_squared_error",
+        "mean_absolute_error",
+        "mean_absolute_percentage_error",
+        "mean_squared_logarithmic_error",
+        "huber",
+        "log_cosh",
+    ),
+    "crf": ("crf_loss",),
+    "replaced_tokens": ("replaced_token_loss",),
+    "probabilities": ("kl_divergence", "poisson"),
+}
+METRICS: dict[str, Callable[[Any], keras.metrics.Metric]] = {  # of a head
+    "accuracy": lambda head: keras.metrics.SparseCategoricalAccuracy(name="accuracy"),
+    "perplexity": lambda head: Perplexity(),
+    "multi_label_f1": lambda head: MultiLabelF1(len(head.labels)),
+    "entity_f1": lambda head: _tag_metric(head.labels),
+    "pearson_correlation": lambda head: (
+        PearsonCorrelation() if head.units == 1 else keras.metrics.MeanAbsoluteError()
+    ),
+    "replaced_token_accuracy": lambda head: ReplacedTokenAccuracy(),
+    "replaced_token_recall": lambda head: ReplacedTokenRecall(),
+}
+DATA_SETS: dict[str, Callable] = {
+    data_set.__name__: data_set
+    for data_set in (
+        text_dataset,
+        token_dataset,
+        question_dataset,
+        choice_dataset,
+        pretraining_dataset,
+    )
+}
+
+
+def compile(
+    model: keras.Model,
+    optimizer: keras.optimizers.Optimizer | str | None = None,
+    *,
+    steps: int | None = None,
+    learning_rate: float | None = None,
+    loss: Any = None,
+    loss_weights: Mapping[str, float] | None = None,
+    weighted_metrics: Any = None,
+    **kwargs: Any,
+) -> None:
+    """Compiles a model with the loss and the metrics of its task and BERT's optimizer.
+
+    Args:
+        model: Made by a task's builder, or by `for_masked_positions`,
+            `replaced_token_pretrainer` or `distillation_model`.
+        optimizer: Any of Keras's; `None`: `adamw(steps, learning_rate)`.
+        steps: How many batches `fit` will see, for the optimizer's warm-up and
+            decay; `None`: the rate stays what it is.
+        learning_rate: The optimizer's highest; `None`: 5e-5.
+        loss: Another loss than the task's; for several outputs a dictionary, in
+            which outputs may be missing.
+        loss_weights: Other weights of the outputs' losses, by output.
+        weighted_metrics: Other metrics than the task's; see `keras.Model.compile`.
+        **kwargs: See `keras.Model.compile`.
+
+    Raises:
+        ValueError: If the model is not of a task, or of one whose loss must be
+            chosen; `loss` does not fit the head (it reads probabilities, or is a
+            cross-entropy on the scores of a CRF); `loss` or `loss_weights` are of
+            other outputs; or there are `steps` or a `learning_rate` beside an
+            `optimizer`.
+
+    Example:
+
+    >>> model = text_classifier(encoder, labels=["bad", "good"])
+    >>> kbl.compile(model, steps=3 * len(train), learning_rate=3e-5)
+    >>> model.fit(train, epochs=3)
+    """
+    outputs = _outputs(model)
+    losses = {} if loss is None else _by_output("loss", loss, outputs)
+    for name, given in losses.items():
+        _check_loss(given, outputs[name])
+    weights = _by_output("loss_weights", dict(loss_weights or {}), outputs)
+    if weighted_metrics is None:
+        weighted_metrics = {name: _metrics(model, x) for name, x in outputs.items()}
+    model.compile(
+        _optimizer(optimizer, steps, learning_rate),
+        loss={name: losses.get(name) or _loss(x) for name, x in outputs.items()},
+        loss_weights={name: weights.get(name, x.weight) for name, x in outputs.items()},
+        weighted_metrics=weighted_metrics,
+        **kwargs,
+    )
+
+
+def data_set_of(model: keras.Model) -> Callable | None:
+    """Returns what makes data sets for a model of a task, such as `text_dataset`.
+
+    `None` says that the task has none.
+
+    Raises:
+        ValueError: If the model is not of a task.
+    """
+    name = _task(model).data_set
+    return None if name is None else DATA_SETS[name]
+
+
+def _task(model: keras.Model) -> Task:
+    task = task_of(model)
+    if task is None:
+        raise ValueError(
+            "`model` must be made by a task's builder, such as `text_classifier`. "
+            f"Received: {model!r}"
+        )
+    return task
+
+
+def _outputs(model: keras.Model) -> dict[str, Output]:
+    """The rows of a model's outputs, by name; a model may have some of them."""
+    rows = {output.name: output for output in _task(model).outputs}
+    names = list(model.output) if isinstance(model.output, dict) else []
+    if not names or not set(names) <= set(rows):
+        raise ValueError(
+            f"`model` must give {sorted(rows)}; compile the model on ids, not its "
+            f"string-in form. Received: {model.name!r}, with the outputs {names}"
+        )
+    return {name: rows[name] for name in names}
+
+
+def _by_output(argument: str, value: Any, outputs: Mapping[str, Output]) -> dict:
+    if not isinstance(value, Mapping):
+        if len(outputs) > 1:
+            raise ValueError(
+                f"`{argument}` must be a dictionary by output, of {list(outputs)}. "
+                f"Received: {value!r}"
+            )
+        return dict.fromkeys(outputs, value)
+    if unknown := sorted(set(value) - set(outputs)):
+        raise ValueError(
+            f"`{argument}` must be of the outputs {list(outputs)}. Received: {unknown}"
+        )
+    return dict(value)
+
+
+def _optimizer(optimizer: Any, steps: int | None, learning_rate: float | None) -> Any:
+    if optimizer is None:
+        return adamw(steps, LEARNING_RATE if learning_rate is None else learning_rate)
+    if steps is not None or learning_rate is not None:
+        raise ValueError(
+            "`steps` and `learning_rate` are for the optimizer that is made here; "
+            f"`optimizer` has its own. Received: steps={steps}, "
+            f"learning_rate={learning_rate}, optimizer={optimizer!r}"
+        )
+    return optimizer
+
+
+def _loss(output: Output) -> keras.losses.Loss:
+    if output.loss is None:
+        raise ValueError(
+            f"`loss` must be given, for {output.name!r} can be trained in several "
+            "ways; see `keras_bert_lite.losses`. Received: None"
+        )
+    return LOSSES[output.loss]()
+
+
+def _check_loss(loss: Any, output: Output) -> None:
+    """Refuses a loss that reads something else than the head gives."""
+    loss = keras.losses.get(loss)
+    if output.loss is None:
+        return
+    name = _name(loss)
+    known = {x for names in FITTING.values() for x in names}
+    fitting = FITTING[output.loss]
+    if name in known and name not in fitting:
+        raise ValueError(
+            f"`loss` for {output.name!r} must be one of {fitting}, or your own. "
+            f"Received: {name!r}"
+        )
+    if not _from_logits(loss):
+        raise ValueError(
+            f"`loss` for {output.name!r} must take logits (`from_logits=True`), not "
+            f"probabilities. Received: {loss!r}"
+        )
+
+
+def _name(loss: Any) -> str:
+    """The name of a loss's kind, as functions have it: of an object, its class's."""
+    if isinstance(loss, keras.losses.Loss):
+        return inspect.signature(type(loss)).parameters["name"].default
+    return getattr(loss, "__name__", "")
+
+
+def _from_logits(loss: Any) -> bool:
+    if isinstance(loss, keras.losses.Loss):
+        return bool(loss.get_config().get("from_logits", True))
+    parameter = inspect.signature(loss).parameters.get("from_logits")
+    return parameter is None or parameter.default is True
+
+
+def _metrics(model: keras.Model, output: Output) -> list[keras.metrics.Metric]:
+    owner, marks = marked_model(model)
+    heads = head_layers(owner, output.name) if output.name in marks else {}
+    head = next(iter(heads.values()), None)
+    return [METRICS[name](head) for name in output.metrics]
+
+
+def _tag_metric(labels: list[str]) -> keras.metrics.Metric:
+    """Entities where labels spell them, words where they do not."""
+    if has_scheme(labels):
+        return EntityF1(labels)
+    return keras.metrics.SparseCategoricalAccuracy(name="accuracy")

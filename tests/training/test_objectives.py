@@ -1,0 +1,172 @@
+"""The losses, metrics and data sets of the tasks."""
+
+import keras
+import numpy as np
+import pytest
+
+import keras_bert_lite as kbl
+from keras_bert_lite.models.tasks.registry import TASKS, task_of
+from keras_bert_lite.training.objectives import (
+    DATA_SETS,
+    FITTING,
+    LOSSES,
+    METRICS,
+    data_set_of,
+)
+from tests import tiny
+from tests.conformance import EAGERLY
+from tests.models.samples import ids
+
+LABELS = ["O", "B-PER", "I-PER"]
+INPUTS = ids(lengths=(5, 3, 4, 2), width=5)
+BUILDERS = {
+    "text_classification": lambda x: kbl.text_classifier(x, LABELS),
+    "multi_label_classification": lambda x: kbl.multi_label_classifier(x, LABELS),
+    "regression": kbl.regressor,
+    "token_classification": lambda x: kbl.token_classifier(x, LABELS),
+    "crf_token_classification": lambda x: kbl.token_classifier(x, LABELS, crf=True),
+    "question_answering": kbl.question_answerer,
+}
+ROWS = np.array([0, 1, 2, 1])
+TAGS = np.array([[0, 1, 2, 0, 0]] * 4)
+WEIGHTS = INPUTS["padding_mask"].astype("float32")
+TARGETS = {
+    "text_classification": (ROWS,),
+    "multi_label_classification": (np.eye(3, dtype="float32")[ROWS],),
+    "regression": (ROWS[:, None].astype("float32"),),
+    "token_classification": (TAGS, WEIGHTS),
+    "crf_token_classification": (TAGS, WEIGHTS),
+    "question_answering": ({"start_logits": ROWS % 2, "end_logits": ROWS % 2},),
+}
+
+
+def test_every_row_names_what_is_there():
+    for task in TASKS.values():
+        assert task.data_set is None or task.data_set in DATA_SETS
+        assert (task.hugging_face is None) == (task.not_saved is not None)
+        for output in task.outputs:
+            assert output.loss is None or output.loss in LOSSES
+            assert set(output.metrics) <= set(METRICS)
+    assert set(LOSSES) <= set(FITTING)
+
+
+@pytest.mark.parametrize("task", BUILDERS)
+def test_trains_with_the_tasks_loss_metrics_and_optimizer(task):
+    model = BUILDERS[task](tiny.encoder())
+    kbl.compile(model, steps=10, learning_rate=1e-3, run_eagerly=EAGERLY)
+    assert model.optimizer.get_config()["learning_rate"]["config"]["warmup_steps"] == 1
+    logs = model.train_on_batch(INPUTS, *TARGETS[task], return_dict=True)
+    assert np.isfinite(logs["loss"])
+    metrics = [x for output in TASKS[task].outputs for x in output.metrics]
+    assert all(any(name in key for key in logs) for name in metrics)
+
+
+def test_the_loss_of_answers_is_the_mean_of_both():
+    model = kbl.question_answerer(tiny.encoder(dropout=0.0, attention_dropout=0.0))
+    kbl.compile(model, "sgd", run_eagerly=EAGERLY)
+    (targets,) = TARGETS["question_answering"]
+    logs = model.test_on_batch(INPUTS, targets, return_dict=True)
+    cross_entropy = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    values = model(INPUTS)
+    expected = [float(cross_entropy(y, values[name])) for name, y in targets.items()]
+    assert logs["loss"] == pytest.approx(np.mean(expected), rel=1e-5)
+
+
+def test_labels_without_a_scheme_are_counted_by_words():
+    model = kbl.token_classifier(tiny.encoder(), ["NOUN", "VERB"])
+    kbl.compile(model, run_eagerly=EAGERLY)
+    logs = model.train_on_batch(INPUTS, TAGS % 2, WEIGHTS, return_dict=True)
+    assert set(logs) == {"loss", "accuracy"}
+
+
+@pytest.mark.parametrize(
+    ("task", "loss"),
+    [
+        ("text_classification", "sparse_categorical_crossentropy"),
+        ("text_classification", keras.losses.SparseCategoricalCrossentropy()),
+        ("text_classification", keras.losses.sparse_categorical_crossentropy),
+        ("text_classification", keras.losses.BinaryCrossentropy(from_logits=True)),
+        ("text_classification", "kl_divergence"),
+        ("multi_label_classification", "binary_crossentropy"),
+        (
+            "multi_label_classification",
+            keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+        ),
+        ("regression", keras.losses.BinaryCrossentropy(from_logits=True)),
+        (
+            "crf_token_classification",
+            keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+        ),
+        ("token_classification", kbl.losses.CRFLoss()),
+    ],
+)
+def test_refuses_losses_that_do_not_fit_the_head(task, loss):
+    model = BUILDERS[task](tiny.encoder())
+    with pytest.raises(ValueError, match=r"`loss` for .* must .* Received: "):
+        kbl.compile(model, loss=loss)
+    assert not model.compiled
+
+
+@pytest.mark.parametrize(
+    ("task", "loss"),
+    [
+        (
+            "text_classification",
+            keras.losses.SparseCategoricalCrossentropy(from_logits=True, name="mine"),
+        ),
+        ("text_classification", lambda y, x: keras.ops.sum(x, axis=-1)),
+        ("regression", "mae"),
+        ("regression", keras.losses.Huber()),
+    ],
+)
+def test_takes_other_losses_that_fit(task, loss):
+    model = BUILDERS[task](tiny.encoder())
+    kbl.compile(model, "sgd", loss=loss, run_eagerly=EAGERLY)
+    model.train_on_batch(INPUTS, *TARGETS[task])
+
+
+def test_sentence_vectors_need_a_loss():
+    model = kbl.sentence_groups(kbl.sentence_encoder(tiny.encoder()))
+    with pytest.raises(ValueError, match="`loss` must be given, for 'sentence_emb"):
+        kbl.compile(model)
+    kbl.compile(model, loss=kbl.losses.CosineSimilarityLoss())
+    assert model.compiled
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"optimizer": "sgd", "steps": 3}, "`steps` and `learning_rate` are for the"),
+        ({"loss": {"other": "mse"}}, r"`loss` must be of the outputs \['logits'\]"),
+        ({"loss_weights": {"other": 1.0}}, "`loss_weights` must be of the outputs"),
+    ],
+)
+def test_refusals(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        kbl.compile(BUILDERS["text_classification"](tiny.encoder()), **arguments)
+
+
+def test_one_loss_is_not_for_several_outputs():
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    with pytest.raises(ValueError, match="`loss` must be a dictionary by output"):
+        kbl.compile(kbl.question_answerer(tiny.encoder()), loss=loss)
+
+
+def test_refuses_models_of_no_task():
+    with pytest.raises(ValueError, match="must be made by a task's builder"):
+        kbl.compile(tiny.encoder())
+
+
+def test_data_sets():
+    assert data_set_of(BUILDERS["regression"](tiny.encoder())) is kbl.text_dataset
+    model = BUILDERS["crf_token_classification"](tiny.encoder())
+    assert data_set_of(model) is kbl.token_dataset
+    assert data_set_of(kbl.sentence_encoder(tiny.encoder())) is None
+
+
+def test_distillation_trains_by_the_students_task():
+    student, teacher = (BUILDERS["text_classification"](tiny.encoder()) for _ in "ab")
+    model = kbl.distillation_model(student, teacher)
+    assert task_of(model) is TASKS["text_classification"]
+    kbl.compile(model, steps=10, run_eagerly=EAGERLY)
+    assert "accuracy" in model.train_on_batch(INPUTS, ROWS, return_dict=True)
