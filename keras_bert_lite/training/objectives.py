@@ -17,9 +17,7 @@ from keras_bert_lite.models.tasks.task import (
     marked_model,
 )
 from keras_bert_lite.tagging import has_scheme
-from keras_bert_lite.training.data.questions import question_dataset
-from keras_bert_lite.training.data.sequences import choice_dataset, text_dataset
-from keras_bert_lite.training.data.tokens import token_dataset
+from keras_bert_lite.training import data
 from keras_bert_lite.training.losses import CRFLoss, ReplacedTokenLoss
 from keras_bert_lite.training.metrics import (
     EntityF1,
@@ -81,14 +79,8 @@ METRICS: dict[str, Callable[[Any], keras.metrics.Metric]] = {  # of a head
     "replaced_token_recall": lambda head: ReplacedTokenRecall(),
 }
 DATA_SETS: dict[str, Callable] = {
-    data_set.__name__: data_set
-    for data_set in (
-        text_dataset,
-        token_dataset,
-        question_dataset,
-        choice_dataset,
-        pretraining_dataset,
-    )
+    "pretraining_dataset": pretraining_dataset,
+    **{name: getattr(data, name) for name in data.__all__ if name.endswith("_dataset")},
 }
 
 
