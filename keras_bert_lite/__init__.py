@@ -34,6 +34,7 @@ from keras_bert_lite.models.tasks.classification import (
     regressor,
     text_classifier,
 )
+from keras_bert_lite.models.tasks.intent_and_slots import intent_and_slot_classifier
 from keras_bert_lite.models.tasks.masked_lm import masked_lm
 from keras_bert_lite.models.tasks.multiple_choice import multiple_choice
 from keras_bert_lite.models.tasks.question_answering import question_answerer
@@ -61,6 +62,7 @@ from keras_bert_lite.training import losses, metrics
 from keras_bert_lite.training.checkpointing import set_gradient_checkpointing
 from keras_bert_lite.training.data import (
     choice_dataset,
+    intent_and_slot_dataset,
     question_dataset,
     read_conll,
     read_jsonl,
@@ -111,6 +113,8 @@ __all__ = [
     "for_masked_positions",
     "freeze",
     "from_keras_hub",
+    "intent_and_slot_classifier",
+    "intent_and_slot_dataset",
     "lamb",
     "layers",
     "learn_vocabulary",

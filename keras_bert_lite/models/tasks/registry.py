@@ -9,6 +9,8 @@
 | `token_classifier` | cross-entropy of words; of paths with `crf` | `text`, or words
   `(B, W)` | `entities`, `entity_labels`, `entity_starts`, `entity_ends`,
   `entity_scores`; for words `labels`, `scores` too | `decoding`, `split_words` |
+| `intent_and_slot_classifier` | cross-entropy of the text's label, and of words |
+  `text` | `label`, `label_scores`, and those of entities | `decoding` |
 | `question_answerer` | cross-entropy of begin and end, their mean | `text` (the
   question), `text_pair` (the context) | `answer`, `start`, `end`, `score`,
   `no_answer_score`, and the n best | `max_answer_length`, `n_best`,
@@ -27,6 +29,7 @@ import keras
 from keras_bert_lite.models import pretraining, replaced_tokens
 from keras_bert_lite.models.tasks import (
     classification,
+    intent_and_slots,
     masked_lm,
     multiple_choice,
     question_answering,
@@ -43,6 +46,7 @@ TASKS: dict[str, Task] = {
         classification.REGRESSION,
         token_classification.TOKEN_CLASSIFICATION,
         token_classification.CRF_TOKEN_CLASSIFICATION,
+        intent_and_slots.INTENT_AND_SLOTS,
         question_answering.QUESTION_ANSWERING,
         multiple_choice.MULTIPLE_CHOICE,
         masked_lm.MASKED_LM,

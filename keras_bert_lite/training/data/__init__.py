@@ -2,6 +2,7 @@
 
 from keras_bert_lite.training.data.batches import batches
 from keras_bert_lite.training.data.conll import read_conll
+from keras_bert_lite.training.data.intents import intent_and_slot_dataset
 from keras_bert_lite.training.data.jsonl import read_jsonl
 from keras_bert_lite.training.data.questions import question_dataset
 from keras_bert_lite.training.data.records import Records, records
@@ -14,6 +15,7 @@ __all__ = [
     "Records",
     "batches",
     "choice_dataset",
+    "intent_and_slot_dataset",
     "question_dataset",
     "read_conll",
     "read_jsonl",

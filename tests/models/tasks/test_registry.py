@@ -22,6 +22,7 @@ BUILDERS = {
     "regression": lambda x: kbl.regressor(x, pooling="max"),
     "token_classification": lambda x: kbl.token_classifier(x, LABELS),
     "crf_token_classification": lambda x: kbl.token_classifier(x, LABELS, crf=True),
+    "intent_and_slots": lambda x: kbl.intent_and_slot_classifier(x, list("ab"), LABELS),
     "question_answering": kbl.question_answerer,
     "multiple_choice": kbl.multiple_choice,
     "masked_lm": lambda x: kbl.masked_lm(x, enhanced=True),

@@ -1,0 +1,162 @@
+"""Intent and slots: one label for a text, and a tag for each of its words."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from keras_bert_lite import layers
+from keras_bert_lite.layers.heads import check_labels
+from keras_bert_lite.models.encoder import id_inputs
+from keras_bert_lite.models.tasks.classification import LabelAnswer
+from keras_bert_lite.models.tasks.sequence_head import head_arguments, read_sequence
+from keras_bert_lite.models.tasks.strings import (
+    Answer,
+    Options,
+    Tensors,
+    check_options,
+    over_windows,
+    string_inputs,
+)
+from keras_bert_lite.models.tasks.task import Output, Task, labels_of, task_model
+from keras_bert_lite.models.tasks.token_classification import EntityAnswer
+from keras_bert_lite.text.packing import Preprocessor
+
+INTENT = Output("intent_logits", "cross_entropy", ("accuracy",))
+SLOTS = Output("slot_logits", "word_cross_entropy", ("entity_f1",))
+
+
+@keras.saving.register_keras_serializable(package="keras_bert_lite")
+class IntentAndSlotAnswer(Answer):
+    """Names the intent of a text, and the slots that its words fill.
+
+    Args:
+        intents: The names of the intents, in the order of the logits.
+        slots: The names of the tags, in the order of the logits.
+        decoding: See `EntityAnswer`.
+
+    Call arguments:
+        inputs: A dictionary of `intent_logits` `(N, I)`, `slot_logits`
+            `(N, S, L)`, and what `TextWindows` returns. The intent of a text that
+            is cut into windows is that of the first.
+
+    Output shape:
+        A dictionary: `label`, strings `(B,)`, the most probable intent;
+        `label_scores`, float32 `(B, I)`, the softmax; and `entities`,
+        `entity_labels`, `entity_starts`, `entity_ends` and `entity_scores`, as
+        `EntityAnswer` returns them.
+    """
+
+    absent = EntityAnswer.absent
+
+    def __init__(
+        self,
+        intents: Sequence[str],
+        slots: Sequence[str],
+        decoding: str = "lenient",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.intents, self.slots = check_labels(intents), check_labels(slots)
+        self.decoding = decoding
+        self._label = LabelAnswer(self.intents)
+        self._entities = EntityAnswer(self.slots, decoding)
+
+    def call(self, inputs: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+        values = dict(inputs)
+        intent, slots = values.pop(INTENT.name), values.pop(SLOTS.name)
+        texts = tf.range(tf.size(values["text"], tf.int64))
+        first = tf.searchsorted(values["window_rows"], texts)
+        label = self._label(tf.gather(intent, first))
+        entities = self._entities({**values, "logits": slots})
+        return {"label": label["label"], "label_scores": label["scores"], **entities}
+
+    def compute_output_spec(self, inputs: Any) -> dict[str, keras.KerasTensor]:
+        (batch,) = inputs["text"].shape
+        return {
+            "label": keras.KerasTensor((batch,), dtype="string"),
+            "label_scores": keras.KerasTensor((batch, len(self.intents)), "float32"),
+            **self._entities.compute_output_spec(inputs),
+        }
+
+    def get_config(self) -> dict[str, Any]:
+        return {
+            **super().get_config(),
+            "intents": list(self.intents),
+            "slots": list(self.slots),
+            "decoding": self.decoding,
+        }
+
+
+def _string_form(
+    model: keras.Model, preprocessor: Preprocessor, pairs: bool, options: Options
+) -> tuple[Tensors, Tensors]:
+    intents, slots = (labels_of(model, x.name) or () for x in (INTENT, SLOTS))
+    check_options(model, EntityAnswer, {**options, "split_words": False})
+    answer = IntentAndSlotAnswer(intents, slots, **options, name="answer")
+    inputs = string_inputs(["text"])
+    return inputs, answer(over_windows(model, preprocessor, inputs))
+
+
+INTENT_AND_SLOTS = Task(
+    name="intent_and_slots",
+    head=layers.ClassificationHead,
+    outputs=(INTENT, SLOTS),
+    data_set="intent_and_slot_dataset",
+    answer=IntentAndSlotAnswer,
+    string_form=_string_form,
+    not_saved="of one head, for transformers has no class for intent and slots",
+    alternatives=True,
+)
+
+
+def intent_and_slot_classifier(
+    encoder: keras.Model,
+    intents: Sequence[str],
+    slots: Sequence[str],
+    dropout: float | None = None,
+    pooling: str | None = None,
+    name: str = "intent_and_slot_classifier",
+) -> keras.Model:
+    """Builds a model that labels a text and every token of it, in one pass.
+
+    Args:
+        encoder: An encoder.
+        intents: The names of the texts' labels.
+        slots: The names of the tokens' labels, such as `"O"`, `"B-artist"`.
+        dropout: Rate before the last layers; `None` means the encoder's.
+        pooling: What the intent is read from; see `text_classifier`.
+        name: Name of the model.
+
+    Returns:
+        A functional model with the encoder's inputs and the outputs
+        `intent_logits`, `(B, len(intents))`, and `slot_logits`,
+        `(B, S, len(slots))`. `kbl.compile` trains it, on what
+        `intent_and_slot_dataset` makes, with the sum of both cross-entropies.
+
+    Raises:
+        ValueError: If the encoder has no `pooled_output` and `pooling` is `None`,
+            in families that classify it; or names are not at least two, or the same.
+
+    Reference: [Chen et al., 2019](https://arxiv.org/abs/1902.10909).
+    """
+    arguments = head_arguments(encoder, dropout, pooling=pooling)
+    plain = {key: arguments[key] for key in ("dropout", "initializer_range")}
+    heads = {
+        INTENT.name: layers.ClassificationHead(
+            check_labels(intents, argument="intents"),
+            **{**arguments, "name": "intent_head"},
+        ),
+        SLOTS.name: layers.ClassificationHead(
+            check_labels(slots, argument="slots"), **plain, name="slot_head"
+        ),
+    }
+    inputs = id_inputs()
+    tokens, vector = read_sequence(encoder, inputs, heads[INTENT.name], pooling)
+    outputs = {
+        INTENT.name: heads[INTENT.name](vector),
+        SLOTS.name: heads[SLOTS.name](tokens),
+    }
+    marks = {name: [head] for name, head in heads.items()}
+    return task_model(INTENT_AND_SLOTS, inputs, outputs, marks, name)

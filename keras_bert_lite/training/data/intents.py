@@ -1,0 +1,72 @@
+"""Data sets of texts with an intent and words with slots."""
+
+from collections.abc import Sequence
+from typing import Any, Unpack
+
+import numpy as np
+import tensorflow as tf
+
+from keras_bert_lite.layers.heads import check_labels
+from keras_bert_lite.models.tasks.intent_and_slots import INTENT, SLOTS
+from keras_bert_lite.text.packing import Preprocessor
+from keras_bert_lite.training.data import fields
+from keras_bert_lite.training.data.batches import WindowBatching
+from keras_bert_lite.training.data.records import Record
+from keras_bert_lite.training.data.tokens import TaggedWords
+from keras_bert_lite.training.data.windows import Rows, window_batches
+
+
+def intent_and_slot_dataset(
+    source: Any,
+    preprocessor: Preprocessor,
+    intents: Sequence[str],
+    slots: Sequence[str],
+    intent: str = "intent",
+    words: str = "words",
+    tags: str = "tags",
+    **batching: Unpack[WindowBatching],
+) -> tf.data.Dataset:
+    """Makes the batches that `intent_and_slot_classifier` is trained on.
+
+    A text too long for one row is cut into windows, rows of their own, each with
+    the intent of the text.
+
+    Args:
+        source: Records of a text's intent, its words and their tags.
+        preprocessor: See `token_dataset`.
+        intents, slots: The names of the labels, in the order of the model's.
+        intent, words, tags: The columns: the name of an intent or its index; lists
+            of the same length.
+        **batching: See `token_dataset`.
+
+    Returns:
+        A `tf.data.Dataset` of `(inputs, targets, weights)`, the latter two by
+        output: `intent_logits`, `(B,)`, and `slot_logits`, `(B, S)`, where the
+        weight is 1 at the first piece of each word and 0 elsewhere.
+
+    Raises:
+        ValueError: As `token_dataset`, or if an intent is none of `intents`.
+    """
+    tagged = TaggedWords(preprocessor, slots, words, tags)
+    convert = fields.index_in(check_labels(intents, argument="intents"))
+
+    def row(record: Record) -> dict[str, np.ndarray]:
+        index = fields.target_of(record, intent, convert, "intent")
+        return {**tagged.row(record), "intent": np.asarray(index, np.int32)}
+
+    def cut(rows: Rows) -> tuple[Rows, Rows]:
+        ids, targets, texts = tagged.cut(rows)
+        return ids, {**targets, "intent": tf.gather(rows["intent"], texts)}
+
+    return window_batches(source, row, cut, _finish, preprocessor, **batching)
+
+
+def _finish(ids: Rows, targets: Rows) -> tuple[Rows, Rows, Rows]:
+    return (
+        ids,
+        {INTENT.name: targets["intent"], SLOTS.name: targets["tags"]},
+        {
+            INTENT.name: tf.ones_like(targets["intent"], tf.float32),
+            SLOTS.name: targets["weights"],
+        },
+    )
