@@ -4,7 +4,7 @@
 
 trains MiniLM for a few minutes on each and prints what it scores on held-out rows
 beside what needs no training: the commonest answer, chance, or MiniLM as it comes.
-Classes are those of CoLA and RTE. The rest is made of the data there: which kinds
+Classes are those of CoLA and RTE. Intents and slots are SNIPS's. The rest is made of the data there: which kinds
 of entity a sentence of CoNLL-2003 names (several labels), which of four sentences
 follows another one in a book (multiple choice). A sentence encoder is trained on
 STS-B in three ways.
@@ -110,6 +110,33 @@ def _kinds(row: Row) -> Row:
     return {"text": " ".join(row["words"]), "label": sorted(found)}
 
 
+def intents(data: Path, rows: int) -> Scores:
+    """Accuracy of intents, F1 of slots; with the commonest intent and no slot."""
+    train, dev = (
+        list(kbl.read_jsonl(data / "snips" / f"{name}.jsonl"))
+        for name in ("train", "test")
+    )
+    names = sorted({row["intent"] for row in train})
+    tags = ["O", *sorted({tag for row in train for tag in row["tags"]} - {"O"})]
+    options = {"intents": names, "slots": tags, "batch_size": 16}
+    model = kbl.intent_and_slot_classifier(
+        kbl.load_encoder(minilm()), names, tags, pooling="mean"
+    )
+    batches = kbl.intent_and_slot_dataset(
+        subset(train, rows), preprocessor(), shuffle=True, seed=0, **options
+    )
+    kbl.compile(model, steps=2 * len(batches), learning_rate=3e-4)
+    model.fit(batches, epochs=2, shuffle=False, verbose=0)
+    test = kbl.intent_and_slot_dataset(dev, preprocessor(), **options)
+    scores = model.evaluate(test, verbose=0, return_dict=True)
+    counts = np.unique([row["intent"] for row in dev], return_counts=True)[1]
+    return {
+        "intent accuracy": scores["intent_logits_accuracy"],
+        "slot F1": scores["slot_logits_entity_f1"],
+        "accuracy of the commonest intent": counts.max() / counts.sum(),
+    }
+
+
 def choices(data: Path, rows: int) -> Scores:
     """Accuracy, and that of chance."""
     questions = _questions(data / BOOKS, rows + 500)
@@ -180,6 +207,7 @@ TASKS: dict[str, tuple[Callable[[Path, int], Scores], int]] = {  # and rows to t
     "cola": (cola, 8551),
     "rte": (rte, 2490),
     "multi_label": (multi_label, 1600),
+    "intents": (intents, 13784),
     "choices": (choices, 1600),
     "sentences": (sentences, 1600),
 }
