@@ -16,10 +16,13 @@ from keras_bert_lite.layers.distillation import (
 from keras_bert_lite.layers.embeddings import Embeddings
 from keras_bert_lite.layers.encoder import Encoder
 from keras_bert_lite.layers.encoder_block import EncoderBlock
+from keras_bert_lite.layers.feed_forward import FeedForward
 from keras_bert_lite.layers.heads import ClassificationHead, DenseHead, RegressionHead
 from keras_bert_lite.layers.masked_lm_head import MaskedLMTransform, VocabularyBias
 from keras_bert_lite.layers.pooler import FirstToken, Pooler
 from keras_bert_lite.layers.positions import SequencePositions, TakePositions
+from keras_bert_lite.layers.relative_bias import RelativeBiasTable
+from keras_bert_lite.layers.relative_table import RelativeTable
 from keras_bert_lite.layers.replaced_tokens import ReplaceTokens, WithSeenTokens
 from keras_bert_lite.layers.teacher import Teacher
 from keras_bert_lite.layers.token_convolution import TokenConvolution
@@ -34,6 +37,7 @@ __all__ = [
     "Embeddings",
     "Encoder",
     "EncoderBlock",
+    "FeedForward",
     "FirstToken",
     "GradientDisentangledEmbeddings",
     "HasTokens",
@@ -44,6 +48,8 @@ __all__ = [
     "MatchSimilarities",
     "Pooler",
     "RegressionHead",
+    "RelativeBiasTable",
+    "RelativeTable",
     "ReplaceTokens",
     "ReplacedTokenHead",
     "SelfAttention",

@@ -1,7 +1,5 @@
 """Token, segment and position embeddings."""
 
-import functools
-
 import keras
 import numpy as np
 import pytest
@@ -9,15 +7,9 @@ import pytest
 from keras_bert_lite import layers
 from tests import formulas
 from tests.conformance import assert_all_close, check_layer, randomize, to_numpy
-from tests.layers.samples import HIDDEN, POSITION_IDS, SEGMENT_IDS, TOKEN_IDS
+from tests.layers.samples import HIDDEN, POSITION_IDS, SEGMENT_IDS, TOKEN_IDS, maker
 
-make = functools.partial(
-    layers.Embeddings,
-    vocabulary_size=12,
-    hidden_dim=HIDDEN,
-    max_sequence_length=6,
-    initializer_range=0.2,
-)
+make = maker(layers.Embeddings)
 
 
 def test_conforms():
@@ -26,7 +18,7 @@ def test_conforms():
 
 def test_factorized_conforms():
     check_layer(
-        functools.partial(make, embedding_dim=4),
+        maker(layers.Embeddings, embedding_dim=4),
         {
             "token_ids": TOKEN_IDS,
             "segment_ids": SEGMENT_IDS,
