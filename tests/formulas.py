@@ -117,7 +117,7 @@ def attention(layer, x, allowed, table=None, biases=ZEROS):
     if window is not None:
         places = np.arange(x.shape[1])
         allowed = allowed & (abs(places[:, None] - places) <= window // 2)
-    weights = softmax(np.where(allowed, scores, -np.inf))
+    weights = softmax(np.where(allowed, scores, -1e30))
     joined = np.moveaxis(weights @ value, 0, 2).reshape(x.shape)
     return dense(layer.output_dense, joined), weights.swapaxes(0, 1)
 

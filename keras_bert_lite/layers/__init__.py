@@ -21,8 +21,6 @@ from keras_bert_lite.layers.heads import ClassificationHead, DenseHead, Regressi
 from keras_bert_lite.layers.masked_lm_head import MaskedLMTransform, VocabularyBias
 from keras_bert_lite.layers.pooler import FirstToken, Pooler
 from keras_bert_lite.layers.positions import SequencePositions, TakePositions
-from keras_bert_lite.layers.relative_bias import RelativeBiasTable
-from keras_bert_lite.layers.relative_table import RelativeTable
 from keras_bert_lite.layers.replaced_tokens import ReplaceTokens, WithSeenTokens
 from keras_bert_lite.layers.teacher import Teacher
 from keras_bert_lite.layers.token_convolution import TokenConvolution
@@ -48,8 +46,6 @@ __all__ = [
     "MatchSimilarities",
     "Pooler",
     "RegressionHead",
-    "RelativeBiasTable",
-    "RelativeTable",
     "ReplaceTokens",
     "ReplacedTokenHead",
     "SelfAttention",

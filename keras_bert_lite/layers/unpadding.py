@@ -54,7 +54,8 @@ class RealTokens:
         columns = tf.range(self._shape[1])
         firsts = tf.reduce_min(tf.where(padding_mask, columns, self._shape[1]), 1)
         lasts = tf.reduce_max(tf.where(padding_mask, columns, -1), 1)
-        lengths = tf.maximum(lasts - firsts + 1, 0)
+        # Rows without columns have the largest number first, the smallest last.
+        lengths = tf.where(lasts < firsts, 0, lasts - firsts + 1)
         order = tf.argsort(lengths)
         mask = tf.gather(padding_mask, order)
         rows, columns = tf.unstack(tf.cast(tf.where(mask), tf.int32), axis=1)  # (T,)
