@@ -4,10 +4,10 @@
 
 trains MiniLM for a few minutes on each and prints what it scores on held-out rows
 beside what needs no training: the commonest answer, chance, or MiniLM as it comes.
-Classes are those of CoLA and RTE. Intents and slots are SNIPS's. The rest is made of the data there: which kinds
-of entity a sentence of CoNLL-2003 names (several labels), which of four sentences
-follows another one in a book (multiple choice). A sentence encoder is trained on
-STS-B in three ways.
+Classes are those of CoLA and RTE, intents and slots those of SNIPS. The rest is made
+of the data there: which kinds of entity a sentence of CoNLL-2003 names (several
+labels), which of four sentences follows another one in a book (multiple choice). A
+sentence encoder is trained on STS-B in three ways.
 """
 
 import argparse

@@ -1,10 +1,13 @@
-"""The arithmetic of BERT in plain numpy, as the papers write it."""
+"""The arithmetic of BERT and its relatives in plain numpy, as the papers write it."""
 
 import math
 
 import numpy as np
 
+from keras_bert_lite.layers.relative_positions import table_rows
 from tests.conformance import to_numpy
+
+ZEROS = np.zeros((1, 1, 1))
 
 
 def gelu(x):
@@ -30,34 +33,118 @@ def softmax(x, axis=-1):
 
 
 def dense(layer, x):
-    return x @ to_numpy(layer.kernel) + to_numpy(layer.bias)
+    bias = 0 if layer.bias is None else to_numpy(layer.bias)
+    return x @ to_numpy(layer.kernel) + bias
 
 
 def layer_norm(layer, x):
+    """`x` itself where there is no normalization."""
+    if layer is None:
+        return x
     centred = x - x.mean(axis=-1, keepdims=True)
     deviation = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + layer.epsilon)
-    return centred / deviation * to_numpy(layer.gamma) + to_numpy(layer.beta)
+    bias = to_numpy(layer.beta) if layer.center else 0
+    return centred / deviation * to_numpy(layer.gamma) + bias
 
 
-def attention(layer, x, allowed):
-    """The output and the weights; `allowed` is `(B, S, S)`, queries by keys."""
-    size = layer.hidden_dim // layer.num_heads
-    outputs, weights = [], []
-    for head in range(layer.num_heads):
-        part = slice(head * size, (head + 1) * size)
-        query, key, value = (
-            dense(projection, x)[..., part]
-            for projection in (layer.query, layer.key, layer.value)
-        )
-        scores = query @ key.swapaxes(1, 2) / math.sqrt(size)
-        weights.append(softmax(np.where(allowed, scores, -np.inf)))
-        outputs.append(weights[-1] @ value)
-    joined = np.concatenate(outputs, axis=-1)
-    return dense(layer.output_dense, joined), np.stack(weights, axis=1)
+def heads(config, x):
+    """(..., H) -> (N, ..., D)."""
+    return np.moveaxis(np.reshape(x, (*x.shape[:-1], config.num_heads, -1)), -2, 0)
 
 
-def block(layer, x, allowed):
-    attended, _ = attention(layer.attention, x, allowed)
-    x = layer_norm(layer.attention_norm, x + attended)
-    inner = ACTIVATIONS[layer.activation](dense(layer.intermediate_dense, x))
-    return layer_norm(layer.output_norm, x + dense(layer.output_dense, inner))
+def rotated(x, base):
+    """Each pair of numbers of `(..., S, D)` as a complex one, turned."""
+    half = x.shape[-1] // 2
+    speeds = np.array([base ** (-2 * k / x.shape[-1]) for k in range(half)])
+    turns = np.exp(1j * np.arange(x.shape[-2])[:, None] * speeds)
+    pairs = (x[..., :half] + 1j * x[..., half:]) * turns
+    return np.concatenate([pairs.real, pairs.imag], axis=-1)
+
+
+def bias_bucket(distance, part):
+    """The row that a distance `i - j` has in a `RelativeBias`' table."""
+    half, exact = part.num_buckets // 2, part.num_buckets // 4
+    first, distance = (0, distance) if distance >= 0 else (half, -distance)
+    if distance < exact:
+        return first + distance
+    share = math.log(distance / exact) / math.log(part.max_distance / exact)
+    return first + min(half - 1, exact + int(share * exact + 1e-6))
+
+
+def relative_biases(table, length):
+    """The biases that a `RelativeBiasTable` adds: (N, S, S)."""
+    numbers = to_numpy(table.embedding.embeddings)
+    biases = np.zeros((table.config.num_heads, length, length))
+    for i, j in np.ndindex(length, length):
+        biases[:, i, j] = numbers[bias_bucket(i - j, table.config.relative_bias)]
+    return biases
+
+
+def relative_scores(layer, query, key, table):
+    """What DeBERTa adds to the scores, one pair of positions at a time."""
+    part, config = layer.relative_positions, layer.config
+    scores = np.zeros((*query.shape[:-1], query.shape[-2]))
+    for i, j in np.ndindex(scores.shape[2:]):
+        row = table[table_rows(np.array(i - j), part.max_distance, part.buckets)]
+        if "c2p" in part.terms:
+            pk = heads(config, dense(layer.position_key or layer.key, row))
+            scores[:, :, i, j] += np.einsum("nbd,nd->nb", query[:, :, i], pk)
+        if "p2c" in part.terms:
+            pq = heads(config, dense(layer.position_query or layer.query, row))
+            scores[:, :, i, j] += np.einsum("nbd,nd->nb", key[:, :, j], pq)
+    return scores
+
+
+def attention(layer, x, allowed, table=None, biases=ZEROS):
+    """The output and the weights.
+
+    `allowed` is `(B, S, S)`, queries by keys; `table` the relative embeddings,
+    `biases`, `(N, S, S)`, those of relative positions.
+    """
+    config, terms = layer.config, 0
+    projections = (layer.query, layer.key, layer.value)
+    query, key, value = (heads(config, dense(y, x)) for y in projections)  # NBSD
+    base = config.rotary_base(layer.layer)
+    if base is not None:
+        query, key = rotated(query, base), rotated(key, base)
+    scores = query @ key.swapaxes(2, 3)
+    if config.relative_positions is not None and config.relative_positions.terms:
+        terms = len(config.relative_positions.terms)
+        scores = scores + relative_scores(layer, query, key, table)
+    scores = scores / math.sqrt(query.shape[-1] * (1 + terms))
+    scores = scores + np.expand_dims(biases, 1)
+    window = config.window(layer.layer)
+    if window is not None:
+        places = np.arange(x.shape[1])
+        allowed = allowed & (abs(places[:, None] - places) <= window // 2)
+    weights = softmax(np.where(allowed, scores, -1e30))
+    joined = np.moveaxis(weights @ value, 0, 2).reshape(x.shape)
+    return dense(layer.output_dense, joined), weights.swapaxes(0, 1)
+
+
+def feed_forward(layer, x):
+    inner = ACTIVATIONS[layer.config.activation](dense(layer.intermediate_dense, x))
+    if layer.gate_dense is not None:
+        inner = inner * dense(layer.gate_dense, x)
+    return dense(layer.output_dense, inner)
+
+
+def block(block, x, allowed, table=None, biases=ZEROS):
+    y = layer_norm(block.attention_input_norm, x)
+    y, _ = attention(block.attention, y, allowed, table, biases)
+    x = layer_norm(block.attention_norm, x + y)
+    y = feed_forward(block.feed_forward, layer_norm(block.feed_forward_input_norm, x))
+    return layer_norm(block.output_norm, x + y)
+
+
+def encoder(stack, x, allowed):
+    """The output of all blocks, each run once."""
+    table, biases = None, ZEROS
+    if stack.relative_table is not None:
+        rows = to_numpy(stack.relative_table.embedding.embeddings)
+        table = layer_norm(stack.relative_table.layer_norm, rows)
+    if stack.relative_bias is not None:
+        biases = relative_biases(stack.relative_bias, x.shape[1])
+    for one in stack.blocks:
+        x = block(one, x, allowed, table, biases)
+    return layer_norm(stack.final_norm, x)

@@ -106,11 +106,83 @@ def test_every_published_size_is_a_configuration():
             {"relative_positions": {"max_distance": 8, "terms": ["p2p"]}},
             "`terms` must be one of .* Received: 'p2p'",
         ),
+        ({"num_task_types": -1}, "`num_task_types` must be a whole number"),
+        ({"convolution_size": 2}, "`convolution_size` must be odd or 0. Received: 2"),
+        (
+            {"convolution_size": 3, "convolution_groups": 5},
+            "`convolution_groups` must divide `hidden_dim`. Received: .*=5, hidden_dim",
+        ),
     ],
 )
 def test_refuses_values_of_the_family(changes, message):
     with pytest.raises(ValueError, match=message):
         tiny.config(**changes)
+
+
+ROTARY = {"base": 1e4, "local_base": None}
+LOCAL = {"window": 8, "global_every": 3}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"norms": None}, "`norms` must be `Norms`. Received: None"),
+        ({"norms": {"before": 1}}, "`before` must be True or False. Received: 1"),
+        ({"biases": {"key": None}}, "`key` must be True or False. Received: None"),
+        ({"gated": "yes"}, "`gated` must be True or False. Received: 'yes'"),
+        ({"rotary": 1e4}, "`rotary` must be `Rotary`. Received: 10000.0"),
+        ({"rotary": {"base": 0}}, "`base` must be a positive number. Received: 0"),
+        ({"rotary": {"local_base": -1.0}}, "`local_base` must be .* Received: -1.0"),
+        (
+            {"rotary": ROTARY, "hidden_dim": 6},
+            "`rotary` needs heads of an even size.*hidden_dim=6, num_heads=2",
+        ),
+        (
+            {"rotary": ROTARY, "relative_positions": {"max_distance": 8}},
+            "`rotary` must be None with `relative_positions`.*Received: Rotary",
+        ),
+        ({"relative_bias": 32}, "`relative_bias` must be `RelativeBias`.*: 32"),
+        ({"relative_bias": {"num_buckets": 6}}, "multiple of 4.*num_buckets=6"),
+        ({"relative_bias": {"max_distance": 8}}, "`max_distance`. .*max_distance=8"),
+        ({"relative_bias": {"max_distance": 0}}, "`max_distance` must be .*: 0"),
+        ({"local_attention": {"window": 0}}, "`window` must be a positive .*: 0"),
+        ({"local_attention": {"global_every": 0}}, "`global_every` must be .*: 0"),
+        (
+            {"local_attention": LOCAL, "num_groups": 1},
+            "`local_attention` needs a block for each layer. Received: num_groups=1",
+        ),
+    ],
+)
+def test_refuses_parts(changes, message):
+    with pytest.raises(ValueError, match=message):
+        tiny.config(**changes)
+
+
+def test_parts_go_through_json():
+    config = tiny.config(
+        relative_bias={"num_buckets": 8},
+        rotary=ROTARY,
+        local_attention=LOCAL,
+        norms={"before": True, "bias": False},
+        biases={"key": False},
+        gated=True,
+        num_task_types=2,
+    )
+    again = kbl.EncoderConfig(**json.loads(json.dumps(config.to_dict())))
+    assert again == config
+    assert again.norms.after
+    assert not again.biases.key
+
+
+def test_layers_are_global_or_local():
+    rotary = {"base": 2e4, "local_base": 1e4}
+    config = tiny.config(num_layers=5, local_attention=LOCAL, rotary=rotary)
+    assert [config.window(i) for i in range(5)] == [None, 8, 8, None, 8]
+    assert [config.rotary_base(i) for i in range(3)] == [2e4, 1e4, 1e4]
+    assert config.replace(rotary=ROTARY).rotary_base(1) == 1e4
+    plain = tiny.config()
+    assert plain.window(1) is None
+    assert plain.rotary_base(1) is None
 
 
 @pytest.mark.parametrize(("num_layers", "hidden_dim"), MINIATURES)
@@ -184,6 +256,12 @@ def test_refuses_unknown_names():
         ("num_segments", -1),
         ("dropout", 1),
         ("attention_dropout", -0.1),
+        ("layer_norm_epsilon", 0),
+        ("layer_norm_epsilon", float("inf")),
+        ("layer_norm_epsilon", "1e-12"),
+        ("initializer_range", -0.02),
+        ("initializer_range", float("nan")),
+        ("initializer_range", True),
         ("activation", "swish"),
         ("pooling", "cls"),
     ],

@@ -16,6 +16,7 @@ from keras_bert_lite.layers.distillation import (
 from keras_bert_lite.layers.embeddings import Embeddings
 from keras_bert_lite.layers.encoder import Encoder
 from keras_bert_lite.layers.encoder_block import EncoderBlock
+from keras_bert_lite.layers.feed_forward import FeedForward
 from keras_bert_lite.layers.heads import ClassificationHead, DenseHead, RegressionHead
 from keras_bert_lite.layers.masked_lm_head import MaskedLMTransform, VocabularyBias
 from keras_bert_lite.layers.pooler import FirstToken, Pooler
@@ -35,6 +36,7 @@ __all__ = [
     "Embeddings",
     "Encoder",
     "EncoderBlock",
+    "FeedForward",
     "FirstToken",
     "GradientDisentangledEmbeddings",
     "HasTokens",

@@ -8,6 +8,13 @@ from typing import Any
 
 import keras
 
+from keras_bert_lite.config import (
+    EncoderConfig,
+    check_not_negative,
+    encoder_config,
+)
+from keras_bert_lite.layers.normalization import LayerNorm
+
 _drawing = contextvars.ContextVar("_drawing", default=True)
 
 
@@ -39,6 +46,83 @@ class CompositeLayer(keras.layers.Layer):
             layer.trainable = True
             layer.trainable = False
         return layer
+
+
+class EncoderPart(CompositeLayer):
+    """A layer whose arguments are an encoder's configuration, handed whole.
+
+    Args:
+        config: An `EncoderConfig`, or its fields in a dictionary.
+    """
+
+    def __init__(self, config: EncoderConfig | dict[str, Any], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.config = encoder_config(config)
+
+    def _dense(
+        self, units: int, name: str, use_bias: bool = True, activation: Any = None
+    ) -> keras.layers.Dense:
+        return keras.layers.Dense(
+            units,
+            activation=activation,
+            use_bias=use_bias,
+            kernel_initializer=self._initializer(),
+            dtype=self.dtype_policy,
+            name=name,
+        )
+
+    def _table(self, rows: int, width: int, name: str) -> keras.layers.Embedding:
+        return keras.layers.Embedding(
+            rows,
+            width,
+            embeddings_initializer=self._initializer(),
+            dtype=self.dtype_policy,
+            name=name,
+        )
+
+    def _layer_norm(self, name: str) -> LayerNorm:
+        return LayerNorm(
+            epsilon=self.config.layer_norm_epsilon,
+            center=self.config.norms.bias,
+            dtype=self.dtype_policy,
+            name=name,
+        )
+
+    def _dropout(self, rate: float, name: str = "dropout") -> keras.layers.Dropout:
+        return keras.layers.Dropout(rate, dtype=self.dtype_policy, name=name)
+
+    def _initializer(self) -> "Initializer":
+        return Initializer(stddev=self.config.initializer_range)
+
+    def _check_width(self, x_shape: tuple[int | None, ...]) -> None:
+        """Raises an error unless the input is rows of hidden states."""
+        if len(x_shape) != 3 or x_shape[-1] != self.config.hidden_dim:
+            raise ValueError(
+                "`x` must have the shape (batch, sequence, "
+                f"{self.config.hidden_dim}). Received: {tuple(x_shape)}"
+            )
+
+    def get_config(self) -> dict[str, Any]:
+        return {**super().get_config(), "config": self.config.to_dict()}
+
+
+class BlockPart(EncoderPart):
+    """A layer of one of an encoder's blocks.
+
+    Args:
+        config: See `EncoderPart`.
+        layer: Which of the encoder's layers it is in, counted from 0.
+    """
+
+    def __init__(
+        self, config: EncoderConfig | dict[str, Any], layer: int = 0, **kwargs: Any
+    ) -> None:
+        super().__init__(config, **kwargs)
+        check_not_negative("layer", layer)
+        self.layer = layer
+
+    def get_config(self) -> dict[str, Any]:
+        return {**super().get_config(), "layer": self.layer}
 
 
 def activation_function(name: str) -> Callable:

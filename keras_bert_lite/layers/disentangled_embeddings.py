@@ -5,7 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_bert_lite.config import check_choice
+from keras_bert_lite.config import EncoderConfig, check_choice
 from keras_bert_lite.layers.base import CompositeLayer
 from keras_bert_lite.layers.embeddings import Embeddings
 
@@ -21,8 +21,8 @@ class GradientDisentangledEmbeddings(CompositeLayer):
     normalization and projection are each side's own.
 
     Args:
-        generator: Arguments of the generator's `Embeddings`.
-        discriminator: Arguments of the discriminator's, whose token table is D.
+        generator: The generator's `EncoderConfig`, or its dictionary.
+        discriminator: The discriminator's, whose token table is D.
 
     Call arguments:
         token_ids, segment_ids, position_ids, reverse: See `Embeddings`; vectors
@@ -39,16 +39,19 @@ class GradientDisentangledEmbeddings(CompositeLayer):
     """
 
     def __init__(
-        self, generator: dict[str, Any], discriminator: dict[str, Any], **kwargs: Any
+        self,
+        generator: EncoderConfig | dict[str, Any],
+        discriminator: EncoderConfig | dict[str, Any],
+        **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self.generator = self._side(generator, "generator")
         self.discriminator = self._side(discriminator, "discriminator")
-        self._sides = {"generator": generator, "discriminator": discriminator}
 
-    def _side(self, arguments: dict[str, Any], name: str) -> Embeddings:
-        own = {"name": name, "dtype": self.dtype_policy, "trainable": self.trainable}
-        return Embeddings(**{**arguments, **own})
+    def _side(self, config: EncoderConfig | dict[str, Any], name: str) -> Embeddings:
+        return Embeddings(
+            config, name=name, dtype=self.dtype_policy, trainable=self.trainable
+        )
 
     def build(self, token_ids_shape, segment_ids_shape=None, position_ids_shape=None):
         self.generator.build(token_ids_shape)
@@ -82,4 +85,8 @@ class GradientDisentangledEmbeddings(CompositeLayer):
         return self.discriminator.compute_output_shape(token_ids_shape)
 
     def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), **self._sides}
+        sides = (self.generator, self.discriminator)
+        return {
+            **super().get_config(),
+            **{x.name: x.config.to_dict() for x in sides},
+        }

@@ -5,18 +5,18 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_bert_lite.config import check_not_negative, check_positive, check_rate
-from keras_bert_lite.layers.base import CompositeLayer, Initializer
-from keras_bert_lite.layers.normalization import LayerNorm
+from keras_bert_lite.config import EncoderConfig
+from keras_bert_lite.layers.base import EncoderPart
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
-class Embeddings(CompositeLayer):
+class Embeddings(EncoderPart):
     """Turns ids into vectors: token + segment + position, normalized.
 
     `LayerNorm(token[token_ids] + segment[segment_ids] + position[position_ids])`,
-    then dropout, then, if there is an `embedding_dim`, a projection to
-    `hidden_dim`. Families without segments or positions leave those out.
+    with `+ task[0]` in the sum if tasks have types (ERNIE); then dropout, then, if
+    there is an `embedding_dim`, a projection to `hidden_dim`. Families without
+    segments or positions leave those out.
 
     With `reverse=True`, vectors are scored against the token table:
     `x token^T`, as a language model's head does that is tied to it. With
@@ -24,20 +24,13 @@ class Embeddings(CompositeLayer):
     tables has its own (ELECTRA's generator).
 
     Args:
-        vocabulary_size: Rows of the token table.
-        hidden_dim: Width of the output (H).
-        max_sequence_length: The most positions; `None` for no position table.
-        num_segments: Rows of the segment table; 0 for none.
-        embedding_dim: Width of the tables; `None` means `hidden_dim` and no
-            projection.
-        project_before_norm: Whether the projection comes before the
-            normalization and without bias (as in DeBERTa).
-        position_offset: Rows of the position table before the first
-            position's. If not 0, padding is told by its id, `position_offset`
-            - 1, and does not count as a position (as in RoBERTa).
-        dropout: Rate of dropout after the normalization.
-        layer_norm_epsilon: Added to the variance in the normalization.
-        initializer_range: Standard deviation of the initial weights.
+        config: The encoder's `EncoderConfig`, or its fields in a dictionary. Of
+            it count `vocabulary_size`, `hidden_dim`, `embedding_dim`,
+            `project_before_norm`, `max_sequence_length`, `position_offset`,
+            `num_segments`, `num_task_types`, `dropout`, `layer_norm_epsilon`,
+            `norms.bias` and `initializer_range`. Where `position_offset` is not
+            0, padding is told by its id, `position_offset - 1`, and does not
+            count as a position (as in RoBERTa).
 
     Call arguments:
         token_ids: Integers of shape `(B, S)`.
@@ -63,74 +56,29 @@ class Embeddings(CompositeLayer):
     [Press and Wolf, 2017](https://arxiv.org/abs/1608.05859).
     """
 
-    def __init__(
-        self,
-        vocabulary_size: int,
-        hidden_dim: int,
-        max_sequence_length: int | None = 512,
-        num_segments: int = 2,
-        embedding_dim: int | None = None,
-        project_before_norm: bool = False,
-        position_offset: int = 0,
-        dropout: float = 0.1,
-        layer_norm_epsilon: float = 1e-12,
-        initializer_range: float = 0.02,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(**kwargs)
-        check_positive("vocabulary_size", vocabulary_size)
-        check_positive("hidden_dim", hidden_dim)
-        if max_sequence_length is not None:
-            check_positive("max_sequence_length", max_sequence_length)
-        if embedding_dim is not None:
-            check_positive("embedding_dim", embedding_dim)
-        check_not_negative("num_segments", num_segments)
-        check_not_negative("position_offset", position_offset)
-        check_rate("dropout", dropout)
-        self.vocabulary_size = vocabulary_size
-        self.hidden_dim = hidden_dim
-        self.max_sequence_length = max_sequence_length
-        self.num_segments = num_segments
-        self.embedding_dim = embedding_dim
-        self.project_before_norm = project_before_norm
-        self.position_offset = position_offset
-        self.dropout_rate = dropout
-        self.layer_norm_epsilon = layer_norm_epsilon
-        self.initializer_range = initializer_range
-        self.token_embedding = self._table(vocabulary_size, "token_embedding")
-        self.segment_embedding = self._table(num_segments, "segment_embedding")
-        rows = 0 if max_sequence_length is None else max_sequence_length
-        rows += position_offset if rows else 0
-        self.position_embedding = self._table(rows, "position_embedding")
-        self.layer_norm = LayerNorm(
-            epsilon=layer_norm_epsilon, dtype=self.dtype_policy, name="layer_norm"
-        )
-        self.dropout = keras.layers.Dropout(
-            dropout, dtype=self.dtype_policy, name="dropout"
-        )
-        self.projection = self._projection()
+    def __init__(self, config: EncoderConfig | dict[str, Any], **kwargs: Any) -> None:
+        super().__init__(config, **kwargs)
+        config = self.config
+        positions = config.max_sequence_length or 0
+        positions += config.position_offset if positions else 0
+        self.token_embedding: Any = self._embedding(config.vocabulary_size, "token")
+        self.segment_embedding = self._embedding(config.num_segments, "segment")
+        self.position_embedding = self._embedding(positions, "position")
+        self.task_embedding = self._embedding(config.num_task_types, "task")
+        self.layer_norm = self._layer_norm("layer_norm")
+        self.dropout = self._dropout(config.dropout)
+        self.projection: keras.layers.Dense | None = None
+        if config.embedding_dim is not None:
+            bias = not config.project_before_norm
+            self.projection = self._dense(config.hidden_dim, "projection", bias)
 
-    def _table(self, rows: int, name: str) -> Any:
-        if not rows:
-            return None
-        return keras.layers.Embedding(
-            rows,
-            self.embedding_dim or self.hidden_dim,
-            embeddings_initializer=Initializer(stddev=self.initializer_range),
-            dtype=self.dtype_policy,
-            name=name,
-        )
+    @property
+    def width(self) -> int:
+        """The width of the tables (E)."""
+        return self.config.embedding_dim or self.config.hidden_dim
 
-    def _projection(self) -> keras.layers.Dense | None:
-        if self.embedding_dim is None:
-            return None
-        return keras.layers.Dense(
-            self.hidden_dim,
-            use_bias=not self.project_before_norm,
-            kernel_initializer=Initializer(stddev=self.initializer_range),
-            dtype=self.dtype_policy,
-            name="projection",
-        )
+    def _embedding(self, rows: int, name: str) -> keras.layers.Embedding | None:
+        return self._table(rows, self.width, f"{name}_embedding") if rows else None
 
     def build(self, token_ids_shape, segment_ids_shape=None, position_ids_shape=None):
         if len(token_ids_shape) != 2:
@@ -138,16 +86,17 @@ class Embeddings(CompositeLayer):
                 "`token_ids` must be integers of shape (batch, sequence). "
                 f"Received: shape {tuple(token_ids_shape)}"
             )
-        width = self.embedding_dim or self.hidden_dim
         for table in (self.token_embedding, self.segment_embedding):
             if table is not None:
                 table.build(token_ids_shape)
         if self.position_embedding is not None:
             self.position_embedding.build((token_ids_shape[1],))
+        if self.task_embedding is not None:
+            self.task_embedding.build((1,))
         if self.projection is not None:
-            self.projection.build((*token_ids_shape, width))
-        if self.project_before_norm:
-            width = self.hidden_dim
+            self.projection.build((*token_ids_shape, self.width))
+        projected = self.config.project_before_norm and self.projection is not None
+        width = self.config.hidden_dim if projected else self.width
         self.layer_norm.build((*token_ids_shape, width))
         self.dropout.build((*token_ids_shape, width))
 
@@ -181,22 +130,25 @@ class Embeddings(CompositeLayer):
         if self.position_embedding is not None:
             rows = self._position_rows(token_ids, position_ids)
             x = x + _look_up(self.position_embedding, rows)
-        if self.projection is not None and self.project_before_norm:
+        if self.task_embedding is not None:
+            x = x + self.task_embedding(ops.zeros((1,), dtype="int32"))
+        first = self.config.project_before_norm
+        if self.projection is not None and first:
             x = self.projection(x)
         x = self.dropout(self.layer_norm(x), training=training)
-        if self.projection is not None and not self.project_before_norm and project:
+        if self.projection is not None and not first and project:
             x = self.projection(x)
         return x
 
     def _position_rows(self, token_ids, position_ids):
         """Rows of the position table, `(B, S)` or `(S,)`."""
         if position_ids is not None:
-            return position_ids + self.position_offset
-        if not self.position_offset:
+            return position_ids + self.config.position_offset
+        if not self.config.position_offset:
             # Too long a sequence does not fit the shape, on any device.
-            positions = ops.arange(self.max_sequence_length, dtype="int32")
+            positions = ops.arange(self.config.max_sequence_length, dtype="int32")
             return positions[: ops.shape(token_ids)[1]]
-        padding_id = self.position_offset - 1
+        padding_id = self.config.position_offset - 1
         real = ops.cast(ops.not_equal(token_ids, padding_id), "int32")
         return ops.cumsum(real, axis=1) * real + padding_id
 
@@ -213,12 +165,12 @@ class Embeddings(CompositeLayer):
                 f"Received: shape {tuple(token_ids.shape)}, dtype {dtype}"
             )
         length = token_ids.shape[1]
-        limit = self.max_sequence_length
+        limit = self.config.max_sequence_length
         if isinstance(length, int) and limit is not None and length > limit:
             raise ValueError(
                 "The sequence is longer than the position table. Received: "
                 f"`token_ids` of length {length}, expected at most "
-                f"max_sequence_length={self.max_sequence_length}"
+                f"max_sequence_length={limit}"
             )
 
     def compute_output_spec(
@@ -231,33 +183,18 @@ class Embeddings(CompositeLayer):
         training=None,
     ):
         if reverse:
-            shape = (*token_ids.shape[:-1], self.vocabulary_size)
+            shape = (*token_ids.shape[:-1], self.config.vocabulary_size)
         else:
             self._check(token_ids)
-            behind = self.projection is None or self.project_before_norm
-            width = self.hidden_dim if project or behind else self.embedding_dim
+            first = self.config.project_before_norm
+            width = self.config.hidden_dim if project or first else self.width
             shape = (*token_ids.shape, width)
         return keras.KerasTensor(shape, dtype=self.compute_dtype)
 
     def compute_output_shape(
         self, token_ids_shape, segment_ids_shape=None, position_ids_shape=None
     ):
-        return (*token_ids_shape, self.hidden_dim)
-
-    def get_config(self) -> dict[str, Any]:
-        return {
-            **super().get_config(),
-            "vocabulary_size": self.vocabulary_size,
-            "hidden_dim": self.hidden_dim,
-            "max_sequence_length": self.max_sequence_length,
-            "num_segments": self.num_segments,
-            "embedding_dim": self.embedding_dim,
-            "project_before_norm": self.project_before_norm,
-            "position_offset": self.position_offset,
-            "dropout": self.dropout_rate,
-            "layer_norm_epsilon": self.layer_norm_epsilon,
-            "initializer_range": self.initializer_range,
-        }
+        return (*token_ids_shape, self.config.hidden_dim)
 
 
 def _look_up(table: keras.layers.Embedding, ids):

@@ -3,40 +3,26 @@
 from typing import Any
 
 import keras
-from keras import ops, tree
+from keras import ops
 
-from keras_bert_lite.config import (
-    FAMILIES,
-    RelativePositions,
-    check_choice,
-    check_groups,
-    check_not_negative,
-    check_positive,
-    relative_positions_dict,
-    relative_positions_of,
-)
-from keras_bert_lite.layers.base import CompositeLayer
+from keras_bert_lite.config import EncoderConfig, check_choice
+from keras_bert_lite.layers.base import EncoderPart
 from keras_bert_lite.layers.encoder_block import EncoderBlock
+from keras_bert_lite.layers.normalization import LayerNorm
+from keras_bert_lite.layers.relative_bias import RelativeBiasTable
 from keras_bert_lite.layers.relative_table import RelativeTable
+from keras_bert_lite.layers.rows import PaddedRows
 from keras_bert_lite.layers.token_convolution import TokenConvolution
 from keras_bert_lite.layers.unpadding import RealTokens, compiles_with_xla
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
-class Encoder(CompositeLayer):
+class Encoder(EncoderPart):
     """A stack of encoder blocks.
 
     Args:
-        num_layers: Number of blocks (L).
-        num_heads, hidden_dim, intermediate_dim, dropout, attention_dropout,
-        activation, layer_norm_epsilon, initializer_range, relative_positions:
-            See `EncoderBlock`.
-        num_groups: How many blocks there are; layers in a row share one (as
-            ALBERT: 1). `None`: L blocks, run once each.
-        convolution_size, convolution_groups, convolution_activation: See
-            `TokenConvolution`, which runs beside the first block if the size
-            is not 0.
-        family: See `EncoderConfig`.
+        config: The `EncoderConfig`, or its fields in a dictionary. `num_groups`
+            says how many blocks the `num_layers` (L) share.
         hidden_states: Whether to return the input and every block's output.
         attentions: Whether to return every block's attention weights.
         remove_padding: Whether to compute on the real tokens only. The values
@@ -52,27 +38,14 @@ class Encoder(CompositeLayer):
 
     Output shape:
         A dictionary: `sequence_output` `(B, S, H)`; on request `hidden_states`,
-        a list of L + 1 of `(B, S, H)`, the input first; and `attentions`, a
-        list of L of `(B, N, S, S)`. Vectors at padding are zeros.
+        a list of L + 1 of `(B, S, H)`, the input first, the last the
+        `sequence_output`; and `attentions`, a list of L of `(B, N, S, S)`.
+        Vectors at padding are zeros.
     """
 
     def __init__(
         self,
-        num_layers: int,
-        num_heads: int,
-        hidden_dim: int,
-        intermediate_dim: int,
-        dropout: float = 0.1,
-        attention_dropout: float = 0.1,
-        activation: str = "gelu",
-        layer_norm_epsilon: float = 1e-12,
-        initializer_range: float = 0.02,
-        num_groups: int | None = None,
-        relative_positions: RelativePositions | dict[str, Any] | None = None,
-        convolution_size: int = 0,
-        convolution_groups: int = 1,
-        convolution_activation: str = "tanh",
-        family: str = "bert",
+        config: EncoderConfig | dict[str, Any],
         hidden_states: bool = False,
         attentions: bool = False,
         remove_padding: bool | str = "auto",
@@ -80,83 +53,41 @@ class Encoder(CompositeLayer):
         layers: "Encoder | None" = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        check_positive("num_layers", num_layers)
-        check_groups(num_layers, num_groups)
-        check_not_negative("convolution_size", convolution_size)
-        check_choice("family", family, tuple(FAMILIES))
-        self.num_layers = num_layers
-        self.num_groups = num_groups
-        self.family = family
+        super().__init__(config, **kwargs)
         self.hidden_states = hidden_states
         self.attentions = attentions
         self.remove_padding = remove_padding
         self.gradient_checkpointing = gradient_checkpointing
-        relative = relative_positions_of(relative_positions)
-        self._block_config: dict[str, Any] = {
-            "num_heads": num_heads,
-            "hidden_dim": hidden_dim,
-            "intermediate_dim": intermediate_dim,
-            "dropout": dropout,
-            "attention_dropout": attention_dropout,
-            "activation": activation,
-            "layer_norm_epsilon": layer_norm_epsilon,
-            "initializer_range": initializer_range,
-            "relative_positions": relative_positions_dict(relative),
-        }
-        self._convolution_config: dict[str, Any] = {
-            "convolution_size": convolution_size,
-            "convolution_groups": convolution_groups,
-            "convolution_activation": convolution_activation,
-        }
-        self.blocks: list[EncoderBlock] = (
-            layers.blocks if layers else self._make_blocks()
+        source = layers or self
+        self.blocks: list[EncoderBlock] = layers.blocks if layers else self._blocks()
+        self.relative_table: RelativeTable | None = source._part(
+            "relative_table", RelativeTable, self.config.relative_positions
         )
-        self.relative_table: RelativeTable | None = None
-        if relative is not None:
-            self.relative_table = (
-                layers.relative_table if layers else self._make_table(relative)
-            )
-        self.convolution: Any = None
-        if convolution_size:
-            self.convolution = (
-                layers.convolution if layers else self._make_convolution()
+        self.relative_bias: RelativeBiasTable | None = source._part(
+            "relative_bias", RelativeBiasTable, self.config.relative_bias
+        )
+        self.convolution: Any = source._part(
+            "convolution", TokenConvolution, self.config.convolution_size
+        )
+        self.final_norm: LayerNorm | None = None
+        if self.config.norms.final:
+            self.final_norm = (
+                layers.final_norm if layers else self._layer_norm("final_norm")
             )
 
-    def _make_blocks(self) -> list[EncoderBlock]:
-        count = self.num_groups or self.num_layers
+    def _blocks(self) -> list[EncoderBlock]:
+        count = self.config.num_groups or self.config.num_layers
         return [
-            EncoderBlock(
-                **self._block_config, dtype=self.dtype_policy, name=f"block_{i}"
-            )
+            EncoderBlock(self.config, i, dtype=self.dtype_policy, name=f"block_{i}")
             for i in range(count)
         ]
 
-    def _make_table(self, relative: RelativePositions) -> RelativeTable:
-        config = self._block_config
-        return RelativeTable(
-            2 * relative.span,
-            config["hidden_dim"],
-            normalize=relative.normalize,
-            layer_norm_epsilon=config["layer_norm_epsilon"],
-            initializer_range=config["initializer_range"],
-            dtype=self.dtype_policy,
-            name="relative_table",
-        )
-
-    def _make_convolution(self) -> TokenConvolution:
-        config, convolution = self._block_config, self._convolution_config
-        return TokenConvolution(
-            config["hidden_dim"],
-            kernel_size=convolution["convolution_size"],
-            groups=convolution["convolution_groups"],
-            activation=convolution["convolution_activation"],
-            dropout=config["dropout"],
-            layer_norm_epsilon=config["layer_norm_epsilon"],
-            initializer_range=config["initializer_range"],
-            dtype=self.dtype_policy,
-            name="convolution",
-        )
+    def _part(self, name: str, kind: Any, wanted: Any) -> Any:
+        """Returns the sublayer of a name, made if it is wanted and not there."""
+        if not wanted:
+            return None
+        made = getattr(self, name, None)
+        return made or kind(self.config, dtype=self.dtype_policy, name=name)
 
     def build(self, x_shape, padding_mask_shape=None, sequence_ids_shape=None):
         for layer in self._sublayers():
@@ -164,7 +95,13 @@ class Encoder(CompositeLayer):
                 layer.build(x_shape)
 
     def _sublayers(self) -> list[keras.layers.Layer]:
-        layers = (*self.blocks, self.relative_table, self.convolution)
+        layers = (
+            *self.blocks,
+            self.relative_table,
+            self.relative_bias,
+            self.convolution,
+            self.final_norm,
+        )
         return [layer for layer in layers if layer is not None]
 
     @property
@@ -207,51 +144,56 @@ class Encoder(CompositeLayer):
     def call(self, x, padding_mask=None, sequence_ids=None, training=None):
         if self._removes_padding(padding_mask, sequence_ids):
             mask = ops.cast(padding_mask, "bool")
-            rows = RealTokens(mask, self._block_config["num_heads"], training)
-            outputs = self._run(rows.pack(x), rows=rows, training=training)
-            return tree.map_structure(rows.unpack, outputs)
-        masks = {"padding_mask": padding_mask, "sequence_ids": sequence_ids}
-        outputs = self._run(x, **masks, training=training)
-        if padding_mask is None:
-            return outputs
-        real = ops.cast(padding_mask, "bool")[:, :, None]
-        for name in {"sequence_output", "hidden_states"} & set(outputs):
-            outputs[name] = tree.map_structure(
-                lambda x: ops.where(real, x, ops.zeros_like(x)), outputs[name]
-            )
-        return outputs
+            rows: Any = RealTokens(self.config, mask, training)
+        else:
+            length = ops.shape(x)[1]
+            rows = PaddedRows(self.config, length, padding_mask, sequence_ids)
+        states, maps = self._run(rows.pack(x), rows, training)
+        kept = states if self.hidden_states else states[-1:]
+        states = [rows.unpack(state) for state in kept]
+        return self._named(states[-1], states, maps)
 
-    def _run(self, x, **arguments) -> dict[str, Any]:
+    def _run(self, x, rows, training) -> tuple[list[Any], list[Any]]:
+        """Returns the input and every block's output, and every block's weights."""
         states, maps = [x], []
-        layers_per_block = self.num_layers // len(self.blocks)
-        if self.relative_table is not None:
-            arguments["relative_embeddings"] = self.relative_table.rows()
-        for i in range(self.num_layers):
+        arguments = {"rows": rows, "training": training, **self._shared(rows)}
+        layers_per_block = self.config.num_layers // len(self.blocks)
+        for i in range(self.config.num_layers):
             block = self.blocks[i // layers_per_block]
-            checkpointing = self.gradient_checkpointing and arguments["training"]
+            checkpointing = self.gradient_checkpointing and training
             run = block.recomputed if checkpointing else block
             output = run(x, return_weights=self.attentions, **arguments)
             x, weights = output if self.attentions else (output, None)
             if i == 0 and self.convolution is not None:
-                x = self._convolved(states[0], x, **arguments)
+                x = self._convolved(states[0], x, rows, training)
             states.append(x)
             maps.append(weights)
-        return self._named(x, states, maps)
+        if self.final_norm is not None:
+            states[-1] = self.final_norm(x)
+        return states, maps
 
-    def _convolved(
-        self, x, output, rows=None, padding_mask=None, training=None, **arguments
-    ):
+    def _shared(self, rows) -> dict[str, Any]:
+        """What all blocks are called with that has weights, computed once."""
+        shared: dict[str, Any] = {}
+        if self.relative_table is not None:
+            shared["relative_embeddings"] = self.relative_table.rows()
+        if self.relative_bias is not None:
+            shared["relative_biases"] = self.relative_bias.biases(rows.lengths)
+        return shared
+
+    def _convolved(self, x, output, rows, training):
         """Adds the convolution, which needs the neighbours of a token in a row."""
-        if rows is not None:
-            x, output, padding_mask = rows.unpack(x), rows.unpack(output), rows.mask
-        x = self.convolution(x, output, padding_mask=padding_mask, training=training)
-        return x if rows is None else rows.pack(x)
+        x, output = rows.unpack(x), rows.unpack(output)
+        x = self.convolution(x, output, padding_mask=rows.mask, training=training)
+        return rows.pack(x)
 
     def compute_output_spec(
         self, x, padding_mask=None, sequence_ids=None, training=None
     ):
         spec = self.blocks[0].compute_output_spec
-        specs = [spec(x, return_weights=True) for _ in range(self.num_layers + 1)]
+        specs = [
+            spec(x, return_weights=True) for _ in range(self.config.num_layers + 1)
+        ]
         states = [output for output, _ in specs]
         return self._named(spec(x), states, [weights for _, weights in specs[1:]])
 
@@ -267,9 +209,10 @@ class Encoder(CompositeLayer):
         self, x_shape, padding_mask_shape=None, sequence_ids_shape=None
     ):
         batch, length, _ = x_shape
-        weights = (batch, self._block_config["num_heads"], length, length)
-        states = [tuple(x_shape) for _ in range(self.num_layers + 1)]
-        return self._named(tuple(x_shape), states, [weights] * self.num_layers)
+        weights = (batch, self.config.num_heads, length, length)
+        states = [tuple(x_shape) for _ in range(self.config.num_layers + 1)]
+        maps = [weights] * self.config.num_layers
+        return self._named(tuple(x_shape), states, maps)
 
     def with_outputs(self, hidden_states: bool, attentions: bool) -> "Encoder":
         """Returns a layer of the same sublayers, hence weights, with other outputs."""
@@ -283,11 +226,6 @@ class Encoder(CompositeLayer):
         return {
             **super().get_config(),
             **({"frozen": frozen} if frozen and self.trainable else {}),
-            "num_layers": self.num_layers,
-            **self._block_config,
-            **self._convolution_config,
-            "num_groups": self.num_groups,
-            "family": self.family,
             "hidden_states": self.hidden_states,
             "attentions": self.attentions,
             "remove_padding": self.remove_padding,
@@ -297,8 +235,6 @@ class Encoder(CompositeLayer):
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> "Encoder":
         config = dict(config)
-        if config.pop("share_layers", False):  # written before `num_groups`
-            config["num_groups"] = 1
         frozen = config.pop("frozen", ())
         layer = super().from_config(config)
         for sublayer in layer._sublayers():

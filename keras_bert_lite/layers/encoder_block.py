@@ -5,46 +5,39 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_bert_lite.config import (
-    ACTIVATIONS,
-    RelativePositions,
-    check_choice,
-    check_positive,
-    check_rate,
-    relative_positions_dict,
-    relative_positions_of,
-)
+from keras_bert_lite.config import EncoderConfig
 from keras_bert_lite.layers.attention import SelfAttention
-from keras_bert_lite.layers.base import (
-    CompositeLayer,
-    Initializer,
-    activation_function,
-)
+from keras_bert_lite.layers.base import BlockPart
 from keras_bert_lite.layers.disentangled_attention import DisentangledAttention
+from keras_bert_lite.layers.feed_forward import FeedForward
 from keras_bert_lite.layers.normalization import LayerNorm
+from keras_bert_lite.layers.rows import PaddedRows
+
+# What all blocks share and learn: arguments of a block's call.
+SHARED = ("relative_embeddings", "relative_biases")
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
-class EncoderBlock(CompositeLayer):
-    """Self-attention and a feed-forward network, each added and normalized.
+class EncoderBlock(BlockPart):
+    """Self-attention and a feed-forward network, each added to its input.
 
-    `y = LayerNorm(x + Attention(x))`,
-    `output = LayerNorm(y + W2 activation(W1 y))`, with dropout before each sum.
+        x ─┬─ attention_input_norm ─ attention ─ dropout ─┐
+           └──────────────────────────────────────────── (+) ─ attention_norm ─ y
+        y ─┬─ feed_forward_input_norm ─ feed_forward ─ dropout ─┐
+           └────────────────────────────────────────────────── (+) ─ output_norm
+
+    `Norms` says which of the normalizations there are: by default the two behind
+    the sums, so `y = LayerNorm(x + Attention(x))` and
+    `output = LayerNorm(y + FeedForward(y))`, with dropout before each sum.
 
     Args:
-        num_heads: Attention heads; must divide `hidden_dim`.
-        hidden_dim: Width of input and output (H).
-        intermediate_dim: Width between the two feed-forward layers.
-        dropout: Rate of dropout on the output of both sublayers.
-        attention_dropout: Rate of dropout on the attention weights.
-        activation: See `EncoderConfig`.
-        layer_norm_epsilon: Added to the variance in the normalizations.
-        initializer_range: Standard deviation of the initial weights.
-        relative_positions: For `DisentangledAttention` in place of
-            `SelfAttention`; a `RelativePositions` or its dictionary.
+        config: The encoder's `EncoderConfig`, or its fields in a dictionary.
+            With `relative_positions` attention is `DisentangledAttention`.
+        layer: Which of the encoder's layers it is, counted from 0.
 
     Call arguments:
-        x, padding_mask, sequence_ids, return_weights, rows: See `SelfAttention`.
+        x, padding_mask, sequence_ids, return_weights, rows, relative_biases:
+            See `SelfAttention`.
         relative_embeddings: See `DisentangledAttention`.
 
     Output shape:
@@ -54,84 +47,42 @@ class EncoderBlock(CompositeLayer):
     """
 
     def __init__(
-        self,
-        num_heads: int,
-        hidden_dim: int,
-        intermediate_dim: int,
-        dropout: float = 0.1,
-        attention_dropout: float = 0.1,
-        activation: str = "gelu",
-        layer_norm_epsilon: float = 1e-12,
-        initializer_range: float = 0.02,
-        relative_positions: RelativePositions | dict[str, Any] | None = None,
-        **kwargs: Any,
+        self, config: EncoderConfig | dict[str, Any], layer: int = 0, **kwargs: Any
     ) -> None:
-        super().__init__(**kwargs)
-        check_positive("intermediate_dim", intermediate_dim)
-        check_rate("dropout", dropout)
-        check_choice("activation", activation, ACTIVATIONS)
-        self.num_heads = num_heads
-        self.hidden_dim = hidden_dim
-        self.intermediate_dim = intermediate_dim
-        self.dropout_rate = dropout
-        self.attention_dropout_rate = attention_dropout
-        self.activation = activation
-        self.layer_norm_epsilon = layer_norm_epsilon
-        self.initializer_range = initializer_range
-        self.relative_positions = relative_positions_of(relative_positions)
-        self.attention = self._attention()
-        self.attention_norm = self._layer_norm("attention_norm")
-        self.intermediate_dense = self._dense(
-            intermediate_dim, "intermediate_dense", activation_function(activation)
+        super().__init__(config, layer, **kwargs)
+        relative = self.config.relative_positions is not None
+        attention = DisentangledAttention if relative else SelfAttention
+        norms = self.config.norms
+        first = norms.before and (norms.first or layer > 0)
+        self.attention_input_norm = self._norm("attention_input_norm", first)
+        self.attention: SelfAttention = attention(
+            self.config, layer, dtype=self.dtype_policy, name="attention"
         )
-        self.output_dense = self._dense(hidden_dim, "output_dense")
-        self.output_norm = self._layer_norm("output_norm")
-        self.dropout = keras.layers.Dropout(
-            dropout, dtype=self.dtype_policy, name="dropout"
+        self.attention_norm = self._norm("attention_norm", norms.after)
+        self.feed_forward_input_norm = self._norm(
+            "feed_forward_input_norm", norms.before
         )
+        self.feed_forward = FeedForward(
+            self.config, dtype=self.dtype_policy, name="feed_forward"
+        )
+        self.output_norm = self._norm("output_norm", norms.after)
+        self.dropout = self._dropout(self.config.dropout)
 
-    def _attention(self) -> SelfAttention:
-        relative = self.relative_positions
-        arguments: dict[str, Any] = {
-            "num_heads": self.num_heads,
-            "hidden_dim": self.hidden_dim,
-            "dropout": self.attention_dropout_rate,
-            "initializer_range": self.initializer_range,
-            "dtype": self.dtype_policy,
-            "name": "attention",
-        }
-        if relative is None:
-            return SelfAttention(**arguments)
-        return DisentangledAttention(
-            **arguments,
-            max_relative_positions=relative.max_distance,
-            position_buckets=relative.buckets,
-            relative_terms=relative.terms,
-            share_position_projections=relative.share_projections,
-            position_dropout=self.dropout_rate,
-        )
-
-    def _dense(self, units: int, name: str, activation=None) -> keras.layers.Dense:
-        return keras.layers.Dense(
-            units,
-            activation=activation,
-            kernel_initializer=Initializer(stddev=self.initializer_range),
-            dtype=self.dtype_policy,
-            name=name,
-        )
-
-    def _layer_norm(self, name: str) -> LayerNorm:
-        return LayerNorm(
-            epsilon=self.layer_norm_epsilon, dtype=self.dtype_policy, name=name
-        )
+    def _norm(self, name: str, there: bool) -> LayerNorm | None:
+        return self._layer_norm(name) if there else None
 
     def build(self, x_shape, padding_mask_shape=None, sequence_ids_shape=None):
-        self.attention.build(x_shape)
-        self.attention_norm.build(x_shape)
-        self.intermediate_dense.build(x_shape)
-        self.output_dense.build((*x_shape[:-1], self.intermediate_dim))
-        self.output_norm.build(x_shape)
-        self.dropout.build(x_shape)
+        for layer in (
+            self.attention_input_norm,
+            self.attention,
+            self.attention_norm,
+            self.feed_forward_input_norm,
+            self.feed_forward,
+            self.output_norm,
+            self.dropout,
+        ):
+            if layer is not None:
+                layer.build(x_shape)
 
     def call(
         self,
@@ -141,27 +92,32 @@ class EncoderBlock(CompositeLayer):
         return_weights=False,
         rows=None,
         relative_embeddings=None,
+        relative_biases=None,
         training=None,
     ):
-        relative = {}
-        if self.relative_positions is not None:
+        if rows is None:
+            length = ops.shape(x)[1]
+            rows = PaddedRows(self.config, length, padding_mask, sequence_ids)
+        relative: dict[str, Any] = {}
+        if self.config.relative_positions is not None:
             relative["relative_embeddings"] = relative_embeddings
         attended = self.attention(
-            x,
-            padding_mask=padding_mask,
-            sequence_ids=sequence_ids,
+            _normalized(x, self.attention_input_norm),
             return_weights=return_weights,
             rows=rows,
+            relative_biases=relative_biases,
             training=training,
             **relative,
         )
         attended, weights = attended if return_weights else (attended, None)
-        x = self.attention_norm(x + self.dropout(attended, training=training))
-        y = self.output_dense(self.intermediate_dense(x))
-        output = self.output_norm(x + self.dropout(y, training=training))
+        y = x + self.dropout(attended, training=training)
+        y = _normalized(y, self.attention_norm)
+        fed = self.feed_forward(_normalized(y, self.feed_forward_input_norm))
+        output = y + self.dropout(fed, training=training)
+        output = _normalized(output, self.output_norm)
         return (output, weights) if return_weights else output
 
-    def recomputed(self, x, relative_embeddings=None, **arguments):
+    def recomputed(self, x, **arguments):
         """Calls the block in training, but computes it again for the gradients.
 
         Inside, dropout draws its seeds from copies of its generators' states, so
@@ -173,16 +129,13 @@ class EncoderBlock(CompositeLayer):
         others = self.non_trainable_variables
         # Copies, for TensorFlow gives the variable, which is to change.
         states = [x.value if id(x) in own else ops.copy(x.value) for x in others]
-        relative = [] if relative_embeddings is None else [relative_embeddings]
+        shared = {x: arguments.pop(x) for x in SHARED if x in arguments}
 
         # What has gradients is an argument: TensorFlow looks only there.
-        def call(x, relative, weights):
-            table = relative[0] if relative else None
-            return self.stateless_call(
-                weights, states, x, relative_embeddings=table, **arguments
-            )
+        def call(x, shared, weights):
+            return self.stateless_call(weights, states, x, **shared, **arguments)
 
-        output, states_after = keras.remat(call)(x, relative, weights)
+        output, states_after = keras.remat(call)(x, shared, weights)
         for variable, state in zip(others, states_after, strict=True):
             if id(variable) not in own:
                 variable.assign(state)
@@ -196,16 +149,6 @@ class EncoderBlock(CompositeLayer):
     ):
         return x_shape
 
-    def get_config(self) -> dict[str, Any]:
-        return {
-            **super().get_config(),
-            "num_heads": self.num_heads,
-            "hidden_dim": self.hidden_dim,
-            "intermediate_dim": self.intermediate_dim,
-            "dropout": self.dropout_rate,
-            "attention_dropout": self.attention_dropout_rate,
-            "activation": self.activation,
-            "layer_norm_epsilon": self.layer_norm_epsilon,
-            "initializer_range": self.initializer_range,
-            "relative_positions": relative_positions_dict(self.relative_positions),
-        }
+
+def _normalized(x, norm: LayerNorm | None):
+    return x if norm is None else norm(x)

@@ -25,7 +25,9 @@ class LayerNorm(keras.layers.LayerNormalization):
         if not (self.fuses and _fuses(inputs)):
             return super().call(inputs)
         normalize = _normalizer(self.epsilon)
-        outputs = normalize(inputs, self.gamma.value, self.beta.value)
+        gamma = self.gamma.value
+        beta = self.beta.value if self.center else tf.zeros_like(gamma)
+        outputs = normalize(inputs, gamma, beta)
         return tf.ensure_shape(outputs, inputs.shape)
 
 

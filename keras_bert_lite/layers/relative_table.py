@@ -4,77 +4,49 @@ from typing import Any
 
 import keras
 
-from keras_bert_lite.config import check_positive
-from keras_bert_lite.layers.base import CompositeLayer, Initializer
+from keras_bert_lite.config import EncoderConfig
+from keras_bert_lite.layers.base import EncoderPart
 from keras_bert_lite.layers.normalization import LayerNorm
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
-class RelativeTable(CompositeLayer):
+class RelativeTable(EncoderPart):
     """A vector for each relative position, which all blocks share.
 
     Args:
-        num_rows: Rows of the table (2 K): K distances in each direction.
-        hidden_dim: Width of the vectors (H).
-        normalize: Whether they are layer-normalized.
-        layer_norm_epsilon: Added to the variance in the normalization.
-        initializer_range: Standard deviation of the initial weights.
+        config: The encoder's `EncoderConfig`, or its fields in a dictionary. Of
+            it count `relative_positions`, which must be there, `hidden_dim`,
+            `layer_norm_epsilon`, `norms.bias` and `initializer_range`.
+
+    Raises:
+        ValueError: If there are no `relative_positions`.
 
     Reference: [He et al., 2021](https://arxiv.org/abs/2006.03654), section 3.1.
     """
 
-    def __init__(
-        self,
-        num_rows: int,
-        hidden_dim: int,
-        normalize: bool = True,
-        layer_norm_epsilon: float = 1e-7,
-        initializer_range: float = 0.02,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(**kwargs)
-        check_positive("num_rows", num_rows)
-        check_positive("hidden_dim", hidden_dim)
-        self.num_rows = num_rows
-        self.hidden_dim = hidden_dim
-        self.normalize = normalize
-        self.layer_norm_epsilon = layer_norm_epsilon
-        self.initializer_range = initializer_range
-        self.embedding = keras.layers.Embedding(
-            num_rows,
-            hidden_dim,
-            embeddings_initializer=Initializer(stddev=initializer_range),
-            dtype=self.dtype_policy,
-            name="embedding",
-        )
-        self.layer_norm = None
-        if normalize:
-            self.layer_norm = LayerNorm(
-                epsilon=layer_norm_epsilon, dtype=self.dtype_policy, name="layer_norm"
-            )
+    def __init__(self, config: EncoderConfig | dict[str, Any], **kwargs: Any) -> None:
+        super().__init__(config, **kwargs)
+        relative = self.config.relative_positions
+        if relative is None:
+            raise ValueError("`config` must have `relative_positions`. Received: None")
+        self.num_rows = 2 * relative.span
+        self.embedding = self._table(self.num_rows, self.config.hidden_dim, "embedding")
+        self.layer_norm: LayerNorm | None = None
+        if relative.normalize:
+            self.layer_norm = self._layer_norm("layer_norm")
 
     def build(self, x_shape=None):
         self.embedding.build((None,))
         if self.layer_norm is not None:
-            self.layer_norm.build((self.num_rows, self.hidden_dim))
+            self.layer_norm.build((self.num_rows, self.config.hidden_dim))
 
     def call(self, x=None):
         return self.rows()
 
     def rows(self):
-        """Returns the vectors, `(2 K, H)`."""
+        """Returns the vectors, `(2 K, H)`: K distances in each direction."""
         rows = self.embedding(keras.ops.arange(self.num_rows, dtype="int32"))
         return rows if self.layer_norm is None else self.layer_norm(rows)
 
     def compute_output_shape(self, x_shape=None):
-        return (self.num_rows, self.hidden_dim)
-
-    def get_config(self) -> dict[str, Any]:
-        return {
-            **super().get_config(),
-            "num_rows": self.num_rows,
-            "hidden_dim": self.hidden_dim,
-            "normalize": self.normalize,
-            "layer_norm_epsilon": self.layer_norm_epsilon,
-            "initializer_range": self.initializer_range,
-        }
+        return (self.num_rows, self.config.hidden_dim)

@@ -6,6 +6,9 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from keras_bert_lite.config import EncoderConfig
+from keras_bert_lite.layers.rows import biases_by_window, rotations_by_base
+
 # How often rows, sorted by length, are cut in two for attention.
 CUTS = 1
 
@@ -15,8 +18,7 @@ class Group(NamedTuple):
 
     token_of_place: tf.Tensor  # (b, N, s) int32, into heads of tokens (T * N, D)
     place_of_token: tf.Tensor  # (tokens of the group, N) int32, the inverse
-    bias: tf.Tensor  # (b, 1, 1, s) float32, hides padding
-    real: tf.Tensor  # (b, 1, s, 1) booleans, false at padding
+    real: tf.Tensor  # (b, s) booleans, false at padding
 
 
 class RealTokens:
@@ -29,15 +31,21 @@ class RealTokens:
     T depends on the values of the mask.
 
     Args:
+        config: The encoder's.
         padding_mask: Booleans of shape `(B, S)`, true at real tokens.
-        num_heads: Number of attention heads (N).
         training: Whether gradients will be asked for.
+
+    Attributes:
+        mask, lengths, biases, rotations: See `PaddedRows`.
     """
 
     def __init__(
-        self, padding_mask: tf.Tensor, num_heads: int, training: bool | None = None
+        self,
+        config: EncoderConfig,
+        padding_mask: tf.Tensor,
+        training: bool | None = None,
     ) -> None:
-        self.num_heads = num_heads
+        self.num_heads = config.num_heads
         self.training = training
         self.mask = padding_mask
         self._shape = tf.shape(padding_mask)
@@ -46,7 +54,8 @@ class RealTokens:
         columns = tf.range(self._shape[1])
         firsts = tf.reduce_min(tf.where(padding_mask, columns, self._shape[1]), 1)
         lasts = tf.reduce_max(tf.where(padding_mask, columns, -1), 1)
-        lengths = tf.maximum(lasts - firsts + 1, 0)
+        # Rows without columns have the largest number first, the smallest last.
+        lengths = tf.where(lasts < firsts, 0, lasts - firsts + 1)
         order = tf.argsort(lengths)
         mask = tf.gather(padding_mask, order)
         rows, columns = tf.unstack(tf.cast(tf.where(mask), tf.int32), axis=1)  # (T,)
@@ -61,15 +70,14 @@ class RealTokens:
                 columns[starts[first] : starts[end]],
                 starts[first],
                 lengths[first:end],
-                num_heads,
+                self.num_heads,
             )
             for first, end in itertools.pairwise(_bounds(lengths))
         ]
-
-    @property
-    def biases(self) -> list[tf.Tensor]:
-        """What to add to the attention scores of each group."""
-        return [group.bias for group in self._groups]
+        self.lengths = [tf.shape(group.real)[1] for group in self._groups]
+        visible = [group.real[:, None, None, :] for group in self._groups]
+        self.biases = biases_by_window(config, visible, self.lengths)
+        self.rotations = rotations_by_base(config, self.lengths)
 
     def pack(self, x: tf.Tensor) -> tf.Tensor:
         """(B, S, H) -> (T, H)."""
@@ -111,7 +119,7 @@ class RealTokens:
 
     def _split_gradient(self, gradient: tf.Tensor) -> list[tf.Tensor]:
         return [
-            x * tf.cast(group.real, x.dtype)
+            x * tf.cast(group.real[:, None, :, None], x.dtype)
             for x, group in zip(self._split(gradient), self._groups, strict=True)
         ]
 
@@ -162,8 +170,7 @@ def _group(
     return Group(
         tokens[:, None, :] * num_heads + heads[:, None],
         row_and_head * longest + columns[:, None],
-        tf.where(numbers > 0, 0.0, -1e30)[:, None, None, :],
-        (numbers > 0)[:, None, :, None],
+        numbers > 0,
     )
 
 

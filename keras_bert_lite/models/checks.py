@@ -17,8 +17,8 @@ def check_fits(model: keras.Model, preprocessor: Preprocessor, role: str) -> Non
     Raises:
         ValueError: If rows may be too long, or there are more pieces.
     """
-    embeddings = encoder_layers(encoder_of(model))[0]
-    length, rows = preprocessor.sequence_length, embeddings.max_sequence_length
+    config = encoder_layers(encoder_of(model))[0].config
+    length, rows = preprocessor.sequence_length, config.max_sequence_length
     if rows is not None and (length is None or length > rows):
         raise ValueError(
             f"`{role}` must have a position for every token of a row. Received: "
@@ -26,8 +26,8 @@ def check_fits(model: keras.Model, preprocessor: Preprocessor, role: str) -> Non
             f"sequence_length={length}"
         )
     pieces = preprocessor.tokenizer.vocabulary_size()
-    if pieces > embeddings.vocabulary_size:
+    if pieces > config.vocabulary_size:
         raise ValueError(
             f"`{role}` must have an embedding for every piece of the preprocessor's "
-            f"tokenizer. Received: {embeddings.vocabulary_size} and {pieces}"
+            f"tokenizer. Received: {config.vocabulary_size} and {pieces}"
         )

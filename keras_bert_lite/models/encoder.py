@@ -41,8 +41,8 @@ def encoder(
     >>> model.count_params()
     4385920
     """
-    embeddings = layers.Embeddings(**embeddings_arguments(config), name="embeddings")
-    blocks = make_blocks(
+    embeddings = layers.Embeddings(config, name="embeddings")
+    blocks = layers.Encoder(
         config,
         name="blocks",
         hidden_states=hidden_states,
@@ -53,46 +53,6 @@ def encoder(
     if config.pooling is not None:
         pooler = layers.Pooler(config.pooling, config.initializer_range, name="pooler")
     return _model(embeddings, blocks, pooler, name)
-
-
-def embeddings_arguments(config: EncoderConfig) -> dict[str, Any]:
-    """Returns the arguments of `layers.Embeddings` that a configuration says."""
-    names = (
-        "vocabulary_size",
-        "hidden_dim",
-        "max_sequence_length",
-        "num_segments",
-        "embedding_dim",
-        "project_before_norm",
-        "position_offset",
-        "dropout",
-        "layer_norm_epsilon",
-        "initializer_range",
-    )
-    return {name: getattr(config, name) for name in names}
-
-
-def make_blocks(config: EncoderConfig, name: str, **options: Any) -> layers.Encoder:
-    """Makes the blocks of an encoder; `options` are those of `layers.Encoder`."""
-    return layers.Encoder(
-        num_layers=config.num_layers,
-        num_heads=config.num_heads,
-        hidden_dim=config.hidden_dim,
-        intermediate_dim=config.intermediate_dim,
-        dropout=config.dropout,
-        attention_dropout=config.attention_dropout,
-        activation=config.activation,
-        layer_norm_epsilon=config.layer_norm_epsilon,
-        initializer_range=config.initializer_range,
-        num_groups=config.num_groups,
-        relative_positions=config.relative_positions,
-        convolution_size=config.convolution_size,
-        convolution_groups=config.convolution_groups,
-        convolution_activation=config.convolution_activation,
-        family=config.family,
-        name=name,
-        **options,
-    )
 
 
 def with_internals(
@@ -184,12 +144,10 @@ def encoder_layers(
 
 
 def config_of(model: keras.Model) -> EncoderConfig:
-    """Returns the configuration of an encoder, read off its layers."""
-    embeddings, blocks, pooler = encoder_layers(model)
-    fields = EncoderConfig.__dataclass_fields__
-    values = {**embeddings.get_config(), **blocks.get_config()}
-    values["pooling"] = pooler and pooler.pooling
-    return EncoderConfig(**{k: v for k, v in values.items() if k in fields})
+    """Returns the configuration of an encoder, as its layers have it."""
+    _, blocks, pooler = encoder_layers(model)
+    # A pooler may have been left out.
+    return blocks.config.replace(pooling=pooler and pooler.pooling)
 
 
 def id_inputs() -> dict[str, keras.KerasTensor]:

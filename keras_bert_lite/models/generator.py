@@ -103,8 +103,8 @@ def shared_embedding(
         return tables, embeddings, tables
     if sharing == "gradient_disentangled":
         sides = {
-            "generator": own.get_config(),
-            "discriminator": embeddings.get_config(),
+            "generator": own.config,
+            "discriminator": embeddings.config,
         }
         both: Any = layers.GradientDisentangledEmbeddings(
             **sides, name=SHARED_EMBEDDINGS

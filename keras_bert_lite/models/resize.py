@@ -15,7 +15,8 @@ from keras_bert_lite.models.text_model import TextModel
 from keras_bert_lite.text.packing import Preprocessor
 
 WAYS = ("interpolate", "tile")
-EMBEDDINGS = "keras_bert_lite>Embeddings"
+# Layers that have the encoder's configuration.
+CONFIGURED = ("keras_bert_lite>Embeddings", "keras_bert_lite>Encoder")
 OUTPUT = "prediction_dense"  # of an untied masked language model
 
 
@@ -58,7 +59,7 @@ def resize(
         )
     check_choice("positions", positions, WAYS)
     check_plain_weights(model)
-    embeddings = encoder_layers(encoder_of(model))[0]
+    encoder_config = encoder_layers(encoder_of(model))[0].config
     changes: dict[str, int] = {}
     for name, value in {
         "vocabulary_size": vocabulary_size,
@@ -67,7 +68,7 @@ def resize(
         if value is not None:
             check_positive(name, value)
             changes[name] = value
-    if max_sequence_length is not None and embeddings.max_sequence_length is None:
+    if max_sequence_length is not None and encoder_config.max_sequence_length is None:
         raise ValueError(
             "`max_sequence_length` cannot change: the encoder has no position table "
             f"and takes any length. Received: {max_sequence_length}"
@@ -79,10 +80,10 @@ def resize(
         weights = keras.ops.convert_to_numpy(old)
         if tuple(old.shape) != tuple(new.shape):
             if "position_embedding" in old.path:
-                offset = embeddings.position_offset
+                offset = encoder_config.position_offset
                 weights = _positions(weights, new.shape[0], offset, positions)
             else:
-                scale = embeddings.initializer_range
+                scale = encoder_config.initializer_range
                 weights = _vocabulary(weights, tuple(new.shape), scale, generator)
         new.assign(weights)
         new.trainable = old.trainable  # as a user may have frozen it
@@ -114,7 +115,7 @@ def add_tokens(
         **preprocessor.get_config(),
         "tokenizer": keras.saving.serialize_keras_object(tokenizer),
     }
-    rows = encoder_layers(encoder_of(model))[0].vocabulary_size
+    rows = encoder_layers(encoder_of(model))[0].config.vocabulary_size
     # A table may have more rows than the tokenizer has pieces.
     size = max(rows, tokenizer.vocabulary_size())
     return resize(model, vocabulary_size=size, seed=seed), Preprocessor.from_config(
@@ -123,7 +124,7 @@ def add_tokens(
 
 
 def _changed(config: Any, changes: dict[str, int]) -> Any:
-    """Returns a model's configuration with other fields of its embeddings."""
+    """Returns a model's configuration with other fields of its encoder."""
     if isinstance(config, list):
         return [_changed(part, changes) for part in config]
     if not isinstance(config, dict):
@@ -131,8 +132,8 @@ def _changed(config: Any, changes: dict[str, int]) -> Any:
     # Layers are built anew, for other shapes than those that are recorded.
     found = {k: _changed(v, changes) for k, v in config.items() if k != "build_config"}
     inner = found.get("config")
-    if found.get("registered_name") == EMBEDDINGS and isinstance(inner, dict):
-        found["config"] = {**inner, **changes}
+    if found.get("registered_name") in CONFIGURED and isinstance(inner, dict):
+        found["config"] = {**inner, "config": {**inner["config"], **changes}}
     elif isinstance(inner, dict) and inner.get("name") == OUTPUT:
         units = changes.get("vocabulary_size", inner["units"])
         found["config"] = {**inner, "units": units}

@@ -20,6 +20,7 @@ EMBEDDING_PARTS = (
     "token_embedding",
     "segment_embedding",
     "position_embedding",
+    "task_embedding",
     "layer_norm",
     "projection",
 )
@@ -75,7 +76,7 @@ def take_layers(
     )
     if new_pooler is not None:
         pairs.append((new_pooler, pooler))
-    for name in ("relative_table", "convolution"):
+    for name in ("relative_table", "relative_bias", "convolution", "final_norm"):
         if getattr(blocks, name) is not None:
             pairs.append((getattr(new_blocks, name), getattr(blocks, name)))
     for name in EMBEDDING_PARTS:

@@ -1,6 +1,5 @@
 """What an exported SavedModel says about itself."""
 
-import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -41,7 +40,7 @@ def _metadata(draft: Path, model: TextModel) -> dict[str, Any]:
         "tensorflow": tf.__version__,
         "tensorflow_text": tf_text.__version__,
         "model": model.name,
-        "config": dataclasses.asdict(config_of(encoder)),
+        "config": config_of(encoder).to_dict(),
         "sequence_length": preprocessor_of(model).sequence_length,
         "labels": getattr(answer_of(model), "labels", []),
         "signatures": sorted(public_signatures(meta_graph)),

@@ -8,9 +8,8 @@ import keras
 import tensorflow as tf
 from keras import ops
 
-from keras_bert_lite.config import check_rate
+from keras_bert_lite.config import check_above_zero, check_rate
 from keras_bert_lite.training.gradients import WholeGradients
-from keras_bert_lite.training.schedules import check_above_zero
 
 # Names of the weights that do not decay: of biases and of normalizations.
 WITHOUT_DECAY = ("bias", "beta", "gamma")
@@ -32,8 +31,8 @@ class AdamW(WholeGradients, keras.optimizers.Adam):
     - `layer_decay`: s is 1 for head and pooler, `layer_decay` for the uppermost
       block, its square for the block below, and so on down to the embeddings.
       Blocks count, as many as train, not layers: ALBERT's one block is one below
-      its head, its embeddings two. DeBERTa's table of positions goes with the
-      embeddings, the convolution with the first block;
+      its head, its embeddings two. Tables of relative positions go with the
+      embeddings, DeBERTa's convolution with the first block;
     - the norm for `global_clipnorm` is that of whole gradients, see
       `WholeGradients`.
 
@@ -156,7 +155,7 @@ def depths_below_head(paths: Sequence[str]) -> list[int]:
 
 def _height(path: str) -> int | None:
     """0 for embeddings, 1 for the first block, None above the blocks."""
-    if re.search(r"(^|/)(embeddings|relative_table)/", path):
+    if re.search(r"(^|/)(embeddings|relative_table|relative_bias)/", path):
         return 0
     if re.search(r"(^|/)convolution/", path):
         return 1

@@ -20,8 +20,8 @@ def freeze(model: keras.Model, num_layers: int, embeddings: bool = True) -> None
     Args:
         model: An encoder or a model built on one.
         num_layers: How many layers to freeze, from the lowest.
-        embeddings: Whether to freeze the embeddings, and DeBERTa's table of
-            relative positions.
+        embeddings: Whether to freeze the embeddings, and the tables of relative
+            positions (DeBERTa, MPNet).
 
     Raises:
         ValueError: If the model holds no encoder or not as many layers, if some
@@ -42,8 +42,9 @@ def freeze(model: keras.Model, num_layers: int, embeddings: bool = True) -> None
     frozen = _count_blocks(stack, num_layers)
     thaw(encoder)
     bottom.trainable = not embeddings
-    if stack.relative_table is not None:
-        stack.relative_table.trainable = not embeddings
+    for table in (stack.relative_table, stack.relative_bias):
+        if table is not None:
+            table.trainable = not embeddings
     if stack.convolution is not None:  # beside the first block
         stack.convolution.trainable = not frozen
     for block in stack.blocks[:frozen]:
@@ -63,12 +64,13 @@ def thaw(model: keras.Model) -> None:
 
 def _count_blocks(stack: layers.Encoder, num_layers: int) -> int:
     """Returns how many blocks the lowest layers are."""
-    if num_layers > stack.num_layers:
+    count = stack.config.num_layers
+    if num_layers > count:
         raise ValueError(
-            f"`num_layers` must be at most {stack.num_layers}, the encoder's. "
+            f"`num_layers` must be at most {count}, the encoder's. "
             f"Received: {num_layers}"
         )
-    shared = stack.num_layers // len(stack.blocks)
+    shared = count // len(stack.blocks)
     if num_layers % shared:
         raise ValueError(
             f"`num_layers` must be a multiple of {shared}: the layers of this "

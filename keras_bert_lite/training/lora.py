@@ -6,10 +6,9 @@ from pathlib import Path
 
 import keras
 
-from keras_bert_lite.config import check_positive
+from keras_bert_lite.config import check_above_zero, check_positive
 from keras_bert_lite.models.encoder import encoder_layers, encoder_of
 from keras_bert_lite.training.freezing import thaw
-from keras_bert_lite.training.schedules import check_above_zero
 
 
 def enable_lora(
@@ -37,7 +36,8 @@ def enable_lora(
         rank: Of the changes.
         targets: Names of dense layers inside the blocks, or ends of their paths:
             `"query"`, `"key"`, `"value"`, `"attention/output_dense"`,
-            `"intermediate_dense"`, or `"output_dense"` for two of them.
+            `"intermediate_dense"`, `"feed_forward/output_dense"`, or
+            `"output_dense"` for two of them.
         alpha: See above; `None`: the rank.
 
     Raises:

@@ -1,12 +1,15 @@
 """The learning rate over the course of training."""
 
-import math
 from typing import Any
 
 import keras
 from keras import ops
 
-from keras_bert_lite.config import check_not_negative, check_positive
+from keras_bert_lite.config import (
+    check_above_zero,
+    check_not_negative,
+    check_positive,
+)
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
@@ -76,10 +79,3 @@ class LinearWarmup(keras.optimizers.schedules.LearningRateSchedule):
             "warmup_steps": self.warmup_steps,
             "accumulate": self.accumulate,
         }
-
-
-def check_above_zero(name: str, value: Any) -> None:
-    """Raises an error unless the value is a positive, finite number."""
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not number or not 0 < value < math.inf:
-        raise ValueError(f"`{name}` must be a positive number. Received: {value!r}")

@@ -103,7 +103,7 @@ def test_every_tensor_arrives(tmp_path):
     stored = sorted(float(np.sum(x, dtype=np.float64)) for x in weights.values())
     loaded = sorted(float(np.sum(x, dtype=np.float64)) for x in model.get_weights())
     np.testing.assert_allclose(loaded, stored, atol=1e-5)
-    kernel = model.get_layer("blocks").blocks[1].intermediate_dense.kernel
+    kernel = model.get_layer("blocks").blocks[1].feed_forward.intermediate_dense.kernel
     expected = weights["encoder.layer.1.intermediate.dense.weight"].T
     np.testing.assert_array_equal(keras.ops.convert_to_numpy(kernel), expected)
 
@@ -167,7 +167,7 @@ def test_configuration_is_honoured(tmp_path):
     write(tmp_path, hidden_act="gelu_new", layer_norm_eps=1e-3)
     model = kbl.load_encoder(tmp_path, dropout=0.0)
     block = model.get_layer("blocks").blocks[0]
-    assert block.activation == "gelu_tanh"
+    assert block.config.activation == "gelu_tanh"
     assert block.attention_norm.epsilon == 1e-3
     assert block.dropout.rate == 0.0
 

@@ -1,18 +1,14 @@
 """Self-attention."""
 
-import functools
-
 import numpy as np
 import pytest
 
 from keras_bert_lite import layers
 from tests import formulas
 from tests.conformance import assert_all_close, check_layer, randomize, to_numpy
-from tests.layers.samples import HIDDEN, PADDING_MASK, SEQUENCE_IDS, STATES
+from tests.layers.samples import PADDING_MASK, SEQUENCE_IDS, STATES, maker
 
-make = functools.partial(
-    layers.SelfAttention, num_heads=2, hidden_dim=HIDDEN, initializer_range=0.2
-)
+make = maker(layers.SelfAttention)
 SAME_SEQUENCE = SEQUENCE_IDS[:, :, None] == SEQUENCE_IDS[:, None, :]
 
 
@@ -90,7 +86,7 @@ def test_large_scores_stay_finite_in_float16():
 
 
 def test_drops_out_in_training_only():
-    layer = random_layer(dropout=0.9)
+    layer = random_layer(attention_dropout=0.9)
     expected = to_numpy(layer(STATES))
     assert_all_close(layer(STATES, training=False), expected)
     assert not np.allclose(to_numpy(layer(STATES, training=True)), expected)
@@ -102,9 +98,8 @@ def test_drops_out_in_training_only():
         ({"num_heads": 3}, "`num_heads` must divide `hidden_dim`.*num_heads=3, hidd"),
         ({"num_heads": 0}, "`num_heads` must be a positive integer. Received: 0"),
         ({"hidden_dim": "8"}, "`hidden_dim` must be a positive integer. Rec.*: '8'"),
-        ({"dropout": 1.0}, r"`dropout` must be in \[0, 1\). Received: 1.0"),
-        ({"dropout": -0.1}, r"`dropout` must be in \[0, 1\). Received: -0.1"),
-        ({"dropout": None}, r"`dropout` must be in \[0, 1\). Received: None"),
+        ({"attention_dropout": 1.0}, r"`attention_dropout` must be in .*: 1.0"),
+        ({"layer": -1}, "`layer` must be a whole number, 0 or more. Received: -1"),
     ],
 )
 def test_refuses_arguments(arguments, message):
@@ -116,3 +111,8 @@ def test_refuses_arguments(arguments, message):
 def test_refuses_inputs_of_another_shape(shape):
     with pytest.raises(ValueError, match=r"`x` must have the shape .*, 8.* Received: "):
         make()(np.ones(shape, "float32"))
+
+
+def test_refuses_another_configuration():
+    with pytest.raises(TypeError, match=r"`config` must be an .* Received: 'bert'"):
+        layers.SelfAttention("bert")

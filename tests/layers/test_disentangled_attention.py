@@ -1,15 +1,14 @@
 """Disentangled attention."""
 
 import functools
-import math
 
 import keras
 import numpy as np
 import pytest
 from keras import ops
 
+from keras_bert_lite.config import Biases, RelativePositions
 from keras_bert_lite.layers.disentangled_attention import DisentangledAttention
-from keras_bert_lite.layers.relative_positions import table_rows
 from tests import formulas
 from tests.conformance import (
     assert_all_close,
@@ -19,24 +18,31 @@ from tests.conformance import (
     randomize,
     to_numpy,
 )
-from tests.layers.samples import HIDDEN, PADDING_MASK, SEQUENCE_IDS, STATES
+from tests.layers.samples import HIDDEN, PADDING_MASK, SEQUENCE_IDS, STATES, maker
 
-make = functools.partial(
-    DisentangledAttention,
-    num_heads=2,
-    hidden_dim=HIDDEN,
-    max_relative_positions=16,
-    position_buckets=6,
-    initializer_range=0.2,
-)
+POSITIONS = {"max_distance": 16, "buckets": 6, "share_projections": False}
+
+
+def make(attention_dropout=0.1, dropout=0.1, **arguments) -> DisentangledAttention:
+    """Makes the layer of fields of its relative positions and its own arguments."""
+    names = RelativePositions.__dataclass_fields__
+    own = {name: x for name, x in arguments.items() if name not in names}
+    changes = {name: x for name, x in arguments.items() if name in names}
+    relative = RelativePositions(**{**POSITIONS, **changes})
+    fields = {"attention_dropout": attention_dropout, "dropout": dropout}
+    return maker(DisentangledAttention, relative_positions=relative, **fields)(**own)
+
+
 LAYOUTS = {
     "buckets": {},
-    "shared": {"share_position_projections": True},
-    "every distance": {"position_buckets": None},
-    "longer than the span": {"position_buckets": None, "max_relative_positions": 2},
-    "c2p": {"relative_terms": ["c2p"]},
-    "p2c": {"relative_terms": ["p2c"]},
-    "no term": {"relative_terms": []},
+    "shared": {"share_projections": True},
+    "every distance": {"buckets": None},
+    "longer than the span": {"buckets": None, "max_distance": 2},
+    "c2p": {"terms": ["c2p"]},
+    "p2c": {"terms": ["p2c"]},
+    "no term": {"terms": []},
+    "a term that counts twice": {"terms": ["c2p", "p2c", "c2p"]},
+    "without biases of keys": {"biases": Biases(key=False)},
 }
 
 
@@ -60,38 +66,6 @@ def random_layer(**kwargs) -> DisentangledAttention:
     return layer
 
 
-def heads(layer, x):
-    """(..., H) -> (N, ..., D)."""
-    return np.moveaxis(np.reshape(x, (*x.shape[:-1], layer.num_heads, -1)), -2, 0)
-
-
-def formula(layer, x, table, allowed):
-    """As the paper writes it, one pair of positions at a time."""
-    projected = [
-        heads(layer, formulas.dense(dense, x))
-        for dense in (layer.query, layer.key, layer.value)
-    ]
-    query, key, value = projected
-    scores = query @ key.swapaxes(2, 3)  # (N, B, S, S)
-    for i, j in np.ndindex(scores.shape[2:]):
-        row = table[
-            table_rows(
-                np.array(i - j), layer.max_relative_positions, layer.position_buckets
-            )
-        ]
-        if "c2p" in layer.relative_terms:
-            pk = heads(layer, formulas.dense(layer.position_key or layer.key, row))
-            scores[:, :, i, j] += np.einsum("nbd,nd->nb", query[:, :, i], pk)
-        if "p2c" in layer.relative_terms:
-            pq = heads(layer, formulas.dense(layer.position_query or layer.query, row))
-            scores[:, :, i, j] += np.einsum("nbd,nd->nb", key[:, :, j], pq)
-    size = layer.hidden_dim // layer.num_heads
-    scores = scores / math.sqrt(size * (1 + len(layer.relative_terms)))
-    weights = formulas.softmax(np.where(allowed, scores, -np.inf))
-    joined = np.moveaxis(weights @ value, 0, 2).reshape(x.shape)
-    return formulas.dense(layer.output_dense, joined), weights.swapaxes(0, 1)
-
-
 @pytest.mark.parametrize("layout", ["buckets", "shared"])
 def test_conforms(layout):
     check_layer(functools.partial(make, **LAYOUTS[layout]), INPUTS)
@@ -99,7 +73,7 @@ def test_conforms(layout):
 
 def test_with_weights_conforms():
     inputs = {name: x for name, x in INPUTS.items() if name != "sequence_ids"}
-    make_layer = functools.partial(make, position_buckets=None, relative_terms=["p2c"])
+    make_layer = functools.partial(make, buckets=None, terms=["p2c"])
     inputs["relative_embeddings"] = table_of(make_layer())
     check_layer(make_layer, inputs, call={"return_weights": True})
 
@@ -114,7 +88,7 @@ def test_equals_the_formula(layout):
         relative_embeddings=table,
         return_weights=True,
     )
-    expected = formula(layer, STATES, table, PADDING_MASK[:, None, :])
+    expected = formulas.attention(layer, STATES, PADDING_MASK[:, None, :], table)
     assert_all_close(outputs, expected)
 
 
@@ -144,7 +118,7 @@ def test_tokens_without_padding_keep_their_distances(graph):
     padded = to_numpy(layer(x, padding_mask=mask, relative_embeddings=TABLE))
 
     def without_padding(x, mask):
-        rows = RealTokens(mask, layer.num_heads)
+        rows = RealTokens(layer.config, mask)
         return rows.unpack(layer(rows.pack(x), rows=rows, relative_embeddings=TABLE))
 
     if graph:
@@ -186,7 +160,7 @@ def test_half_precision_is_close():
 
 
 def test_drops_positions_out_in_training_only():
-    layer = random_layer(dropout=0.0, position_dropout=0.9)
+    layer = random_layer(attention_dropout=0.0, dropout=0.9)
     attend = functools.partial(layer, STATES, relative_embeddings=TABLE)
     expected = to_numpy(attend())
     assert_all_close(attend(training=False), expected)
@@ -194,14 +168,14 @@ def test_drops_positions_out_in_training_only():
 
 
 def test_projects_only_the_rows_in_use():
-    layer = random_layer(position_buckets=None)
+    layer = random_layer(buckets=None)
     table = np.full(layer.table_shape, np.nan, "float32")
     table[16 - 5 : 16 + 6] = 0.0  # distances -5 to 5
     assert np.all(np.isfinite(to_numpy(layer(STATES, relative_embeddings=table))))
 
 
 def test_without_terms_needs_no_table():
-    layer = random_layer(relative_terms=[])
+    layer = random_layer(terms=[])
     allowed = np.ones((2, 1, 5), "bool")
     assert_all_close(layer(STATES), formulas.attention(layer, STATES, allowed)[0])
 
@@ -221,12 +195,12 @@ def test_gradients_reach_the_table():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"max_relative_positions": 0}, "`max_relative_positions` must be .*: 0"),
-        ({"position_buckets": 0}, "`position_buckets` must be a positive int.*: 0"),
-        ({"position_buckets": 1}, "`position_buckets` must be at least 2.*kets=1, "),
-        ({"position_buckets": 30}, "`max_relative_positions` - 1.*positions=16"),
-        ({"relative_terms": ["p2p"]}, "`relative_terms` must be one of .*: 'p2p'"),
-        ({"position_dropout": 1.0}, r"`position_dropout` must be in .*: 1.0"),
+        ({"max_distance": 0}, "`max_distance` must be .*: 0"),
+        ({"buckets": 0}, "`buckets` must be a positive int.*: 0"),
+        ({"buckets": 1}, "`buckets` must be at least 2.*buckets=1, "),
+        ({"buckets": 30}, "`max_distance` - 1. Received: buckets=30, max_distance=16"),
+        ({"terms": ["p2p"]}, "`terms` must be one of .*: 'p2p'"),
+        ({"share_projections": 1}, "`share_projections` must be True or False.*: 1"),
         ({"num_heads": 3}, "`num_heads` must divide `hidden_dim`"),
     ],
 )
@@ -241,3 +215,8 @@ def test_refuses_another_table():
         make()(STATES, relative_embeddings=TABLE[:10])
     with pytest.raises(ValueError, match=r"`relative_embeddings` must be .*: None"):
         make()(STATES)
+
+
+def test_refuses_a_configuration_without_relative_positions():
+    with pytest.raises(ValueError, match="`config` must have `relative_positions`"):
+        maker(DisentangledAttention)()

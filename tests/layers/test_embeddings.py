@@ -1,23 +1,16 @@
 """Token, segment and position embeddings."""
 
-import functools
-
 import keras
 import numpy as np
 import pytest
 
 from keras_bert_lite import layers
+from keras_bert_lite.config import Norms
 from tests import formulas
 from tests.conformance import assert_all_close, check_layer, randomize, to_numpy
-from tests.layers.samples import HIDDEN, POSITION_IDS, SEGMENT_IDS, TOKEN_IDS
+from tests.layers.samples import HIDDEN, POSITION_IDS, SEGMENT_IDS, TOKEN_IDS, maker
 
-make = functools.partial(
-    layers.Embeddings,
-    vocabulary_size=12,
-    hidden_dim=HIDDEN,
-    max_sequence_length=6,
-    initializer_range=0.2,
-)
+make = maker(layers.Embeddings)
 
 
 def test_conforms():
@@ -26,13 +19,18 @@ def test_conforms():
 
 def test_factorized_conforms():
     check_layer(
-        functools.partial(make, embedding_dim=4),
+        maker(layers.Embeddings, embedding_dim=4),
         {
             "token_ids": TOKEN_IDS,
             "segment_ids": SEGMENT_IDS,
             "position_ids": POSITION_IDS,
         },
     )
+
+
+def test_with_task_types_conforms():
+    make_layer = maker(layers.Embeddings, num_task_types=2, norms=Norms(bias=False))
+    check_layer(make_layer, {"token_ids": TOKEN_IDS})
 
 
 def random_layer(**kwargs) -> layers.Embeddings:
@@ -55,6 +53,17 @@ def test_equals_the_formula():
     layer = random_layer()
     expected = sum_of_tables(layer, SEGMENT_IDS, np.arange(5))
     assert_all_close(layer(TOKEN_IDS, segment_ids=SEGMENT_IDS), expected)
+
+
+def test_inputs_are_of_the_first_task_type():
+    layer, plain = random_layer(num_task_types=3), random_layer()
+    weights = {x.path.split("/", 1)[1]: to_numpy(x).copy() for x in layer.weights}
+    types = weights.pop("task_embedding/embeddings")
+    assert types.shape == (3, HIDDEN)
+    weights["segment_embedding/embeddings"] += types[0]
+    for variable in plain.weights:
+        variable.assign(weights[variable.path.split("/", 1)[1]])
+    assert_all_close(layer(TOKEN_IDS, SEGMENT_IDS), plain(TOKEN_IDS, SEGMENT_IDS))
 
 
 def test_absent_segments_are_zero():

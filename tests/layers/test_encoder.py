@@ -9,14 +9,11 @@ from keras_bert_lite import layers
 from keras_bert_lite.config import ACTIVATIONS
 from tests import formulas
 from tests.conformance import assert_all_close, check_layer, randomize, to_numpy
-from tests.layers.samples import HIDDEN, PADDING_MASK, SEQUENCE_IDS, STATES
+from tests.layers.samples import PADDING_MASK, SEQUENCE_IDS, STATES, maker
 
-SIZES = {"num_heads": 2, "hidden_dim": HIDDEN, "intermediate_dim": 12}
 INPUTS = {"x": STATES, "padding_mask": PADDING_MASK}
-make_block = functools.partial(layers.EncoderBlock, **SIZES, initializer_range=0.2)
-make_stack = functools.partial(
-    layers.Encoder, num_layers=2, **SIZES, initializer_range=0.2
-)
+make_block = maker(layers.EncoderBlock)
+make_stack = maker(layers.Encoder)
 
 
 def test_block_conforms():
@@ -71,6 +68,18 @@ def test_block_returns_the_weights_of_its_attention():
     output, weights = block(**INPUTS, return_weights=True)
     assert_all_close(output, block(**INPUTS))
     assert_all_close(weights, block.attention(**INPUTS, return_weights=True)[1])
+
+
+@pytest.mark.parametrize("sublayer", ["attention", "feed_forward"])
+def test_block_drops_out_the_output_of(sublayer):
+    block = random_layer(make_block, dropout=0.5, attention_dropout=0.0)
+    other = {"attention": block.feed_forward, "feed_forward": block.attention}
+    silent = other[sublayer].output_dense  # what it adds is 0, dropped or not
+    silent.set_weights([np.zeros_like(x) for x in silent.get_weights()])
+    exact, dropped = (
+        to_numpy(block(STATES, training=choice)) for choice in (False, True)
+    )
+    assert not np.allclose(dropped, exact)
 
 
 def real(x):
@@ -187,8 +196,7 @@ def test_refuses_other_checkpointing():
     ],
 )
 def test_refuses_arguments(argument, value):
-    name = "dropout" if argument == "attention_dropout" else argument
-    with pytest.raises(ValueError, match=f"`{name}` must .*Received: .*{value}"):
+    with pytest.raises(ValueError, match=f"`{argument}` must .*Received: .*{value}"):
         make_stack(**{argument: value})
 
 

@@ -45,7 +45,7 @@ def inputs_of(mask):
 @pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS)
 def test_heads_come_back_to_their_tokens(lengths):
     mask = mask_of(lengths)
-    rows = RealTokens(tf.constant(mask), num_heads=2)
+    rows = RealTokens(tiny.config(), tf.constant(mask))
     x = np.random.default_rng(0).normal(size=(*mask.shape, 6)).astype("float32")
     packed = rows.pack(tf.constant(x))
     assert packed.shape == (mask.sum(), 6)

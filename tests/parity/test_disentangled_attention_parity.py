@@ -8,6 +8,7 @@ import keras
 import numpy as np
 import pytest
 
+from keras_bert_lite.config import EncoderConfig, RelativePositions
 from keras_bert_lite.layers.disentangled_attention import DisentangledAttention
 from keras_bert_lite.layers.relative_positions import table_rows
 from keras_bert_lite.layers.token_convolution import TokenConvolution
@@ -37,6 +38,11 @@ def configuration(**changes):
     )
 
 
+def encoder_config(**changes):
+    sizes = {"vocabulary_size": 1, "num_layers": 1, "intermediate_dim": 1}
+    return EncoderConfig(hidden_dim=HIDDEN, num_heads=HEADS, **sizes, **changes)
+
+
 def randomized(module):
     for parameter in module.parameters():
         torch.nn.init.normal_(parameter, std=0.5)
@@ -52,14 +58,13 @@ def attentions(config):
     """The attention of transformers and that of this package."""
     module = randomized(hugging_face.DebertaV2Attention(config))
     longest, buckets = config.max_relative_positions, config.position_buckets
-    layer = DisentangledAttention(
-        HEADS,
-        HIDDEN,
-        max_relative_positions=longest if longest > 0 else 64,
-        position_buckets=buckets if buckets > 0 else None,
-        relative_terms=config.pos_att_type,
-        share_position_projections=getattr(config, "share_att_key", False),
+    relative = RelativePositions(
+        max_distance=longest if longest > 0 else 64,
+        buckets=buckets if buckets > 0 else None,
+        terms=config.pos_att_type,
+        share_projections=getattr(config, "share_att_key", False),
     )
+    layer = DisentangledAttention(encoder_config(relative_positions=relative))
     layer.build(STATES.shape)
     inner = module.self
     names = {
@@ -147,11 +152,12 @@ def test_convolution(size, groups, activation):
     )
     module = randomized(hugging_face.ConvLayer(config))
     layer = TokenConvolution(
-        HIDDEN,
-        size,
-        groups,
-        activation,
-        layer_norm_epsilon=config.layer_norm_eps,
+        encoder_config(
+            convolution_size=size,
+            convolution_groups=groups,
+            convolution_activation=activation,
+            layer_norm_epsilon=config.layer_norm_eps,
+        )
     )
     layer.build(STATES.shape)
     kernel = module.conv.weight.detach().numpy().transpose(2, 1, 0)

@@ -66,8 +66,11 @@ def test_counts_of_the_documentation():
     [
         (["key"], {"attention/key"}),
         (["attention/output_dense"], {"attention/output_dense"}),
-        (["output_dense"], {"attention/output_dense", "output_dense"}),
-        (["query", "intermediate_dense"], {"attention/query", "intermediate_dense"}),
+        (["output_dense"], {"attention/output_dense", "feed_forward/output_dense"}),
+        (
+            ["query", "intermediate_dense"],
+            {"attention/query", "feed_forward/intermediate_dense"},
+        ),
     ],
 )
 def test_targets(targets, layers):

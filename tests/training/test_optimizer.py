@@ -102,7 +102,7 @@ def test_layers_learn_the_slower_the_lower_they_are():
     assert got["head/dense/kernel"] == got["pooler/dense/bias"] == 1
     assert got["blocks/block_2/attention/query/kernel"] == 0.5
     assert got["blocks/block_1/output_norm/beta"] == 0.25
-    assert got["blocks/block_0/intermediate_dense/bias"] == 0.125
+    assert got["blocks/block_0/feed_forward/intermediate_dense/bias"] == 0.125
     below = {x for path, x in got.items() if path.startswith("embeddings/")}
     assert below == {0.0625}
 
@@ -125,7 +125,9 @@ def test_weight_decay_follows_the_rate_of_the_layer():
     update(adamw(None, 0.5, weight_decay=0.5, layer_decay=0.5), model, 0.0)
     got = values(model)
     assert got["head/dense/kernel"].max() == pytest.approx(1 - 0.25)
-    assert got["blocks/block_0/output_dense/kernel"].max() == pytest.approx(1 - 0.0625)
+    assert got[
+        "blocks/block_0/feed_forward/output_dense/kernel"
+    ].max() == pytest.approx(1 - 0.0625)
 
 
 def test_depths_of_the_layers_that_train():

@@ -42,8 +42,8 @@ ALBERT: Names = {
     f"{_BLOCK}attention_1/self/value": "blocks.{i}.attention.value",
     f"{_BLOCK}attention_1/output/dense": "blocks.{i}.attention.output_dense",
     f"{_BLOCK}LayerNorm": "blocks.{i}.attention_norm",
-    f"{_BLOCK}ffn_1/intermediate/dense": "blocks.{i}.intermediate_dense",
-    f"{_BLOCK}ffn_1/intermediate/output/dense": "blocks.{i}.output_dense",
+    f"{_BLOCK}ffn_1/intermediate/dense": "blocks.{i}.feed_forward.intermediate_dense",
+    f"{_BLOCK}ffn_1/intermediate/output/dense": "blocks.{i}.feed_forward.output_dense",
     f"{_BLOCK}LayerNorm_1": "blocks.{i}.output_norm",
     "bert/pooler/dense": "pooler.dense",
 }

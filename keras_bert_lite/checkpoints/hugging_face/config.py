@@ -1,6 +1,5 @@
 """Between config.json and `EncoderConfig`."""
 
-import math
 import os
 from pathlib import Path
 from typing import Any
@@ -114,7 +113,6 @@ def _parsed(raw: dict[str, Any], family: Family) -> EncoderConfig:
     # What `read` computes with must be numbers.
     EncoderConfig(**values)
     check_positive("max_sequence_length", values["max_sequence_length"])
-    _check_floats(raw, family)
     values = family.read(values, raw)
     return EncoderConfig(**values, family=raw["model_type"])
 
@@ -164,17 +162,6 @@ def _their_names(error: Exception, family: Family) -> str:
         if ours != theirs and f"`{ours}`" in str(error)
     ]
     return f" ({', '.join(names)} in {CONFIG})" if names else ""
-
-
-def _check_floats(raw: dict[str, Any], family: Family) -> None:
-    for ours in ("layer_norm_epsilon", "initializer_range"):
-        name, default = family.fields.get(ours, (ours, 0.0))
-        value = raw.get(name, default)
-        number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not number or not 0 <= value < math.inf:
-            raise ValueError(
-                f"`{name}` must be a number, 0 or more. Received: {value!r}"
-            )
 
 
 def _check_size(config: EncoderConfig, raw: dict[str, Any], directory: Path) -> None:

@@ -61,7 +61,7 @@ def _relative_positions(raw: dict[str, Any], rows: int) -> RelativePositions | N
         max_distance=distance if distance >= 1 else rows,
         buckets=buckets if buckets > 0 else None,
         terms=_terms(raw.get("pos_att_type") or ()),
-        share_projections=raw.get("share_att_key", False),
+        share_projections=bool(raw.get("share_att_key")),
         normalize="layer_norm" in [part.strip() for part in norm.lower().split("|")],
     )
 

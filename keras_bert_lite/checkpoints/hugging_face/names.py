@@ -18,8 +18,8 @@ BERT = {
     f"{_BLOCK}attention.self.value": "blocks.{i}.attention.value",
     f"{_BLOCK}attention.output.dense": "blocks.{i}.attention.output_dense",
     f"{_BLOCK}attention.output.LayerNorm": "blocks.{i}.attention_norm",
-    f"{_BLOCK}intermediate.dense": "blocks.{i}.intermediate_dense",
-    f"{_BLOCK}output.dense": "blocks.{i}.output_dense",
+    f"{_BLOCK}intermediate.dense": "blocks.{i}.feed_forward.intermediate_dense",
+    f"{_BLOCK}output.dense": "blocks.{i}.feed_forward.output_dense",
     f"{_BLOCK}output.LayerNorm": "blocks.{i}.output_norm",
     "pooler.dense": "pooler.dense",
 }
@@ -31,8 +31,8 @@ DISTILBERT = {
     f"{_BLOCK}attention.v_lin": "blocks.{i}.attention.value",
     f"{_BLOCK}attention.out_lin": "blocks.{i}.attention.output_dense",
     f"{_BLOCK}sa_layer_norm": "blocks.{i}.attention_norm",
-    f"{_BLOCK}ffn.lin1": "blocks.{i}.intermediate_dense",
-    f"{_BLOCK}ffn.lin2": "blocks.{i}.output_dense",
+    f"{_BLOCK}ffn.lin1": "blocks.{i}.feed_forward.intermediate_dense",
+    f"{_BLOCK}ffn.lin2": "blocks.{i}.feed_forward.output_dense",
     f"{_BLOCK}output_layer_norm": "blocks.{i}.output_norm",
 }
 _BLOCK = "encoder.albert_layer_groups.{i}.albert_layers.0."
@@ -44,8 +44,8 @@ ALBERT = {
     f"{_BLOCK}attention.value": "blocks.{i}.attention.value",
     f"{_BLOCK}attention.dense": "blocks.{i}.attention.output_dense",
     f"{_BLOCK}attention.LayerNorm": "blocks.{i}.attention_norm",
-    f"{_BLOCK}ffn": "blocks.{i}.intermediate_dense",
-    f"{_BLOCK}ffn_output": "blocks.{i}.output_dense",
+    f"{_BLOCK}ffn": "blocks.{i}.feed_forward.intermediate_dense",
+    f"{_BLOCK}ffn_output": "blocks.{i}.feed_forward.output_dense",
     f"{_BLOCK}full_layer_layer_norm": "blocks.{i}.output_norm",
     "pooler": "pooler.dense",
 }

@@ -95,10 +95,10 @@ def masked_lm(body: keras.Model, task: Any) -> keras.Model:
         )
     embeddings, blocks, _ = encoder_layers(body)
     transform = layers.MaskedLMTransform(
-        embeddings.embedding_dim or embeddings.hidden_dim,
+        embeddings.width,
         activation=activation_of(head.intermediate_activation),
         layer_norm_epsilon=head.layer_norm_epsilon,
-        initializer_range=embeddings.initializer_range,
+        initializer_range=embeddings.config.initializer_range,
         name="prediction_transform",
     )
     inputs = id_inputs()

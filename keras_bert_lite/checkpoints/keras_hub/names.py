@@ -28,15 +28,15 @@ POSITIONS = "embeddings.position_embedding"
 
 
 def _block(name: str) -> dict[str, str]:
-    attention = f"{name}/self_attention_layer"
+    attention, fed = f"{name}/self_attention_layer", "blocks.{i}.feed_forward"
     return {
         f"{attention}/query": "blocks.{i}.attention.query",
         f"{attention}/key": "blocks.{i}.attention.key",
         f"{attention}/value": "blocks.{i}.attention.value",
         f"{attention}/attention_output": "blocks.{i}.attention.output_dense",
         f"{name}/self_attention_layer_norm": "blocks.{i}.attention_norm",
-        f"{name}/feedforward_intermediate_dense": "blocks.{i}.intermediate_dense",
-        f"{name}/feedforward_output_dense": "blocks.{i}.output_dense",
+        f"{name}/feedforward_intermediate_dense": f"{fed}.intermediate_dense",
+        f"{name}/feedforward_output_dense": f"{fed}.output_dense",
         f"{name}/feedforward_layer_norm": "blocks.{i}.output_norm",
     }
 
@@ -153,7 +153,7 @@ def our_targets(table: Mapping[str, str], model: keras.Model) -> dict[str, Targe
         if path == POSITIONS:
             found[name] = _PositionRows(
                 found[name].variable,
-                first=embeddings.position_offset,
+                first=embeddings.config.position_offset,
                 segment=one_segment,
             )
     return found

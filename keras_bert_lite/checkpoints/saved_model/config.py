@@ -31,7 +31,7 @@ def encoder_values(
     token = f"{names['embeddings.token_embedding']}/embeddings"
     position = f"{names['embeddings.position_embedding']}/embeddings"
     segment = f"{names['embeddings.segment_embedding']}/embeddings"
-    intermediate = f"{names['blocks.{i}.intermediate_dense']}/kernel"
+    intermediate = f"{names['blocks.{i}.feed_forward.intermediate_dense']}/kernel"
     intermediate = intermediate.replace("{i}", "0")
     width, hidden = source.size(token, 1), source.size(intermediate, 0)
     num_layers, num_groups = _layers(source, graph, query)

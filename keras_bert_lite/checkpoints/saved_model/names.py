@@ -32,8 +32,8 @@ BLOCK = {
     "value": "attention.value",
     "attention_output": "attention.output_dense",
     "attention_norm": "attention_norm",
-    "intermediate": "intermediate_dense",
-    "output": "output_dense",
+    "intermediate": "feed_forward.intermediate_dense",
+    "output": "feed_forward.output_dense",
     "output_norm": "output_norm",
 }
 

@@ -1,0 +1,44 @@
+"""Rotary positions."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from keras import ops
+
+
+class Rotation(NamedTuple):
+    """How the positions of a row are turned: angles for pairs of numbers."""
+
+    cosines: Any  # (S, D / 2) float32
+    sines: Any  # (S, D / 2) float32
+
+
+def rotations(length: Any, size: int, base: float) -> Rotation:
+    """Returns the rotations of the positions 0 to S - 1 for heads of size D.
+
+    The angle of position p and pair k is `p / base^(2 k / D)`.
+
+    Args:
+        length: S, a number or a tensor.
+        size: D, even.
+        base: Of the wavelengths (theta).
+
+    Reference: [Su et al., 2021](https://arxiv.org/abs/2104.09864), section 3.2.
+    """
+    speeds = (1.0 / base ** (np.arange(0, size, 2) / size)).astype("float32")
+    positions = ops.cast(ops.arange(length, dtype="int32"), "float32")
+    angles = positions[:, None] * speeds
+    return Rotation(ops.cos(angles), ops.sin(angles))
+
+
+def rotate(x, rotation: Rotation):
+    """Turns heads by their positions: (B, N, S, D) -> (B, N, S, D).
+
+    Number k of a head and number `k + D / 2` are a pair, as in the code of
+    GPT-NeoX and Hugging Face. Computed in float32.
+    """
+    half = x.shape[-1] // 2
+    first, second = (ops.cast(y, "float32") for y in (x[..., :half], x[..., half:]))
+    cosines, sines = rotation
+    turned = (first * cosines - second * sines, second * cosines + first * sines)
+    return ops.cast(ops.concatenate(turned, axis=-1), x.dtype)
