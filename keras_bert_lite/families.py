@@ -46,6 +46,7 @@ FAMILIES = {
     "bert": Family("BertTokenizer"),
     "roberta": _roberta("RobertaTokenizer"),
     "xlm-roberta": _roberta("XLMRobertaTokenizer"),
+    "camembert": _roberta("CamembertTokenizer"),
     "distilbert": Family(
         "DistilBertTokenizer",
         head_form={"hidden_activation": "relu", "hidden_dropout": 0.0},

@@ -15,6 +15,7 @@ MULTILINGUAL_UNCASED = 105879
 CHINESE = 21128
 ROBERTA = 50265
 XLM_ROBERTA = 250002
+CAMEMBERT = 32005
 ALBERT = 30000
 DEBERTA = 128100
 MULTILINGUAL_DEBERTA = 251000
@@ -85,6 +86,7 @@ def _bert() -> dict[str, dict[str, Any]]:
 def _relatives() -> dict[str, dict[str, Any]]:
     roberta = {"family": "roberta", **ROBERTA_FAMILY}
     xlm = {"family": "xlm-roberta", **ROBERTA_FAMILY}
+    camembert = {"family": "camembert", **ROBERTA_FAMILY}
     distil, albert, deberta = DISTILBERT_FAMILY, ALBERT_FAMILY, DEBERTA_FAMILY
     electra = {**ELECTRA_FAMILY, "embedding_dim": 128}
     convolution = {"convolution_size": 3, "convolution_activation": "gelu"}
@@ -93,6 +95,8 @@ def _relatives() -> dict[str, dict[str, Any]]:
         "roberta_large": _size(ROBERTA, 24, 1024, **roberta),
         "xlm_roberta_base": _size(XLM_ROBERTA, 12, 768, **xlm),
         "xlm_roberta_large": _size(XLM_ROBERTA, 24, 1024, **xlm),
+        "camembert_base": _size(CAMEMBERT, 12, 768, **camembert),
+        "camembert_large": _size(CAMEMBERT, 24, 1024, **camembert),
         "distilbert_base_uncased": _size(UNCASED, 6, 768, **distil),
         "distilbert_base_cased": _size(CASED, 6, 768, **distil),
         "distilbert_base_multilingual_cased": _size(

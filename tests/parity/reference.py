@@ -56,6 +56,11 @@ FAMILIES = {
         {**SIZES, "type_vocab_size": 1, "layer_norm_eps": 1e-5},
         [{"pad_token_id": 0}],
     ),
+    "camembert": (
+        "Camembert",
+        {**SIZES, "type_vocab_size": 1, "layer_norm_eps": 1e-5},
+        [{"pad_token_id": 2, "hidden_act": "relu"}],
+    ),
     "distilbert": (
         "DistilBert",
         DISTIL_SIZES,

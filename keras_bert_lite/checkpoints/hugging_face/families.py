@@ -99,10 +99,10 @@ def _rows_with_padding(raw: dict[str, Any], values: dict[str, Any]) -> dict[str,
     return {**raw, "max_position_embeddings": rows, "pad_token_id": offset - 1}
 
 
-def _roberta(class_prefix: str) -> Family:
+def _roberta(class_prefix: str, prefix: str = "roberta.") -> Family:
     return Family(
         class_prefix,
-        "roberta.",
+        prefix,
         family_names.BERT,
         HEADS["roberta"],
         read=_positions_after_padding,
@@ -125,6 +125,7 @@ ROWS: dict[str, Family] = {
     "bert": Family("Bert", "bert.", family_names.BERT, HEADS["bert"]),
     "roberta": _roberta("Roberta"),
     "xlm-roberta": _roberta("XLMRoberta"),
+    "camembert": _roberta("Camembert"),
     "distilbert": Family(
         "DistilBert",
         "distilbert.",
