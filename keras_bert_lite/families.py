@@ -47,6 +47,7 @@ FAMILIES = {
     "roberta": _roberta("RobertaTokenizer"),
     "xlm-roberta": _roberta("XLMRobertaTokenizer"),
     "camembert": _roberta("CamembertTokenizer"),
+    "data2vec-text": _roberta("RobertaTokenizer"),
     "distilbert": Family(
         "DistilBertTokenizer",
         head_form={"hidden_activation": "relu", "hidden_dropout": 0.0},

@@ -95,6 +95,9 @@ def _relatives() -> dict[str, dict[str, Any]]:
         "roberta_large": _size(ROBERTA, 24, 1024, **roberta),
         "xlm_roberta_base": _size(XLM_ROBERTA, 12, 768, **xlm),
         "xlm_roberta_large": _size(XLM_ROBERTA, 24, 1024, **xlm),
+        "data2vec_text_base": _size(
+            ROBERTA, 12, 768, family="data2vec-text", **ROBERTA_FAMILY
+        ),
         "camembert_base": _size(CAMEMBERT, 12, 768, **camembert),
         "camembert_large": _size(CAMEMBERT, 24, 1024, **camembert),
         "distilbert_base_uncased": _size(UNCASED, 6, 768, **distil),

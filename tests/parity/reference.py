@@ -61,6 +61,11 @@ FAMILIES = {
         {**SIZES, "type_vocab_size": 1, "layer_norm_eps": 1e-5},
         [{"pad_token_id": 2, "hidden_act": "relu"}],
     ),
+    "data2vec-text": (
+        "Data2VecText",
+        {**SIZES, "type_vocab_size": 1, "layer_norm_eps": 1e-5},
+        [{"pad_token_id": 0, "type_vocab_size": 2}],
+    ),
     "distilbert": (
         "DistilBert",
         DISTIL_SIZES,

@@ -126,6 +126,7 @@ ROWS: dict[str, Family] = {
     "roberta": _roberta("Roberta"),
     "xlm-roberta": _roberta("XLMRoberta"),
     "camembert": _roberta("Camembert"),
+    "data2vec-text": _roberta("Data2VecText", "data2vec_text."),
     "distilbert": Family(
         "DistilBert",
         "distilbert.",
