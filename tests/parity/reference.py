@@ -85,6 +85,11 @@ FAMILIES = {
         {**SIZES, "embedding_size": 8},
         [{"embedding_size": 16}, {"hidden_act": "relu", "layer_norm_eps": 1e-5}],
     ),
+    "ernie": (
+        "Ernie",
+        SIZES,
+        [{"use_task_id": True, "type_vocab_size": 4}, {"hidden_act": "relu"}],
+    ),
     "deberta-v2": (
         "DebertaV2",
         DEBERTA,

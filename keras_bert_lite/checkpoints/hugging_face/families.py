@@ -121,6 +121,18 @@ def _embedding_size(raw: dict[str, Any], values: dict[str, Any]) -> dict[str, An
     return {**raw, "embedding_size": values["embedding_dim"] or values["hidden_dim"]}
 
 
+def _task_types(values: dict[str, Any], raw: dict[str, Any]) -> dict[str, Any]:
+    used = raw.get("use_task_id", False)
+    if not isinstance(used, bool):
+        raise ValueError(f"`use_task_id` must be true or false. Received: {used!r}")
+    return {**values, "num_task_types": raw.get("task_type_vocab_size", 3) * used}
+
+
+def _task_ids(raw: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
+    rows = values["num_task_types"]
+    return {**raw, "use_task_id": rows > 0, "task_type_vocab_size": rows or 3}
+
+
 ROWS: dict[str, Family] = {
     "bert": Family("Bert", "bert.", family_names.BERT, HEADS["bert"]),
     "roberta": _roberta("Roberta"),
@@ -167,6 +179,14 @@ ROWS: dict[str, Family] = {
         pooled=False,
         read=_embedding_dim,
         write=_embedding_size,
+    ),
+    "ernie": Family(
+        "Ernie",
+        "ernie.",
+        family_names.ERNIE,
+        HEADS["bert"],
+        read=_task_types,
+        write=_task_ids,
     ),
     "deberta-v2": Family(
         "DebertaV2",

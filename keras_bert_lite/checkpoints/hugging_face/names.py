@@ -23,6 +23,10 @@ BERT = {
     f"{_BLOCK}output.LayerNorm": "blocks.{i}.output_norm",
     "pooler.dense": "pooler.dense",
 }
+ERNIE = {
+    **BERT,
+    "embeddings.task_type_embeddings": "embeddings.task_embedding",
+}
 _BLOCK = "transformer.layer.{i}."
 DISTILBERT = {
     **EMBEDDINGS,
