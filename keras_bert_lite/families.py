@@ -55,6 +55,7 @@ FAMILIES = {
     "albert": Family("AlbertTokenizer"),
     "electra": Family("ElectraTokenizer", head_form={"hidden_activation": "gelu"}),
     "ernie": Family("BertTokenizer"),
+    "mpnet": _roberta("MPNetTokenizer"),
     "deberta-v2": Family(
         "DebertaV2Tokenizer",
         head_form={"hidden_activation": "gelu", "hidden_dropout": 0.0},

@@ -16,6 +16,7 @@ CHINESE = 21128
 ROBERTA = 50265
 XLM_ROBERTA = 250002
 CAMEMBERT = 32005
+MPNET = 30527
 ALBERT = 30000
 DEBERTA = 128100
 MULTILINGUAL_DEBERTA = 251000
@@ -37,6 +38,13 @@ ALBERT_FAMILY: dict[str, Any] = {
     "activation": "gelu_tanh",
     "dropout": 0.0,
     "attention_dropout": 0.0,
+}
+MPNET_FAMILY: dict[str, Any] = {
+    "family": "mpnet",
+    "position_offset": 2,
+    "num_segments": 0,
+    "layer_norm_epsilon": 1e-5,
+    "relative_bias": {"num_buckets": 32, "max_distance": 128},
 }
 ELECTRA_FAMILY: dict[str, Any] = {"family": "electra", "pooling": None}
 DEBERTA_FAMILY: dict[str, Any] = {
@@ -100,6 +108,7 @@ def _relatives() -> dict[str, dict[str, Any]]:
         ),
         "camembert_base": _size(CAMEMBERT, 12, 768, **camembert),
         "camembert_large": _size(CAMEMBERT, 24, 1024, **camembert),
+        "mpnet_base": _size(MPNET, 12, 768, **MPNET_FAMILY),
         "distilbert_base_uncased": _size(UNCASED, 6, 768, **distil),
         "distilbert_base_cased": _size(CASED, 6, 768, **distil),
         "distilbert_base_multilingual_cased": _size(

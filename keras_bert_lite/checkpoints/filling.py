@@ -4,7 +4,7 @@ import warnings
 
 import keras
 
-from keras_bert_lite.checkpoints.names import Target, model_parts
+from keras_bert_lite.checkpoints.names import AnyTarget, model_parts
 from keras_bert_lite.checkpoints.tensors import TensorSource, fill
 from keras_bert_lite.models.encoder import config_of, encoder_of
 
@@ -12,7 +12,7 @@ from keras_bert_lite.models.encoder import config_of, encoder_of
 def fill_model(
     source: TensorSource,
     model: keras.Model,
-    found: dict[str, Target],
+    found: dict[str, AnyTarget],
     required: tuple[str, ...],
     new_pooler: bool = False,
 ) -> keras.Model:
@@ -48,9 +48,9 @@ def fill_model(
     return model
 
 
-def _draw(model: keras.Model, found: dict[str, Target]) -> None:
+def _draw(model: keras.Model, found: dict[str, AnyTarget]) -> None:
     """Draws the matrices that nothing is stored for, which may not stay zero."""
-    placed = {id(target.variable) for target in found.values()}
+    placed = {id(x) for target in found.values() for x in target.variables}
     stddev = config_of(encoder_of(model)).initializer_range
     draw = keras.initializers.TruncatedNormal(stddev=stddev)
     for variable in model.trainable_variables:
@@ -63,9 +63,11 @@ def is_new_pooler(pooling: str | None, stored: str | None) -> bool:
     return pooling not in ("checkpoint", None) and pooling != stored
 
 
-def _without_pooler(model: keras.Model, found: dict[str, Target]) -> list[str]:
+def _without_pooler(model: keras.Model, found: dict[str, AnyTarget]) -> list[str]:
     variables = model_parts(model)["pooler"].variables
     own = {id(variable) for variable in variables}
-    for name in [name for name, x in found.items() if id(x.variable) in own]:
+    for name in [
+        name for name, x in found.items() if {id(y) for y in x.variables} <= own
+    ]:
         del found[name]
     return [variable.path for variable in variables]

@@ -8,6 +8,8 @@ of ours, such as `"encoder.layer.{i}.output.dense": "blocks.{i}.output_dense"`,
 for every `{i}` there is. Which tensors a layer has, and how they are laid out,
 follows from its type and from the format. What a model does not have (a pooler,
 a segment table) is passed over, so one table serves every configuration.
+
+Where a tensor is not one of a layer's own, a table maps its whole name to a `Fused`.
 """
 
 import dataclasses
@@ -56,6 +58,10 @@ class Target:
     shape: tuple[int, ...] | None = None
 
     @property
+    def variables(self) -> tuple[keras.Variable, ...]:
+        return (self.variable,)
+
+    @property
     def stored_shape(self) -> tuple[int, ...]:
         return self._permuted_shape if self.shape is None else self.shape
 
@@ -96,6 +102,69 @@ class Target:
         return np.ascontiguousarray(value).reshape(self.stored_shape)
 
 
+@dataclasses.dataclass(frozen=True)
+class Fused:
+    """What a table says of a tensor that holds several variables, one after another.
+
+    Of one variable, it says where a tensor goes whose name is not its layer's.
+
+    Args:
+        variables: Their paths, such as `"blocks.{i}.attention.query.kernel"`.
+        by_head: Whether the tensor holds the first head's part of each, then the
+            second head's (DeBERTa's `in_proj`), or each whole (ModernBERT's `Wqkv`).
+    """
+
+    variables: tuple[str, ...]
+    by_head: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class FusedTarget:
+    """Where a tensor of several variables goes.
+
+    It is stored as `(G, K, ...)`, joined along its first axis: of each of G groups
+    (heads, or one) the part of each of K variables.
+
+    Args:
+        parts: The variables, all of one shape.
+        groups: G, which divides the variables' first axis as it is stored.
+    """
+
+    parts: tuple[Target, ...]
+    groups: int = 1
+
+    @property
+    def variables(self) -> tuple[keras.Variable, ...]:
+        return tuple(part.variable for part in self.parts)
+
+    @property
+    def stored_shape(self) -> tuple[int, ...]:
+        first, *rest = self.parts[0].stored_shape
+        return (first * len(self.parts), *rest)
+
+    def assign(self, value: np.ndarray) -> None:
+        """Takes over a tensor as it is stored."""
+        first, *rest = self.parts[0].stored_shape
+        grouped = value.reshape(
+            self.groups, len(self.parts), first // self.groups, *rest
+        )
+        for i, part in enumerate(self.parts):
+            part.assign(grouped[:, i].reshape(part.stored_shape))
+
+    def read(self) -> np.ndarray:
+        """Returns the variables as they are stored."""
+        first, *rest = self.parts[0].stored_shape
+        values = [
+            part.read().reshape(self.groups, first // self.groups, *rest)
+            for part in self.parts
+        ]
+        return np.stack(values, axis=1).reshape(self.stored_shape)
+
+
+AnyTarget = Target | FusedTarget
+Names = Mapping[str, "str | Fused"]
+
+
 def model_parts(model: keras.Model) -> dict[str, Any]:
     """Returns the layers that hold a model's weights, by the names in tables."""
     embeddings, blocks, pooler = encoder_layers(encoder_of(model))
@@ -109,15 +178,21 @@ def model_parts(model: keras.Model) -> dict[str, Any]:
 
 
 def targets(
-    table: Mapping[str, str],
+    table: Names,
     parts: Mapping[str, Any],
     variables: Variables = TORCH,
     separator: str = ".",
-) -> dict[str, Target]:
+) -> dict[str, AnyTarget]:
     """Returns the target of each tensor that a table names, by its name."""
-    found = {}
+    found: dict[str, AnyTarget] = {}
+    for name, row in table.items():
+        if isinstance(row, Fused):
+            found |= _fused(name, row, parts, variables)
     alternatives = [
-        (m, path) for m, paths in table.items() for path in paths.split("|")
+        (module, path)
+        for module, paths in table.items()
+        if isinstance(paths, str)
+        for path in paths.split("|")
     ]
     for module, path in alternatives:
         for name, layer in _layers(module, path, parts):
@@ -127,6 +202,24 @@ def targets(
                     full = name + separator + suffix if suffix else name
                     found[full] = Target(variable, permutation)
     return found
+
+
+def _fused(
+    name: str, row: Fused, parts: Mapping[str, Any], variables: Variables
+) -> dict[str, AnyTarget]:
+    found: dict[str, list[Target]] = {}
+    for path in row.variables:
+        owner, _, attribute = path.rpartition(".")
+        for tensor, layer in _layers(name, owner, parts):
+            variable = getattr(layer, attribute)
+            if variable is not None:
+                permutations = {
+                    a: order for _, (a, order) in _tensors(layer, variables)
+                }
+                target = Target(variable, permutations[attribute])
+                found.setdefault(tensor, []).append(target)
+    groups = parts["encoder"].config.num_heads if row.by_head else 1
+    return {tensor: FusedTarget(tuple(x), groups) for tensor, x in found.items()}
 
 
 def _layers(

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from keras_bert_lite.checkpoints.names import Target
+from keras_bert_lite.checkpoints.names import AnyTarget, Target
 
 # A table of more weights than these is read by parts: TensorFlow takes two copies of
 # an array to assign it, besides the variable's own memory.
@@ -50,7 +50,7 @@ class TensorSource:
 
 def fill(
     source: TensorSource,
-    targets: Mapping[str, Target],
+    targets: Mapping[str, AnyTarget],
     is_optional: Callable[[str], bool] = lambda name: True,
 ) -> list[str]:
     """Checks every tensor, then sets every variable.
@@ -75,10 +75,10 @@ def fill(
     return [name for name in source.names() if name not in targets]
 
 
-def _assign(source: TensorSource, name: str, target: Target) -> None:
+def _assign(source: TensorSource, name: str, target: AnyTarget) -> None:
     shape = source.shape(name)
     size = math.prod(shape)
-    if size <= LARGE or not target.is_table:
+    if size <= LARGE or not isinstance(target, Target) or not target.is_table:
         target.assign(source.read(name))
         return
     step = max(LARGE * shape[0] // size, shape[0] // MOST_PARTS, 1)
@@ -88,7 +88,7 @@ def _assign(source: TensorSource, name: str, target: Target) -> None:
 
 def _check_names(
     source: TensorSource,
-    targets: Mapping[str, Target],
+    targets: Mapping[str, AnyTarget],
     is_optional: Callable[[str], bool],
 ) -> None:
     stored = set(source.names())
@@ -105,7 +105,7 @@ def _check_names(
         )
 
 
-def _check_tensor(source: TensorSource, name: str, target: Target) -> None:
+def _check_tensor(source: TensorSource, name: str, target: AnyTarget) -> None:
     dtype, shape = source.dtype(name), source.shape(name)
     if dtype not in FLOATS:
         raise ValueError(

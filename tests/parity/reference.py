@@ -90,6 +90,11 @@ FAMILIES = {
         SIZES,
         [{"use_task_id": True, "type_vocab_size": 4}, {"hidden_act": "relu"}],
     ),
+    "mpnet": (
+        "MPNet",
+        {**SIZES, "layer_norm_eps": 1e-5},
+        [{"hidden_act": "relu", "num_attention_heads": 2}],
+    ),
     "deberta-v2": (
         "DebertaV2",
         DEBERTA,
@@ -197,7 +202,7 @@ def outputs(model, inputs, suffix):
         "input_ids": torch.from_numpy(inputs["token_ids"]).long(),
         "attention_mask": torch.from_numpy(inputs["padding_mask"]).long(),
     }
-    if "distilbert" not in model.config.model_type:
+    if hasattr(model.config, "type_vocab_size"):
         arguments["token_type_ids"] = torch.from_numpy(inputs["segment_ids"]).long()
     with torch.no_grad():
         result = model(**arguments, output_hidden_states=True, output_attentions=True)

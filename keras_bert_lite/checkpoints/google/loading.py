@@ -10,7 +10,12 @@ from keras_bert_lite.checkpoints.filling import fill_model, is_new_pooler
 from keras_bert_lite.checkpoints.google import names
 from keras_bert_lite.checkpoints.google.config import read_config
 from keras_bert_lite.checkpoints.google.files import Checkpoint, open_files
-from keras_bert_lite.checkpoints.names import TENSORFLOW, Target, model_parts, targets
+from keras_bert_lite.checkpoints.names import (
+    TENSORFLOW,
+    AnyTarget,
+    model_parts,
+    targets,
+)
 from keras_bert_lite.checkpoints.tensorflow_files import INDEX
 from keras_bert_lite.models.encoder import encoder
 from keras_bert_lite.models.pretraining import (
@@ -129,5 +134,5 @@ def _encoder(
     return encoder(config)
 
 
-def _targets(model: keras.Model, table: Mapping[str, str]) -> dict[str, Target]:
+def _targets(model: keras.Model, table: Mapping[str, str]) -> dict[str, AnyTarget]:
     return targets(table, model_parts(model), TENSORFLOW, separator="/")

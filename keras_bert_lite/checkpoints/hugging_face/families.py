@@ -14,6 +14,7 @@ from keras_bert_lite.checkpoints.hugging_face import (
     names as family_names,
 )
 from keras_bert_lite.checkpoints.hugging_face.heads import HEADS, Head
+from keras_bert_lite.config import RelativeBias
 
 # No default: the field must be there.
 REQUIRED = object()
@@ -187,6 +188,18 @@ ROWS: dict[str, Family] = {
         HEADS["bert"],
         read=_task_types,
         write=_task_ids,
+    ),
+    "mpnet": Family(
+        "MPNet",
+        "mpnet.",
+        family_names.MPNET,
+        HEADS["mpnet"],
+        fields=_fields(without=("num_segments",)),
+        constants={"num_segments": 0, "relative_bias": RelativeBias()},
+        # Whatever they say, transformers computes as if they were these.
+        refused={"pad_token_id": 1, "relative_attention_num_buckets": 32},
+        read=_positions_after_padding,
+        write=_rows_with_padding,
     ),
     "deberta-v2": Family(
         "DebertaV2",

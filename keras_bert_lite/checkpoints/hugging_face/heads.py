@@ -92,6 +92,11 @@ ROBERTA = {
         activation="gelu",
     ),
 }
+MPNET = {
+    **ROBERTA,
+    "ForSequenceClassification": Head(build.sequence_classifier, HIDDEN, form=TANH),
+    "ForTokenClassification": Head(build.token_classifier, PLAIN),
+}
 DISTIL_NAMES = {"pre_classifier": "head.hidden_dense", **PLAIN}
 DISTIL_DROPOUT = ("seq_classif_dropout", 0.2)
 DISTILBERT = {
@@ -195,5 +200,6 @@ HEADS: dict[str, dict[str, Head]] = {
     "distilbert": DISTILBERT,
     "albert": ALBERT,
     "electra": ELECTRA,
+    "mpnet": MPNET,
     "deberta-v2": DEBERTA,
 }

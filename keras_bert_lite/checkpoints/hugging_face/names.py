@@ -27,6 +27,15 @@ ERNIE = {
     **BERT,
     "embeddings.task_type_embeddings": "embeddings.task_embedding",
 }
+MPNET = {
+    **{name: path for name, path in BERT.items() if "attention" not in name},
+    f"{_BLOCK}attention.attn.q": "blocks.{i}.attention.query",
+    f"{_BLOCK}attention.attn.k": "blocks.{i}.attention.key",
+    f"{_BLOCK}attention.attn.v": "blocks.{i}.attention.value",
+    f"{_BLOCK}attention.attn.o": "blocks.{i}.attention.output_dense",
+    f"{_BLOCK}attention.LayerNorm": "blocks.{i}.attention_norm",
+    "encoder.relative_attention_bias": "encoder.relative_bias.embedding",
+}
 _BLOCK = "transformer.layer.{i}."
 DISTILBERT = {
     **EMBEDDINGS,

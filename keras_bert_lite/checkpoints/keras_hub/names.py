@@ -13,7 +13,13 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_bert_lite.checkpoints.names import Target, Variables, model_parts, targets
+from keras_bert_lite.checkpoints.names import (
+    AnyTarget,
+    Target,
+    Variables,
+    model_parts,
+    targets,
+)
 from keras_bert_lite.checkpoints.tensors import TensorSource
 from keras_bert_lite.layers import VocabularyBias
 from keras_bert_lite.layers.normalization import LayerNorm
@@ -87,7 +93,7 @@ MASKED_LM_HEAD = {
 class VariableSource(TensorSource):
     """Variables of a model by name, to be read as stored."""
 
-    def __init__(self, location: Any, found: Mapping[str, Target]) -> None:
+    def __init__(self, location: Any, found: Mapping[str, AnyTarget]) -> None:
         super().__init__(location)
         self._found = found
 
@@ -98,7 +104,7 @@ class VariableSource(TensorSource):
         return self._found[name].stored_shape
 
     def dtype(self, name: str) -> str:
-        dtype = keras.backend.standardize_dtype(self._found[name].variable.dtype)
+        dtype = keras.backend.standardize_dtype(self._found[name].variables[0].dtype)
         return _DTYPES.get(dtype, dtype)
 
     def read(self, name: str) -> np.ndarray:
@@ -141,7 +147,7 @@ class _PositionRows(Target):
         return rows + keras.ops.convert_to_numpy(self.segment)
 
 
-def our_targets(table: Mapping[str, str], model: keras.Model) -> dict[str, Target]:
+def our_targets(table: Mapping[str, str], model: keras.Model) -> dict[str, AnyTarget]:
     """Returns the variables of a model of ours as KerasHub has them, by its names."""
     found = targets(table, model_parts(model), VARIABLES, separator="/")
     embeddings = model_parts(model)["embeddings"]
@@ -152,14 +158,14 @@ def our_targets(table: Mapping[str, str], model: keras.Model) -> dict[str, Targe
     for name, path in table.items():
         if path == POSITIONS:
             found[name] = _PositionRows(
-                found[name].variable,
+                found[name].variables[0],
                 first=embeddings.config.position_offset,
                 segment=one_segment,
             )
     return found
 
 
-def hub_targets(model: keras.Model) -> dict[str, Target]:
+def hub_targets(model: keras.Model) -> dict[str, AnyTarget]:
     """Returns the variables of a model of KerasHub's, by name."""
     return {x.path: Target(x, shape=_matrix_shape(x)) for x in model.weights}
 

@@ -9,7 +9,7 @@ from tensorflow.core.protobuf import trackable_object_graph_pb2
 
 from keras_bert_lite.checkpoints.filling import fill_model, is_new_pooler
 from keras_bert_lite.checkpoints.hugging_face.config import changed
-from keras_bert_lite.checkpoints.names import Target, model_parts, targets
+from keras_bert_lite.checkpoints.names import AnyTarget, Target, model_parts, targets
 from keras_bert_lite.checkpoints.saved_model.config import encoder_values
 from keras_bert_lite.checkpoints.saved_model.graph import FILE, SavedGraph
 from keras_bert_lite.checkpoints.saved_model.names import (
@@ -125,8 +125,9 @@ def _stored_pooling(source: TensorFlowSource, pooler: str) -> str | None:
 
 
 def _target(
-    source: TensorFlowSource, target: Target, name: str, config: EncoderConfig
-) -> Target:
-    if "attention/" not in name or name not in source.names():
+    source: TensorFlowSource, target: AnyTarget, name: str, config: EncoderConfig
+) -> AnyTarget:
+    heads = "attention/" in name and name in source.names()
+    if not heads or not isinstance(target, Target):
         return target
     return with_heads(target, name, config.num_heads, source.shape(name))
