@@ -42,6 +42,7 @@ def _roberta(tokenizer: str) -> Family:
     )
 
 
+DEBERTA_HEAD = {"hidden_activation": "gelu", "hidden_dropout": 0.0}
 FAMILIES = {
     "bert": Family("BertTokenizer"),
     "roberta": _roberta("RobertaTokenizer"),
@@ -56,8 +57,6 @@ FAMILIES = {
     "electra": Family("ElectraTokenizer", head_form={"hidden_activation": "gelu"}),
     "ernie": Family("BertTokenizer"),
     "mpnet": _roberta("MPNetTokenizer"),
-    "deberta-v2": Family(
-        "DebertaV2Tokenizer",
-        head_form={"hidden_activation": "gelu", "hidden_dropout": 0.0},
-    ),
+    "deberta": Family("DebertaTokenizer", head_form=DEBERTA_HEAD),
+    "deberta-v2": Family("DebertaV2Tokenizer", head_form=DEBERTA_HEAD),
 }

@@ -19,6 +19,7 @@ CAMEMBERT = 32005
 MPNET = 30527
 ALBERT = 30000
 DEBERTA = 128100
+DEBERTA_V1 = 50265
 MULTILINGUAL_DEBERTA = 251000
 
 ROBERTA_FAMILY: dict[str, Any] = {
@@ -54,6 +55,16 @@ DEBERTA_FAMILY: dict[str, Any] = {
     "layer_norm_epsilon": 1e-7,
     "relative_positions": {"max_distance": 512, "buckets": 256},
     "pooling": None,
+}
+DEBERTA_V1_FAMILY: dict[str, Any] = {
+    **DEBERTA_FAMILY,
+    "family": "deberta",
+    "relative_positions": {
+        "max_distance": 512,
+        "share_projections": False,
+        "normalize": False,
+    },
+    "biases": {"key": False},
 }
 
 
@@ -121,6 +132,8 @@ def _relatives() -> dict[str, dict[str, Any]]:
         "electra_small": _size(UNCASED, 12, 256, **electra),
         "electra_base": _size(UNCASED, 12, 768, **ELECTRA_FAMILY),
         "electra_large": _size(UNCASED, 24, 1024, **ELECTRA_FAMILY),
+        "deberta_base": _size(DEBERTA_V1, 12, 768, **DEBERTA_V1_FAMILY),
+        "deberta_large": _size(DEBERTA_V1, 24, 1024, **DEBERTA_V1_FAMILY),
         "deberta_v3_xsmall": _size(DEBERTA, 12, 384, **deberta),
         "deberta_v3_small": _size(DEBERTA, 6, 768, **deberta),
         "deberta_v3_base": _size(DEBERTA, 12, 768, **deberta),

@@ -36,6 +36,13 @@ DEBERTA = {
     "position_biased_input": False,
     "layer_norm_eps": 1e-7,
 }
+DEBERTA_V1 = {
+    **SIZES,
+    "relative_attention": True,
+    "pos_att_type": ["c2p", "p2c"],
+    "position_biased_input": False,
+    "layer_norm_eps": 1e-7,
+}
 # Family -> class prefix, base configuration, unusual configurations.
 FAMILIES = {
     "bert": (
@@ -95,6 +102,16 @@ FAMILIES = {
         {**SIZES, "layer_norm_eps": 1e-5},
         [{"hidden_act": "relu", "num_attention_heads": 2}],
     ),
+    "deberta": (
+        "Deberta",
+        DEBERTA_V1,
+        [
+            {"pos_att_type": ["c2p"], "position_biased_input": True},
+            {"pos_att_type": "p2c | C2P", "max_relative_positions": 6},
+            {"pos_att_type": ["c2p", "p2c", "c2p"], "type_vocab_size": 2},
+            {"relative_attention": False, "pos_att_type": None, "embedding_size": 8},
+        ],
+    ),
     "deberta-v2": (
         "DebertaV2",
         DEBERTA,
@@ -137,6 +154,7 @@ HEAD_VARIANTS = [
     ("deberta-v2", "ForSequenceClassification", {"pooler_hidden_act": "tanh"}),
     ("deberta-v2", "ForMaskedLM", {"legacy": False}),
     ("deberta-v2", "ForMaskedLM", {"embedding_size": 8}),
+    ("deberta", "ForMaskedLM", {"legacy": False}),
     ("bert", "ForMaskedLM", {"tie_word_embeddings": False}),
     ("bert", "ForPreTraining", {"tie_word_embeddings": False}),
     ("roberta", "ForMaskedLM", {"tie_word_embeddings": False, "hidden_act": "relu"}),

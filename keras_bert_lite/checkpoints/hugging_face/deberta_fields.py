@@ -1,8 +1,12 @@
 """DeBERTa's fields of config.json that need more than another name."""
 
+import dataclasses
 from typing import Any
 
 from keras_bert_lite.config import RELATIVE_TERMS, RelativePositions
+
+# What the first version has for fields of the second.
+V1 = {"position_buckets": -1, "share_att_key": False, "norm_rel_ebd": "none"}
 
 
 def read(values: dict[str, Any], raw: dict[str, Any]) -> dict[str, Any]:
@@ -44,6 +48,24 @@ def write(raw: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
     return {**raw, **fields}
 
 
+def read_v1(values: dict[str, Any], raw: dict[str, Any]) -> dict[str, Any]:
+    """As `read`, for the first version, where what v2 may choose is fixed.
+
+    A term that is named twice counts twice there, in what scores are divided by.
+    """
+    values = read(values, {**raw, **V1})
+    relative = values["relative_positions"]
+    if relative is not None:
+        terms = _terms(raw.get("pos_att_type") or ())
+        relative = dataclasses.replace(relative, terms=terms)
+    return {**values, "relative_positions": relative}
+
+
+def write_v1(raw: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
+    """Returns config.json with the fields that `read_v1` reads."""
+    return {name: x for name, x in write(raw, values).items() if name not in V1}
+
+
 def _relative_positions(raw: dict[str, Any], rows: int) -> RelativePositions | None:
     if not raw.get("relative_attention", False):
         if raw.get("pos_att_type"):
@@ -54,13 +76,14 @@ def _relative_positions(raw: dict[str, Any], rows: int) -> RelativePositions | N
         return None
     distance = _integer(raw, "max_relative_positions")
     buckets = _integer(raw, "position_buckets")
+    terms = _terms(raw.get("pos_att_type") or ())
     norm = raw.get("norm_rel_ebd", "none")
     if not isinstance(norm, str):
         raise ValueError(f"`norm_rel_ebd` must be a string. Received: {norm!r}")
     return RelativePositions(
         max_distance=distance if distance >= 1 else rows,
         buckets=buckets if buckets > 0 else None,
-        terms=_terms(raw.get("pos_att_type") or ()),
+        terms=tuple(x for x in RELATIVE_TERMS if x in terms),
         share_projections=bool(raw.get("share_att_key")),
         normalize="layer_norm" in [part.strip() for part in norm.lower().split("|")],
     )
@@ -74,15 +97,19 @@ def _integer(raw: dict[str, Any], name: str) -> int:
 
 
 def _terms(value: Any) -> tuple[str, ...]:
-    """Returns the terms: a list, or a string such as `p2c|c2p`."""
-    parts = value.lower().split("|") if isinstance(value, str) else value
-    known = isinstance(parts, (list, tuple)) and all(isinstance(x, str) for x in parts)
-    stripped = [part.strip() for part in parts] if known else []
-    if not known or not set(stripped) <= set(RELATIVE_TERMS):
+    """Returns the terms: a list, or a string such as `p2c|c2p`.
+
+    transformers forgives spaces and capitals in a string, not in a list.
+    """
+    parts = value
+    if isinstance(value, str):
+        parts = [part.strip() for part in value.lower().split("|")]
+    known = isinstance(parts, (list, tuple)) and all(x in RELATIVE_TERMS for x in parts)
+    if not known:
         raise ValueError(
             f"`pos_att_type` must be of {RELATIVE_TERMS}. Received: {value!r}"
         )
-    return tuple(term for term in RELATIVE_TERMS if term in stripped)
+    return tuple(parts)
 
 
 def _check(raw: dict[str, Any], name: str, expected: int) -> None:

@@ -14,7 +14,8 @@ from keras_bert_lite.checkpoints.hugging_face import (
     names as family_names,
 )
 from keras_bert_lite.checkpoints.hugging_face.heads import HEADS, Head
-from keras_bert_lite.config import RelativeBias
+from keras_bert_lite.checkpoints.names import Names
+from keras_bert_lite.config import Biases, RelativeBias
 
 # No default: the field must be there.
 REQUIRED = object()
@@ -65,7 +66,7 @@ class Family:
 
     class_prefix: str
     prefix: str
-    names: Mapping[str, str]
+    names: Names
     heads: Mapping[str, Head]
     fields: Mapping[str, tuple[str, Any]] = dataclasses.field(
         default_factory=lambda: FIELDS
@@ -200,6 +201,21 @@ ROWS: dict[str, Family] = {
         refused={"pad_token_id": 1, "relative_attention_num_buckets": 32},
         read=_positions_after_padding,
         write=_rows_with_padding,
+    ),
+    "deberta": Family(
+        "Deberta",
+        "deberta.",
+        family_names.DEBERTA_V1,
+        HEADS["deberta"],
+        pooled=False,
+        fields=_fields(
+            num_segments=("type_vocab_size", 0),
+            layer_norm_epsilon=("layer_norm_eps", 1e-7),
+        ),
+        constants={"project_before_norm": True, "biases": Biases(key=False)},
+        refused={"talking_head": False},
+        read=deberta_fields.read_v1,
+        write=deberta_fields.write_v1,
     ),
     "deberta-v2": Family(
         "DebertaV2",

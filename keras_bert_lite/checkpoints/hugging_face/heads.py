@@ -193,6 +193,7 @@ DEBERTA = {
         ),
     ),
 }
+DEBERTA_V1 = {name: x for name, x in DEBERTA.items() if name != "ForMultipleChoice"}
 HEADS: dict[str, dict[str, Head]] = {
     "bert": BERT,
     "roberta": ROBERTA,
@@ -201,5 +202,6 @@ HEADS: dict[str, dict[str, Head]] = {
     "albert": ALBERT,
     "electra": ELECTRA,
     "mpnet": MPNET,
+    "deberta": DEBERTA_V1,
     "deberta-v2": DEBERTA,
 }
