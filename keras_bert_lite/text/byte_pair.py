@@ -1,19 +1,20 @@
 """The byte-level BPE tokenizer."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any, NamedTuple
 
 import keras
 import tensorflow as tf
 
+from keras_bert_lite.text.added_tokens import refuse_flags
 from keras_bert_lite.text.byte_level import piece_bytes
 from keras_bert_lite.text.byte_pair_model import BytePairModel
 from keras_bert_lite.text.byte_pair_spans import Trimmer, byte_tokens, character_spans
 from keras_bert_lite.text.byte_pair_specials import SpecialTokens
 from keras_bert_lite.text.byte_pair_vocabulary import read_merges, read_pieces
 from keras_bert_lite.text.offsets import Tokens
-from keras_bert_lite.text.tokenizer import Tokenizer, check_added_tokens
+from keras_bert_lite.text.tokenizer import Tokenizer, check_in_vocabulary
 
 
 class _Pieces(NamedTuple):
@@ -52,6 +53,9 @@ class BytePairTokenizer(Tokenizer):
             plain text.
         added_tokens: Pieces of the vocabulary that are found in the text before
             anything else.
+        additional_special_tokens: More special tokens, such as `["<user>"]`.
+        token_flags: See `Tokenizer`; `lstrip` of the mask is honoured. `None`: the
+            mask has it.
         unknown_token, cls_token, sep_token, pad_token, mask_token: The special
             tokens. All but `mask_token` must be in the vocabulary.
 
@@ -89,6 +93,8 @@ class BytePairTokenizer(Tokenizer):
         trim_offsets: bool = True,
         special_tokens_in_text: bool = False,
         added_tokens: Sequence[str] = (),
+        additional_special_tokens: Sequence[str] = (),
+        token_flags: Mapping[str, Sequence[str]] | None = None,
         unknown_token: str = "<unk>",
         cls_token: str = "<s>",
         sep_token: str = "</s>",
@@ -107,11 +113,19 @@ class BytePairTokenizer(Tokenizer):
             "pad": pad_token,
             "mask": mask_token,
         }
-        super().__init__(vocabulary, special_tokens, **kwargs)
+        if token_flags is None:
+            token_flags = {mask_token: ["lstrip"]} if mask_token in vocabulary else {}
+        super().__init__(
+            vocabulary,
+            special_tokens,
+            special_tokens_in_text,
+            additional_special_tokens,
+            token_flags,
+            **kwargs,
+        )
         self.add_prefix_space = add_prefix_space
         self.trim_offsets = trim_offsets
-        self.special_tokens_in_text = special_tokens_in_text
-        self.added_tokens = check_added_tokens(added_tokens, self._ids)
+        self.added_tokens = check_in_vocabulary("added_tokens", added_tokens, self._ids)
         with tf.init_scope():
             self._build_ops(merges)
 
@@ -151,7 +165,6 @@ class BytePairTokenizer(Tokenizer):
             "merges": self.get_merges(),
             "add_prefix_space": self.add_prefix_space,
             "trim_offsets": self.trim_offsets,
-            "special_tokens_in_text": self.special_tokens_in_text,
             "added_tokens": list(self.added_tokens),
         }
 
@@ -163,10 +176,20 @@ class BytePairTokenizer(Tokenizer):
         self._special = None
         if found:
             ids = {token: self._ids[token] for token in found}
-            self._special = SpecialTokens(ids, eats_spaces=self._roles["mask"])
+            mask = self._roles["mask"]
+            # Nothing normalizes the text, so that `normalized` changes nothing.
+            allowed = {token: {"normalized"} for token in found}
+            allowed |= {mask: {"normalized", "lstrip"}}
+            refuse_flags(found, self.token_flags, allowed)
+            eats_spaces = mask if "lstrip" in self.flags_of(mask) else None
+            self._special = SpecialTokens(ids, eats_spaces)
         self._trimmer = Trimmer(self._pieces, self.add_prefix_space)
         self._bytes = tf.constant([piece_bytes(piece) for piece in self._pieces])
         self._lengths = tf.strings.length(self._bytes)
+
+    @property
+    def _mask_takes_spaces(self) -> bool:
+        return False  # the spans say so themselves
 
     def _token_ids(self, source: tf.Tensor) -> tf.RaggedTensor:
         pieces = self._split(source)

@@ -63,10 +63,10 @@ class SpecialTokens:
 
     Args:
         ids: The special tokens with their ids.
-        eats_spaces: The token that takes the white space before it along.
+        eats_spaces: The token that takes the white space before it along, if any.
     """
 
-    def __init__(self, ids: Mapping[str, int], eats_spaces: str) -> None:
+    def __init__(self, ids: Mapping[str, int], eats_spaces: str | None) -> None:
         spaces = "".join(_range(part) for part in SPACES.split())
         longest_first = sorted(ids, key=len, reverse=True)
         patterns = {

@@ -3,7 +3,7 @@
 import base64
 import binascii
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import keras
@@ -11,6 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_bert_lite.text import sentence_piece_model
+from keras_bert_lite.text.added_tokens import refuse_flags
 from keras_bert_lite.text.offsets import Tokens
 from keras_bert_lite.text.parallel import in_shards
 from keras_bert_lite.text.sentence_piece_kernel import Kernel
@@ -19,7 +20,7 @@ from keras_bert_lite.text.sentence_piece_paths import FastPath
 from keras_bert_lite.text.sentence_piece_steps import METASPACE, Steps
 from keras_bert_lite.text.sentence_piece_words import StandIns, Words
 from keras_bert_lite.text.strings import as_strings, flat, shaped_like, valid_utf8
-from keras_bert_lite.text.tokenizer import Tokenizer
+from keras_bert_lite.text.tokenizer import Tokenizer, check_in_vocabulary
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
@@ -59,6 +60,9 @@ class SentencePieceTokenizer(Tokenizer):
         special_tokens_in_text: Whether `[MASK]`, `[SEP]` and the other special
             tokens are recognized when they stand in the text. By default they
             are plain text.
+        additional_special_tokens: More special tokens, such as `["<user>"]`.
+        token_flags: See `Tokenizer`; `lstrip` of the mask is honoured with
+            `split_white_space`.
         unknown_token, cls_token, sep_token, pad_token, mask_token: The special
             tokens. All but `mask_token` must be in the vocabulary.
 
@@ -100,6 +104,8 @@ class SentencePieceTokenizer(Tokenizer):
         split_punctuation: bool = False,
         user_defined_tokens: Sequence[str] = (),
         special_tokens_in_text: bool = False,
+        additional_special_tokens: Sequence[str] = (),
+        token_flags: Mapping[str, Sequence[str]] | None = None,
         unknown_token: str = "<unk>",
         cls_token: str = "[CLS]",
         sep_token: str = "[SEP]",
@@ -114,15 +120,23 @@ class SentencePieceTokenizer(Tokenizer):
             "pad": pad_token,
             "mask": mask_token,
         }
-        super().__init__(vocabulary, special_tokens, **kwargs)
+        super().__init__(
+            vocabulary,
+            special_tokens,
+            special_tokens_in_text,
+            additional_special_tokens,
+            token_flags,
+            **kwargs,
+        )
         # Not a list: Keras would wrap each score.
         self._scores = np.array(_check_scores(scores, self._pieces))
         self.normalization = list(normalization)
         self.charsmap = _from_base64(charsmap)
         self.split_white_space = split_white_space
         self.split_punctuation = split_punctuation
-        self.user_defined_tokens = _check_tokens(user_defined_tokens, self._ids)
-        self.special_tokens_in_text = special_tokens_in_text
+        self.user_defined_tokens = check_in_vocabulary(
+            "user_defined_tokens", user_defined_tokens, self._ids
+        )
         with tf.init_scope():
             self._build_ops()
 
@@ -169,7 +183,6 @@ class SentencePieceTokenizer(Tokenizer):
             "split_white_space": self.split_white_space,
             "split_punctuation": self.split_punctuation,
             "user_defined_tokens": list(self.user_defined_tokens),
-            "special_tokens_in_text": self.special_tokens_in_text,
         }
 
     def _build_ops(self) -> None:
@@ -177,6 +190,9 @@ class SentencePieceTokenizer(Tokenizer):
         recognized = dict.fromkeys(self.user_defined_tokens)
         if self.special_tokens_in_text:
             recognized |= dict.fromkeys(self.special_tokens)
+        # White space before a word is dropped only where it is split at.
+        mask = {self._roles["mask"]: {"lstrip"}} if self.split_white_space else {}
+        refuse_flags(list(recognized), self.token_flags, mask)
         pieces = self._pieces[: len(self._scores)]
         stand_ins = StandIns(list(recognized), set().union(*pieces, *steps.keys))
         found = sentence_piece_model.entries(
@@ -245,16 +261,6 @@ def _check_scores(scores: Sequence[float], pieces: list[str]) -> list[float]:
             f"Received: {len(pieces)} pieces without it"
         )
     return scores
-
-
-def _check_tokens(tokens: Sequence[str], ids: dict[str, int]) -> list[str]:
-    missing = [token for token in tokens if not token or token not in ids]
-    if missing:
-        raise ValueError(
-            "`user_defined_tokens` must be pieces of `vocabulary`. "
-            f"Received: {missing[:5]}, which are none"
-        )
-    return list(tokens)
 
 
 def _from_base64(charsmap: bytes | str) -> bytes:

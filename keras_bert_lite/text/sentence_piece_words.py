@@ -1,12 +1,12 @@
 """From normalized characters to the words that the unigram kernel reads."""
 
 import itertools
-import re
 from collections.abc import Iterable, Sequence
 
 import tensorflow as tf
 
 from keras_bert_lite.text import sentence_piece_steps as steps_of
+from keras_bert_lite.text.added_tokens import replace_tokens
 from keras_bert_lite.text.code_point_tables import CodePointSet, CodePointTable
 from keras_bert_lite.text.repeats import repeated_places, rows_of
 from keras_bert_lite.text.sentence_piece_characters import Characters, before, behind
@@ -38,11 +38,14 @@ class StandIns:
     def mark(self, strings: tf.Tensor) -> tf.Tensor:
         """Puts stand-ins for tokens, at equal length in characters."""
         strings = tf.strings.regex_replace(strings, self.pattern, self.spare)
-        for token in sorted(self.of_token, key=len, reverse=True):
-            if len(token) > 1:
-                stand_in = self.of_token[token] + self.filler * (len(token) - 1)
-                strings = tf.strings.regex_replace(strings, re.escape(token), stand_in)
-        return strings
+        return replace_tokens(
+            strings,
+            {
+                token: stand_in + self.filler * (len(token) - 1)
+                for token, stand_in in self.of_token.items()
+                if len(token) > 1
+            },
+        )
 
 
 class Words:

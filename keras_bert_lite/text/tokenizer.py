@@ -1,13 +1,14 @@
 """What every tokenizer layer has."""
 
 import collections
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import keras
 import numpy as np
 import tensorflow as tf
 
+from keras_bert_lite.text.added_tokens import check_flags, with_spaces_before
 from keras_bert_lite.text.layer import TextLayer
 from keras_bert_lite.text.offsets import Tokens
 from keras_bert_lite.text.parallel import in_shards
@@ -25,6 +26,11 @@ class Tokenizer(TextLayer):
         vocabulary: The pieces in the order of their ids.
         special_tokens: The special tokens by role: `unknown`, `cls`, `sep`,
             `pad`, `mask`. All but `mask` must be in the vocabulary.
+        special_tokens_in_text: Whether special tokens are found in text.
+        additional_special_tokens: More special tokens, of the vocabulary.
+        token_flags: Flags that Hugging Face's `AddedToken` has, by token, such as
+            `{"<mask>": ["lstrip"]}`: kept for files, and honoured or refused where
+            the token is found in text.
     """
 
     ADDED_TOKENS = "added_tokens"
@@ -34,6 +40,9 @@ class Tokenizer(TextLayer):
         self,
         vocabulary: Sequence[str],
         special_tokens: dict[str, str],
+        special_tokens_in_text: bool = False,
+        additional_special_tokens: Sequence[str] = (),
+        token_flags: Mapping[str, Sequence[str]] | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -46,6 +55,14 @@ class Tokenizer(TextLayer):
                     f"Received {len(self._pieces)} pieces without it."
                 )
         self._roles = dict(special_tokens)
+        more = check_in_vocabulary(
+            "additional_special_tokens", additional_special_tokens, self._ids
+        )
+        self.additional_special_tokens = [
+            x for x in more if x not in self._roles.values()
+        ]
+        self.special_tokens_in_text = special_tokens_in_text
+        self.token_flags = check_flags(token_flags, self._ids)
 
     def get_vocabulary(self) -> list[str]:
         """Returns the pieces in the order of their ids."""
@@ -102,7 +119,7 @@ class Tokenizer(TextLayer):
     @property
     def special_tokens(self) -> list[str]:
         """The special tokens that the vocabulary has."""
-        named = dict.fromkeys(self._roles.values())
+        named = dict.fromkeys([*self._roles.values(), *self.additional_special_tokens])
         return [token for token in named if token in self._ids]
 
     @property
@@ -146,6 +163,10 @@ class Tokenizer(TextLayer):
         strings = as_strings(text, "text")
         source = valid_utf8(flat(strings))
         tokens, starts, ends = self._tokenize_with_offsets(source)
+        if self._mask_takes_spaces:
+            mask = tf.equal(tokens.ids, self._ids[self._roles["mask"]])
+            wide = with_spaces_before(source, tokens.rows, starts)
+            starts = tf.where(mask, wide, starts)
         return tuple(
             shaped_like(values, tokens.row_splits, strings)
             for values in (tokens.ids, starts, ends)
@@ -167,7 +188,25 @@ class Tokenizer(TextLayer):
 
     def get_config(self) -> dict[str, Any]:
         roles = {f"{role}_token": token for role, token in self._roles.items()}
-        return {**super().get_config(), "vocabulary": self.get_vocabulary(), **roles}
+        return {
+            **super().get_config(),
+            "vocabulary": self.get_vocabulary(),
+            **roles,
+            "special_tokens_in_text": self.special_tokens_in_text,
+            "additional_special_tokens": list(self.additional_special_tokens),
+            "token_flags": {k: list(x) for k, x in self.token_flags.items()},
+        }
+
+    def flags_of(self, token: str) -> list[str]:
+        """Returns the flags that a token has in Hugging Face's files."""
+        return list(self.token_flags.get(token, ()))
+
+    @property
+    def _mask_takes_spaces(self) -> bool:
+        """Whether the mask's offsets begin with the white space before it."""
+        mask = self._roles["mask"]
+        found = self.special_tokens_in_text and mask in self._ids
+        return found and "lstrip" in self.flags_of(mask)
 
     def _token_ids(self, source: tf.Tensor) -> tf.RaggedTensor:
         tokens = self._tokenize(source)
@@ -197,12 +236,15 @@ class Tokenizer(TextLayer):
         return ragged
 
 
-def check_added_tokens(tokens: Sequence[str], ids: dict[str, int]) -> list[str]:
-    """Returns the added tokens as a list, all of which must be in the vocabulary."""
-    missing = [token for token in tokens if token not in ids]
-    if missing:
+def check_in_vocabulary(
+    argument: str, tokens: Sequence[str], ids: dict[str, int]
+) -> list[str]:
+    """Returns tokens as a list, all of which must be in the vocabulary."""
+    missing = [token for token in tokens if not token or token not in ids]
+    if isinstance(tokens, str) or missing:
         raise ValueError(
-            f"`added_tokens` must be in the vocabulary. Received: {missing[:5]}"
+            f"`{argument}` must be pieces of `vocabulary`. Received: {missing[:5]}, "
+            "which are none"
         )
     return list(tokens)
 

@@ -1,8 +1,7 @@
 """The WordPiece tokenizer."""
 
 import functools
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -14,13 +13,14 @@ import tensorflow_text as tf_text
 
 from keras_bert_lite.config import check_positive
 from keras_bert_lite.text import offsets
+from keras_bert_lite.text.added_tokens import refuse_flags, replace_tokens
 from keras_bert_lite.text.character_map import compile_character_map
 from keras_bert_lite.text.normalization import (
     FIRST_SPECIAL_STAND_IN,
     Normalization,
 )
 from keras_bert_lite.text.offsets import Tokens, Words
-from keras_bert_lite.text.tokenizer import Tokenizer, check_added_tokens
+from keras_bert_lite.text.tokenizer import Tokenizer, check_in_vocabulary
 
 _SPECIAL_STAND_INS = "[\ue000-\uf8ff]"
 _MAX_BYTES_PER_CHARACTER = 4
@@ -50,10 +50,15 @@ class WordPieceTokenizer(Tokenizer):
             tokens are recognized when they stand in the text. By default they
             are plain text: brackets and a word.
         added_tokens: Pieces of the vocabulary that are found in the text, as
-            they are written, before anything else.
+            they are written, before anything else; see `num_model_pieces`.
+        additional_special_tokens: More special tokens, such as `["[E1]"]`.
+        token_flags: See `Tokenizer`; `lstrip` of the mask is honoured.
         unknown_token, cls_token, sep_token, pad_token, mask_token: The special
             tokens. All but `mask_token` must be in the vocabulary.
         max_characters_per_word: Longer words become `unknown_token`.
+        num_model_pieces: How many pieces, from the first on, words are split into;
+            those behind are found as they are written only. `None`: all but the
+            added and additional special tokens at the end.
 
     Call arguments:
         text: Strings of any shape: Python strings, lists, numpy arrays, string
@@ -88,12 +93,15 @@ class WordPieceTokenizer(Tokenizer):
         split_cjk: bool = True,
         special_tokens_in_text: bool = False,
         added_tokens: Sequence[str] = (),
+        additional_special_tokens: Sequence[str] = (),
+        token_flags: Mapping[str, Sequence[str]] | None = None,
         unknown_token: str = "[UNK]",
         cls_token: str = "[CLS]",
         sep_token: str = "[SEP]",
         pad_token: str = "[PAD]",
         mask_token: str = "[MASK]",
         max_characters_per_word: int = 100,
+        num_model_pieces: int | None = None,
         **kwargs: Any,
     ) -> None:
         if isinstance(vocabulary, (str, PathLike)):
@@ -105,15 +113,32 @@ class WordPieceTokenizer(Tokenizer):
             "pad": pad_token,
             "mask": mask_token,
         }
-        super().__init__(vocabulary, special_tokens, **kwargs)
+        super().__init__(
+            vocabulary,
+            special_tokens,
+            special_tokens_in_text,
+            additional_special_tokens,
+            token_flags,
+            **kwargs,
+        )
         check_positive("max_characters_per_word", max_characters_per_word)
         self.lowercase = lowercase
         self.strip_accents = strip_accents
         self.split_cjk = split_cjk
-        self.special_tokens_in_text = special_tokens_in_text
         self.max_characters_per_word = max_characters_per_word
-        self.added_tokens = check_added_tokens(added_tokens, self._ids)
+        self.added_tokens = check_in_vocabulary("added_tokens", added_tokens, self._ids)
+        mask = {mask_token: {"lstrip"}}
+        refuse_flags(self._found_in_text, self.token_flags, mask)
         _check_room_for_stand_ins(self._found_in_text)
+        if num_model_pieces is None:
+            num_model_pieces = self._count_model_pieces()
+        if not self.unknown_id < num_model_pieces <= len(self._pieces):
+            raise ValueError(
+                "`num_model_pieces` must reach to the unknown token, of id "
+                f"{self.unknown_id}, and not beyond the {len(self._pieces)} pieces. "
+                f"Received: {num_model_pieces}"
+            )
+        self.num_model_pieces = num_model_pieces
         with tf.init_scope():
             self._build_ops()
 
@@ -147,27 +172,40 @@ class WordPieceTokenizer(Tokenizer):
             "lowercase": self.lowercase,
             "strip_accents": self.strip_accents,
             "split_cjk": self.split_cjk,
-            "special_tokens_in_text": self.special_tokens_in_text,
             "added_tokens": list(self.added_tokens),
             "max_characters_per_word": self.max_characters_per_word,
+            "num_model_pieces": self.num_model_pieces,
         }
 
     @property
     def _found_in_text(self) -> list[str]:
-        """Tokens to look for in the text, the longest first."""
+        """Tokens to look for in the text."""
         special = self.special_tokens if self.special_tokens_in_text else []
-        found = dict.fromkeys([*self.added_tokens, *special])
-        return sorted(found, key=len, reverse=True)
+        return list(dict.fromkeys([*self.added_tokens, *special]))
+
+    def _count_model_pieces(self) -> int:
+        count = len(self._pieces)
+        added = {*self.added_tokens, *self.additional_special_tokens}
+        while count > self.unknown_id + 1 and self._pieces[count - 1] in added:
+            count -= 1
+        return count
 
     def _build_ops(self) -> None:
         strip = self.lowercase if self.strip_accents is None else self.strip_accents
         normalization = Normalization(self.lowercase, strip, self.split_cjk)
-        pieces = [normalization.map_piece(piece) for piece in self._pieces]
-        stand_ins = {}
-        for i, token in enumerate(self._found_in_text):
-            stand_ins[token] = chr(FIRST_SPECIAL_STAND_IN + i)
-            pieces[self._ids[token]] = stand_ins[token]
+        count = self.num_model_pieces
+        pieces = [normalization.map_piece(piece) for piece in self._pieces[:count]]
+        # A token's stand-in is a piece behind the others, so that a token that is
+        # a piece too hides none.
+        found = self._found_in_text
+        stand_ins = {
+            token: chr(FIRST_SPECIAL_STAND_IN + i) for i, token in enumerate(found)
+        }
+        pieces += stand_ins.values()
         self._stand_ins = stand_ins
+        self._token_ids_found = tf.constant(
+            [*range(count), *(self._ids[token] for token in found)]
+        )
         self._normalizer = tf_text.FastBertNormalizer(
             model_buffer=_character_map(normalization, len(stand_ins))
         )
@@ -200,10 +238,14 @@ class WordPieceTokenizer(Tokenizer):
         filler = chr(offsets.FILLER)
         strings = replace(strings, filler, "\x01")
         strings = replace(strings, _SPECIAL_STAND_INS, "\x01\x01\x01")
-        for token, stand_in in self._stand_ins.items():
-            rest = filler * (len(token.encode()) - len(stand_in.encode()))
-            strings = replace(strings, re.escape(token), stand_in + rest)
-        return strings
+        return replace_tokens(
+            strings,
+            {
+                token: stand_in
+                + filler * (len(token.encode()) - len(stand_in.encode()))
+                for token, stand_in in self._stand_ins.items()
+            },
+        )
 
     def piece_texts(self) -> list[tuple[str, bool]]:
         return [(piece, piece.startswith("##")) for piece in self._pieces]
@@ -216,9 +258,10 @@ class WordPieceTokenizer(Tokenizer):
 
     def _split(self, normalized: tf.Tensor) -> Tokens:
         ids, starts, ends = self._splitter.tokenize_with_offsets(normalized)
-        tokens = Tokens(
-            ids.flat_values, ids.row_splits, starts.flat_values, ends.flat_values
-        )
+        values = ids.flat_values
+        if self._stand_ins:
+            values = tf.gather(self._token_ids_found, values)
+        tokens = Tokens(values, ids.row_splits, starts.flat_values, ends.flat_values)
         # The op limits the bytes of a word, at four times the characters.
         continues = tf.gather(self._continues, tokens.ids)
         words = Words.of(tokens, continues)

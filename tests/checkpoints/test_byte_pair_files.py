@@ -50,6 +50,8 @@ class TestReading:
             "add_prefix_space": False,
             "trim_offsets": True,
             "added_tokens": [],
+            "additional_special_tokens": ["<s>", "<pad>", "</s>", "<unk>", "<mask>"],
+            "token_flags": {"<mask>": ["lstrip"]},
         }
         assert read(tmp_path, saved) == expected
         assert read(tmp_path, changed(saved, "model.merges", merges)) == expected

@@ -122,13 +122,20 @@ def test_written_for_tokenizers(folder):
         ("pre_tokenizer", {"type": "WhitespaceSplit"}),
         ("pre_tokenizer", {"type": "Metaspace", "prepend_scheme": "never"}),
         ("pre_tokenizer", None),
-        ("added_tokens", [{"id": 4, "content": "a", "special": False, "lstrip": True}]),
     ],
 )
 def test_refuses_other_parts(part, value, folder):
     write(SentencePieceTokenizer(**arguments_from(folder)), folder)
     change(folder, **{part: value})
     with pytest.raises(ValueError, match=f"tokenizer.json: `{part}` has a part"):
+        arguments_from(folder)
+
+
+def test_refuses_flags_of_tokens_that_any_text_may_hold(folder):
+    write(SentencePieceTokenizer(**arguments_from(folder)), folder)
+    token = {"id": 4, "content": "a", "special": False, "lstrip": True}
+    change(folder, added_tokens=[token])
+    with pytest.raises(ValueError, match="tokenizer.json: of `added_tokens`, 'a' must"):
         arguments_from(folder)
 
 

@@ -81,8 +81,8 @@ def _from_tokenizer_json(content: dict[str, Any], path: Path) -> dict[str, Any]:
         _refuse(path, "normalizer", "null", content["normalizer"])
     if isinstance(model.get("vocab"), dict):
         # Nothing normalizes the text, so that `normalized` changes nothing.
-        flags = ("single_word", "lstrip", "rstrip")
-        added = added_tokens.read(content, path, flags)
+        refused = ("single_word", "lstrip", "rstrip")
+        added = added_tokens.read(content, path, refused)
         ids = {**model["vocab"], **added.ids}
         vocabulary = in_order(ids, f"{path}: `model.vocab`")
     else:
@@ -92,6 +92,7 @@ def _from_tokenizer_json(content: dict[str, Any], path: Path) -> dict[str, Any]:
         "vocabulary": vocabulary,
         "merges": _merges(model.get("merges"), path),
         "added_tokens": added.plain,
+        **added.arguments,
         "add_prefix_space": prefix,
         "trim_offsets": _trims(content.get("post_processor"), prefix, path),
     }
@@ -150,19 +151,11 @@ def _tokenizer_json(
 ) -> dict[str, Any]:
     byte_level = {"type": "ByteLevel", "trim_offsets": True, "use_regex": True}
     prefix = {"add_prefix_space": tokenizer.add_prefix_space}
-    mask_token = tokenizer.roles["mask"]
-    special = tokenizer.special_tokens
-    found = dict.fromkeys([*special, *tokenizer.added_tokens])
     return {
         "version": "1.0",
         "truncation": None,
         "padding": None,
-        "added_tokens": [
-            added_tokens.entry(
-                ids[token], token, token in special, lstrip=token == mask_token
-            )
-            for token in sorted(found, key=ids.__getitem__)
-        ],
+        "added_tokens": added_tokens.entries(tokenizer, tokenizer.added_tokens),
         "normalizer": None,
         "pre_tokenizer": {**byte_level, **prefix},
         "post_processor": {

@@ -18,6 +18,9 @@ SPECIAL_TOKENS = {
     "mask_token": "mask_token",
 }
 
+# Names that transformers has had for special tokens without a role.
+ADDITIONAL = ("additional_special_tokens", "extra_special_tokens")
+
 
 def optional_json(path: Path) -> dict[str, Any]:
     """Reads a JSON object, which is empty if there is no such file."""
@@ -55,6 +58,31 @@ def special_tokens(directory: Path, config: dict[str, Any]) -> dict[str, str]:
         if content is not None:
             tokens[ours] = content
     return tokens
+
+
+def additional_special_tokens(
+    directory: Path, config: dict[str, Any], vocabulary: list[str]
+) -> list[str]:
+    """Returns the special tokens without a role that a configuration names.
+
+    Raises:
+        ValueError: If one is no string, or not in the vocabulary.
+    """
+    found: list[str] = []
+    for name in ADDITIONAL:
+        tokens = config.get(name) or []
+        tokens = list(tokens.values()) if isinstance(tokens, dict) else tokens
+        if not isinstance(tokens, list):
+            tokens = [tokens]
+        for token in tokens:
+            content = token.get("content") if isinstance(token, dict) else token
+            if not isinstance(content, str) or content not in vocabulary:
+                raise ValueError(
+                    f"{directory / CONFIG}: `{name}` must be tokens of the vocabulary. "
+                    f"Received: {token!r}"
+                )
+            found.append(content)
+    return found
 
 
 def check_added_tokens(

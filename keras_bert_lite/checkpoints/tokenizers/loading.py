@@ -17,6 +17,7 @@ from keras_bert_lite.checkpoints.tokenizers import (
 )
 from keras_bert_lite.checkpoints.tokenizers.config import (
     CONFIG,
+    additional_special_tokens,
     check_added_tokens,
     optional_json,
     read_config,
@@ -67,6 +68,10 @@ def load_tokenizer(source: str | os.PathLike, **changes: Any) -> Tokenizer:
     _check_class(directory, config)
     special = special_tokens(directory, config)
     kind, arguments = _kind_and_arguments(directory)
+    arguments["additional_special_tokens"] = [
+        *arguments.get("additional_special_tokens", ()),
+        *additional_special_tokens(directory, config, arguments["vocabulary"]),
+    ]
     try:
         tokenizer = kind(**{**arguments, **special, **changes})
     except (TypeError, ValueError) as error:

@@ -8,13 +8,13 @@ from typing import Any
 from sentencepiece import sentencepiece_model_pb2 as _model_pb2
 
 from keras_bert_lite.checkpoints.sources import read_json
+from keras_bert_lite.checkpoints.tokenizers import added_tokens
 from keras_bert_lite.checkpoints.tokenizers.config import (
     optional_json,
     read_config,
     special_tokens,
 )
 from keras_bert_lite.checkpoints.tokenizers.sentence_piece_json import (
-    added_tokens,
     normalizer_json,
     pre_tokenizer_json,
     read_normalizer,
@@ -98,7 +98,7 @@ def write(tokenizer: SentencePieceTokenizer, directory: Path) -> None:
         "version": "1.0",
         "truncation": None,
         "padding": None,
-        "added_tokens": added_tokens(tokenizer),
+        "added_tokens": added_tokens.entries(tokenizer, config["user_defined_tokens"]),
         "normalizer": normalizer_json(config["normalization"], config["charsmap"]),
         "pre_tokenizer": pre_tokenizer_json(config, metaspace),
         "post_processor": template_json(tokenizer),
@@ -119,16 +119,16 @@ def _from_json(content: dict[str, Any], path: Path) -> dict[str, Any]:
     if model.get("byte_fallback"):
         raise ValueError(f"{path}: `model.byte_fallback` must be false. Received: true")
     vocabulary, scores = _vocabulary(model.get("vocab"), path)
-    added = content.get("added_tokens") or []
-    for token in sorted(added, key=lambda token: token["id"]):
-        if token["id"] < len(vocabulary):
+    ids = added_tokens.read(content, path).ids
+    for token in sorted(ids, key=ids.__getitem__):
+        if ids[token] < len(vocabulary):
             continue
-        if token["id"] > len(vocabulary):
+        if ids[token] > len(vocabulary):
             raise ValueError(
                 f"{path}: `added_tokens` must have the ids from {len(scores)} on. "
-                f"Received: {token['id']} for {token['content']!r}"
+                f"Received: {ids[token]} for {token!r}"
             )
-        vocabulary.append(token["content"])
+        vocabulary.append(token)
     unknown = model.get("unk_id")
     if not isinstance(unknown, int) or not 0 <= unknown < len(vocabulary):
         raise ValueError(
@@ -172,10 +172,12 @@ def _from_model(path: Path, family: str, config: dict[str, Any]) -> dict[str, An
     pairs = [(piece.piece, piece.score) for piece in model.pieces]
     names = dict(zip(ROLES, SPECIAL_TOKENS[family], strict=True))
     names |= special_tokens(path.parent, config)
+    flags: dict[str, list[str]] = {}
     if family == "xlm-roberta":
         first = ("cls_token", "pad_token", "sep_token", "unknown_token")
         pairs = [(names[role], 0.0) for role in first] + pairs[3:]
         pairs.append((names["mask_token"], 0.0))
+        flags = {names["mask_token"]: ["lstrip"]}
     else:
         _check_unknown(path, model, names["unknown_token"])
     vocabulary = [piece for piece, _ in pairs]
@@ -186,6 +188,7 @@ def _from_model(path: Path, family: str, config: dict[str, Any]) -> dict[str, An
     return {
         "vocabulary": [*vocabulary, *missing],
         "scores": [score for _, score in pairs],
+        "token_flags": flags,
         "user_defined_tokens": [x for x in user_defined if x not in names.values()],
         **_normalization(family, model, config),
         **names,

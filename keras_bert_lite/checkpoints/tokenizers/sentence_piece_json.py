@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from keras_bert_lite.checkpoints.tokenizers import added_tokens
 from keras_bert_lite.text.sentence_piece import SentencePieceTokenizer
 
 _QUOTES = [
@@ -72,14 +73,8 @@ def read_special_tokens(
     content: dict[str, Any], vocabulary: list[str], path: Path
 ) -> dict[str, Any]:
     """Returns the special tokens and `user_defined_tokens`."""
-    added = content.get("added_tokens") or []
-    plain = [token for token in added if not token.get("special")]
-    for token in plain:
-        if any(token.get(x) for x in ("single_word", "lstrip", "rstrip", "normalized")):
-            raise _unknown(path, "added_tokens", token)
-    tokens: dict[str, Any] = {
-        "user_defined_tokens": [token["content"] for token in plain]
-    }
+    added = added_tokens.read(content, path)
+    tokens: dict[str, Any] = {"user_defined_tokens": added.plain, **added.arguments}
     template = (content.get("post_processor") or {}).get("single") or []
     ends = [x["SpecialToken"]["id"] for x in template if "SpecialToken" in x]
     if len(ends) == 2:
@@ -130,17 +125,6 @@ def pre_tokenizer_json(
     if config["split_punctuation"]:
         parts.append({"type": "Punctuation", "behavior": "Isolated"})
     return {"type": "Sequence", "pretokenizers": [*parts, metaspace]}
-
-
-def added_tokens(tokenizer: SentencePieceTokenizer) -> list[dict[str, Any]]:
-    special = tokenizer.special_tokens
-    names = dict.fromkeys([*special, *tokenizer.user_defined_tokens])
-    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
-    ids = {token: tokenizer.token_to_id(token) for token in names}
-    return [
-        {"id": ids[x], "content": x, **flags, "special": x in special}
-        for x in sorted(names, key=lambda token: ids[token])
-    ]
 
 
 def template_json(tokenizer: SentencePieceTokenizer) -> dict[str, Any]:

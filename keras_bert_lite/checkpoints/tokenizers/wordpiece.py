@@ -72,7 +72,9 @@ def _from_json(path: Path) -> dict[str, Any]:
     added = added_tokens.read(content, path)
     arguments = {
         "vocabulary": _in_order(model.get("vocab"), added.ids, path),
+        "num_model_pieces": _num_model_pieces(model["vocab"]),
         "added_tokens": added.plain,
+        **added.arguments,
         "unknown_token": model.get("unk_token", "[UNK]"),
         "max_characters_per_word": model.get("max_input_chars_per_word", 100),
         "lowercase": normalizer.get("lowercase", True),
@@ -90,6 +92,11 @@ def _in_order(ids: Any, added: dict[str, int], path: Path) -> list[str]:
     if not integers or set(ids.values()) != set(range(len(ids))):
         raise ValueError(f"{path}: the ids of `model.vocab` must be 0 to n - 1.")
     return sorted(ids, key=ids.__getitem__)
+
+
+def _num_model_pieces(ids: dict[str, int]) -> int | None:
+    """How many pieces the model has, if they are the first."""
+    return len(ids) if set(ids.values()) == set(range(len(ids))) else None
 
 
 def _switches(path: Path) -> dict[str, Any]:
@@ -115,16 +122,11 @@ def _checked(arguments: dict[str, Any], path: Path) -> dict[str, Any]:
 
 def _json(tokenizer: WordPieceTokenizer, pieces: list[str]) -> dict[str, Any]:
     cls, sep = (tokenizer.id_to_token(x) for x in (tokenizer.cls_id, tokenizer.sep_id))
-    special = tokenizer.special_tokens
-    added = [
-        added_tokens.entry(tokenizer.token_to_id(token), token, token in special)
-        for token in dict.fromkeys([*special, *tokenizer.added_tokens])
-    ]
     return {
         "version": "1.0",
         "truncation": None,
         "padding": None,
-        "added_tokens": sorted(added, key=lambda token: token["id"]),
+        "added_tokens": added_tokens.entries(tokenizer, tokenizer.added_tokens),
         "normalizer": {
             "type": "BertNormalizer",
             "clean_text": True,
@@ -144,6 +146,8 @@ def _json(tokenizer: WordPieceTokenizer, pieces: list[str]) -> dict[str, Any]:
             "unk_token": tokenizer.id_to_token(tokenizer.unknown_id),
             "continuing_subword_prefix": "##",
             "max_input_chars_per_word": tokenizer.max_characters_per_word,
-            "vocab": {piece: i for i, piece in enumerate(pieces)},
+            "vocab": {
+                piece: i for i, piece in enumerate(pieces[: tokenizer.num_model_pieces])
+            },
         },
     }
