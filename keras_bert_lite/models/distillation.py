@@ -127,7 +127,7 @@ def _encoder_outputs(model: keras.Model) -> dict[str, Any]:
     for node in itertools.chain.from_iterable(model._nodes_by_depth.values()):
         layer = node.operation
         if isinstance(layer, layers.Encoder):
-            width = layer.get_config()["hidden_dim"]
+            width = layer.config.hidden_dim
             spec = layer.compute_output_spec(keras.KerasTensor((None, None, width)))
         elif isinstance(layer, keras.Model) and isinstance(layer.output, dict):
             spec = layer.output
