@@ -114,18 +114,20 @@ class DisentangledAttention(SelfAttention):
             raise ValueError("`relative_embeddings` must be given. Received: None")
         rows = rows or self._padded(x, padding_mask, sequence_ids)
         scores_of = functools.partial(
-            self._scores, relative_embeddings=relative_embeddings, training=training
+            self._scores,
+            lengths=rows.lengths,
+            relative_embeddings=relative_embeddings,
+            training=training,
         )
         return self._attend(
             x, rows, scores_of, relative_biases, return_weights, training
         )
 
     def _scores(
-        self, queries, keys, relative_embeddings=None, training=None
+        self, queries, keys, lengths=(), relative_embeddings=None, training=None
     ) -> Iterator[Any]:
         size = self.config.hidden_dim // self.config.num_heads
         scale = (size * (1 + len(self.relative_positions.terms))) ** -0.5
-        lengths = [ops.shape(query)[2] for query in queries]
         longest = functools.reduce(ops.maximum, lengths)
         tables = self._project(relative_embeddings, longest, training)
         for query, key, length in zip(queries, keys, lengths, strict=True):

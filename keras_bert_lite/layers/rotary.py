@@ -27,7 +27,7 @@ def rotations(length: Any, size: int, base: float) -> Rotation:
     """
     speeds = (1.0 / base ** (np.arange(0, size, 2) / size)).astype("float32")
     positions = ops.cast(ops.arange(length, dtype="int32"), "float32")
-    angles = positions[:, None] * speeds
+    angles = positions[:, None] * ops.convert_to_tensor(speeds)
     return Rotation(ops.cos(angles), ops.sin(angles))
 
 
