@@ -50,7 +50,7 @@ def fill_model(
 
 def _draw(model: keras.Model, found: dict[str, Target]) -> None:
     """Draws the matrices that nothing is stored for, which may not stay zero."""
-    placed = {id(target.variable) for target in found.values()}
+    placed = {id(x) for target in found.values() for x in target.variables}
     stddev = config_of(encoder_of(model)).initializer_range
     draw = keras.initializers.TruncatedNormal(stddev=stddev)
     for variable in model.trainable_variables:
@@ -66,6 +66,6 @@ def is_new_pooler(pooling: str | None, stored: str | None) -> bool:
 def _without_pooler(model: keras.Model, found: dict[str, Target]) -> list[str]:
     variables = model_parts(model)["pooler"].variables
     own = {id(variable) for variable in variables}
-    for name in [name for name, x in found.items() if id(x.variable) in own]:
+    for name in [name for name, x in found.items() if own & set(map(id, x.variables))]:
         del found[name]
     return [variable.path for variable in variables]

@@ -117,7 +117,7 @@ def _tensors(
     if pooler is not None and not head.pooled:
         parts["pooler"] = None
     found = targets({**family.names, **head.names}, parts)
-    placed = {id(target.variable) for target in found.values()}
+    placed = {id(x) for target in found.values() for x in target.variables}
     left = [v.path for v in model.variables if id(v) not in placed]
     if pooler is not None and not head.pooled:
         own = {v.path for v in pooler.variables}

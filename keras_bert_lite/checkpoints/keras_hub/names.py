@@ -13,7 +13,13 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_bert_lite.checkpoints.names import Target, Variables, model_parts, targets
+from keras_bert_lite.checkpoints.names import (
+    Target,
+    Variables,
+    VariableTarget,
+    model_parts,
+    targets,
+)
 from keras_bert_lite.checkpoints.tensors import TensorSource
 from keras_bert_lite.layers import VocabularyBias
 from keras_bert_lite.layers.normalization import LayerNorm
@@ -98,7 +104,7 @@ class VariableSource(TensorSource):
         return self._found[name].stored_shape
 
     def dtype(self, name: str) -> str:
-        dtype = keras.backend.standardize_dtype(self._found[name].variable.dtype)
+        dtype = keras.backend.standardize_dtype(self._found[name].variables[0].dtype)
         return _DTYPES.get(dtype, dtype)
 
     def read(self, name: str) -> np.ndarray:
@@ -109,7 +115,7 @@ _DTYPES = {"float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF
 
 
 @dataclasses.dataclass(frozen=True)
-class _PositionRows(Target):
+class _PositionRows(VariableTarget):
     """RoBERTa's positions as KerasHub has them, from the first position's row on.
 
     The vector of the only segment there is, which KerasHub has no place for, is
@@ -151,8 +157,9 @@ def our_targets(table: Mapping[str, str], model: keras.Model) -> dict[str, Targe
         one_segment = segments.embeddings
     for name, path in table.items():
         if path == POSITIONS:
+            (variable,) = found[name].variables
             found[name] = _PositionRows(
-                found[name].variable,
+                variable,
                 first=embeddings.position_offset,
                 segment=one_segment,
             )
@@ -161,7 +168,7 @@ def our_targets(table: Mapping[str, str], model: keras.Model) -> dict[str, Targe
 
 def hub_targets(model: keras.Model) -> dict[str, Target]:
     """Returns the variables of a model of KerasHub's, by name."""
-    return {x.path: Target(x, shape=_matrix_shape(x)) for x in model.weights}
+    return {x.path: VariableTarget(x, shape=_matrix_shape(x)) for x in model.weights}
 
 
 def _matrix_shape(variable: keras.Variable) -> tuple[int, ...]:
