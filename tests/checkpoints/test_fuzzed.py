@@ -252,6 +252,15 @@ class TestShards:
         write_index(tmp_path, {NAME: file})
         refuse(tmp_path, INDEX, NAME, "is missing")
 
+    @pytest.mark.parametrize("file", ["a.bin", "pytorch_model.BIN", "a.pt", "b.pkl"])
+    @pytest.mark.parametrize("there", [True, False])
+    def test_pickles_are_never_opened(self, tmp_path, file, there):
+        write(tmp_path, "sharded")
+        if there:
+            (tmp_path / file).write_bytes(b"\x80\x04}.")
+        write_index(tmp_path, {NAME: file})
+        refuse(tmp_path, INDEX, f"{file} is a pickle, which is never loaded. Convert")
+
     @pytest.mark.parametrize("weight_map", [None, [], {}, "x", 5, ["one.safetensors"]])
     def test_weight_map(self, tmp_path, weight_map):
         write(tmp_path, "sharded")
@@ -393,6 +402,12 @@ class TestConfig:
             theirs = () if field == "position_buckets" else (f"`{field}`",)
             refuse(tmp_path, "config.json", *theirs)
         assert peak() - before < 100
+
+    @pytest.mark.parametrize("terms", [[" c2p"], ["C2P"], ["p2c|c2p"], ["c2p", ""]])
+    def test_terms_that_transformers_would_pass_over(self, tmp_path, terms):
+        """It strips a string, not the entries of a list."""
+        write(tmp_path, "deberta", pos_att_type=terms)
+        refuse(tmp_path, "config.json", "`pos_att_type`", str(terms))
 
     def test_huge_number_of_labels(self, tmp_path):
         write(tmp_path, "classifier", id2label=None, num_labels=HUGE)

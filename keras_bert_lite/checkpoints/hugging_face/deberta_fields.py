@@ -74,15 +74,19 @@ def _integer(raw: dict[str, Any], name: str) -> int:
 
 
 def _terms(value: Any) -> tuple[str, ...]:
-    """Returns the terms: a list, or a string such as `p2c|c2p`."""
-    parts = value.lower().split("|") if isinstance(value, str) else value
-    known = isinstance(parts, (list, tuple)) and all(isinstance(x, str) for x in parts)
-    stripped = [part.strip() for part in parts] if known else []
-    if not known or not set(stripped) <= set(RELATIVE_TERMS):
+    """Returns the terms: a list, or a string such as `P2C | c2p`.
+
+    As in transformers, only a string may have spaces and capitals. Of a list it
+    passes over what is not exactly a term; that is refused here.
+    """
+    if isinstance(value, str):
+        value = [part.strip() for part in value.lower().split("|")]
+    known = isinstance(value, (list, tuple)) and all(x in RELATIVE_TERMS for x in value)
+    if not known:
         raise ValueError(
             f"`pos_att_type` must be of {RELATIVE_TERMS}. Received: {value!r}"
         )
-    return tuple(term for term in RELATIVE_TERMS if term in stripped)
+    return tuple(term for term in RELATIVE_TERMS if term in value)
 
 
 def _check(raw: dict[str, Any], name: str, expected: int) -> None:

@@ -14,6 +14,7 @@ from keras_bert_lite.checkpoints.tensors import FLOATS, TensorSource
 
 WEIGHTS = "model.safetensors"
 INDEX = "model.safetensors.index.json"
+PICKLES = (".bin", ".pt", ".pth", ".pkl")
 # Tensors that carry no weights of their own.
 BUFFERS = re.compile(r"embeddings\.(position_ids|token_type_ids)$")
 
@@ -152,6 +153,8 @@ def _shards(directory: Path) -> dict[Path, set[str] | None]:
                 f"{path}: the file of {tensor!r} must be a name in the same "
                 f"directory. Received: {file!r}"
             )
+        if file.lower().endswith(PICKLES):
+            raise ValueError(f"{path}: {_advice(file)}")
         shard = directory / file
         if not os.path.isfile(shard):  # `Path.is_file` raises for a long name
             raise ValueError(f"{path}: the shard {file!r} of {tensor!r} is missing.")
@@ -185,7 +188,11 @@ def _other_weights(directory: Path) -> str:
     pickles = sorted(p.name for p in directory.glob("*.bin"))
     if not pickles:
         return "A checkpoint is a directory with config.json and model.safetensors."
+    return _advice(pickles[0])
+
+
+def _advice(pickle: str) -> str:
     return (
-        f"{pickles[0]} is a pickle, which is never loaded. Convert it where you trust "
+        f"{pickle} is a pickle, which is never loaded. Convert it where you trust "
         "it: AutoModel.from_pretrained(directory).save_pretrained(directory)"
     )
