@@ -416,6 +416,16 @@ class TestConfig:
             write(tmp_path, "classifier", id2label=None, num_labels=count)
             refuse(tmp_path, "config.json", "`num_labels`")
 
+    @pytest.mark.parametrize("kind", ["classifier", "encoder"])
+    def test_huge_map_of_labels(self, tmp_path, kind):
+        labels = {str(i): "x" for i in range(200_000)}
+        write(tmp_path, kind, id2label=labels, num_labels=3)
+        before = peak()
+        refuse(tmp_path, "config.json: `id2label` must fit the stored weights")
+        write(tmp_path, kind, id2label=list(labels))
+        refuse(tmp_path, "config.json: `id2label` must fit the stored weights")
+        assert peak() - before < 200
+
     def test_messages_have_the_names_of_the_file(self, tmp_path):
         write(tmp_path, hidden_size="x")
         refuse(

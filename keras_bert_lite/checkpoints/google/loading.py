@@ -125,7 +125,14 @@ def _head(stored: Checkpoint) -> tuple[Callable | None, Mapping[str, str]]:
 def _encoder(
     directory: Path, stored: Checkpoint, pooling: str | None, changes: dict[str, Any]
 ) -> keras.Model:
-    config = read_config(directory, stored.family, stored.sizes, pooling, changes)
+    config = read_config(
+        directory,
+        stored.family,
+        stored.sizes,
+        stored.source.stored_bytes,
+        pooling,
+        changes,
+    )
     return encoder(config)
 
 

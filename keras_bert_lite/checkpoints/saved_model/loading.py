@@ -18,6 +18,7 @@ from keras_bert_lite.checkpoints.saved_model.names import (
     Layout,
     with_heads,
 )
+from keras_bert_lite.checkpoints.sizes import check_sizes
 from keras_bert_lite.checkpoints.tensorflow_files import SLOTS, TensorFlowSource
 from keras_bert_lite.config import EncoderConfig
 from keras_bert_lite.models.encoder import encoder
@@ -72,6 +73,7 @@ def load_encoder(
     values = encoder_values(source, SavedGraph(directory), names, layout.activation)
     try:
         config = changed(EncoderConfig(**values, pooling=kind), changes)
+        check_sizes(config, source.stored_bytes)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{directory}: {error}") from error
     model = encoder(config)
