@@ -29,20 +29,19 @@ def fill_model(
         The model.
 
     Warns:
-        UserWarning: If a pooler starts from random weights, or variables stay
-            unused.
+        UserWarning: If a pooler starts from random weights, variables stay
+            unused, or some have numbers that are not finite.
 
     Raises:
         ValueError: As `tensors.fill`.
     """
     new = _without_pooler(model, found) if new_pooler else []
     _draw(model, found)
-    unused = fill(source, found, lambda name: not name.startswith(required))
+    filled = fill(source, found, lambda name: not name.startswith(required))
     parts = []
     if new:
         parts.append(f"has no weights for {new}, which start from random weights")
-    if unused:
-        parts.append(f"has {len(unused)} weights that are not used: {sorted(unused)}")
+    parts += filled.remarks()
     if parts:
         warnings.warn(f"{source.location} {'; it '.join(parts)}.", stacklevel=4)
     return model

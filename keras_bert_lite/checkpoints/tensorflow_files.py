@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from keras_bert_lite.checkpoints.tensors import TensorSource
+from keras_bert_lite.checkpoints.tensors import TensorSource, as_float32
 
 INDEX = ".index"
 TYPES = {
@@ -64,7 +64,7 @@ class TensorFlowSource(TensorSource):
         return TYPES.get(dtype, dtype.name)
 
     def read(self, name: str) -> np.ndarray:
-        return self.stored(self._keys[name]).astype(np.float32, copy=False)
+        return as_float32(self.stored(self._keys[name]), name, self.location)
 
     def stored(self, key: str) -> Any:
         """Returns what is stored under a key, as it is.

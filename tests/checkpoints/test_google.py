@@ -430,6 +430,18 @@ def test_other_floats(tmp_path, dtype):
     assert_pretrainer(model, google_files.Code(rounded, SIZES))
 
 
+def test_numbers_that_are_none_and_those_beyond_float32(tmp_path):
+    variables = {name: np.float64(x) for name, x in google_files.bert().items()}
+    variables[QUERY][0, 0] = np.nan
+    google_files.write(tmp_path, variables)
+    with pytest.warns(UserWarning, match=f"NaN or infinite .* in 1 weights: .'{QUERY}"):
+        load_model(tmp_path)
+    variables[QUERY][0, 0] = 1e300
+    google_files.write(tmp_path, variables)
+    with pytest.raises(ValueError, match=rf"'{QUERY}' must .*float32 .*: 1e\+300"):
+        load_model(tmp_path)
+
+
 def test_every_variable_arrives(tmp_path):
     variables = google_files.bert()
     model = load_model(google_files.write(tmp_path, variables))

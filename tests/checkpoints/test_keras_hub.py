@@ -2,6 +2,7 @@
 
 import functools
 import json
+import warnings
 
 import keras
 import keras_hub
@@ -276,6 +277,18 @@ def test_half_precision_weights_come_as_floats():
     got = ours.get_layer("embeddings").token_embedding.embeddings
     wanted = np.asarray(keras.ops.cast(theirs.token_embedding.embeddings, "float32"))
     np.testing.assert_array_equal(got, wanted)
+
+
+def test_numbers_that_are_none_are_one_warning():
+    model = filled(models.BertBackbone(**BACKBONES["Bert"]))
+    bias = model.weights[-1]
+    bias.assign(np.full(bias.shape, np.nan))
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        to_keras_hub(from_keras_hub(model))
+    messages = [str(x.message) for x in caught if x.category is UserWarning]
+    assert len(messages) == 2  # there and back
+    for message in messages:
+        assert f"NaN or infinite numbers in 1 weights: ['{bias.path}']" in message
 
 
 def test_saved_backbone_has_same_outputs(tmp_path):

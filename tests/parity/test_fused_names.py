@@ -56,7 +56,7 @@ def test_deberta_v1_is_read_as_transformers_reads_it(tmp_path):
     )
     source = SafetensorsSource(tmp_path)
     found = targets(NAMES, model_parts(ours))
-    assert fill(source, found) == []
+    assert fill(source, found).unused == []
     random = np.random.default_rng(0)
     ids, segments = random.integers(1, 40, (3, 16)), random.integers(0, 2, (3, 16))
     mask = np.arange(16) < np.array([[16], [9], [1]])

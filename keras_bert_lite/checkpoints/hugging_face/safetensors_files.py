@@ -10,7 +10,7 @@ import numpy as np
 import safetensors
 
 from keras_bert_lite.checkpoints.sources import is_name, read_json
-from keras_bert_lite.checkpoints.tensors import FLOATS, TensorSource
+from keras_bert_lite.checkpoints.tensors import FLOATS, TensorSource, as_float32
 
 WEIGHTS = "model.safetensors"
 INDEX = "model.safetensors.index.json"
@@ -80,7 +80,7 @@ class SafetensorsSource(TensorSource):
             # Opened each time: what is read counts as memory until the file is closed.
             with safetensors.safe_open(path, framework="numpy") as file:
                 value = file.get_slice(name)[rows]
-            yield value.astype(np.float32, copy=False)
+            yield as_float32(value, name, path)
 
     def _add(self, tensor: Stored, prefix: str) -> None:
         name = _canonical(tensor.name.removeprefix(prefix))
@@ -118,7 +118,8 @@ def _same(tensor: Stored, other: Stored) -> bool:
 
 def _value(tensor: Stored) -> np.ndarray:
     with safetensors.safe_open(tensor.path, framework="numpy") as file:
-        return file.get_tensor(tensor.name).astype(np.float32, copy=False)
+        value = file.get_tensor(tensor.name)
+    return as_float32(value, tensor.name, tensor.path)
 
 
 def _canonical(name: str) -> str:

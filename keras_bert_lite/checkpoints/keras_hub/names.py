@@ -20,7 +20,7 @@ from keras_bert_lite.checkpoints.names import (
     model_parts,
     targets,
 )
-from keras_bert_lite.checkpoints.tensors import TensorSource
+from keras_bert_lite.checkpoints.tensors import TensorSource, as_float32
 from keras_bert_lite.layers import VocabularyBias
 from keras_bert_lite.layers.normalization import LayerNorm
 
@@ -108,7 +108,7 @@ class VariableSource(TensorSource):
         return _DTYPES.get(dtype, dtype)
 
     def read(self, name: str) -> np.ndarray:
-        return self._found[name].read().astype(np.float32)
+        return as_float32(self._found[name].read(), name, self.location)
 
 
 _DTYPES = {"float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF16"}
