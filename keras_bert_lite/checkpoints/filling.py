@@ -4,7 +4,7 @@ import warnings
 
 import keras
 
-from keras_bert_lite.checkpoints.names import AnyTarget, model_parts
+from keras_bert_lite.checkpoints.names import Target, model_parts
 from keras_bert_lite.checkpoints.tensors import TensorSource, fill
 from keras_bert_lite.models.encoder import config_of, encoder_of
 
@@ -12,7 +12,7 @@ from keras_bert_lite.models.encoder import config_of, encoder_of
 def fill_model(
     source: TensorSource,
     model: keras.Model,
-    found: dict[str, AnyTarget],
+    found: dict[str, Target],
     required: tuple[str, ...],
     new_pooler: bool = False,
 ) -> keras.Model:
@@ -29,26 +29,25 @@ def fill_model(
         The model.
 
     Warns:
-        UserWarning: If a pooler starts from random weights, or variables stay
-            unused.
+        UserWarning: If a pooler starts from random weights, variables stay
+            unused, or some have numbers that are not finite.
 
     Raises:
         ValueError: As `tensors.fill`.
     """
     new = _without_pooler(model, found) if new_pooler else []
     _draw(model, found)
-    unused = fill(source, found, lambda name: not name.startswith(required))
+    filled = fill(source, found, lambda name: not name.startswith(required))
     parts = []
     if new:
         parts.append(f"has no weights for {new}, which start from random weights")
-    if unused:
-        parts.append(f"has {len(unused)} weights that are not used: {sorted(unused)}")
+    parts += filled.remarks()
     if parts:
         warnings.warn(f"{source.location} {'; it '.join(parts)}.", stacklevel=4)
     return model
 
 
-def _draw(model: keras.Model, found: dict[str, AnyTarget]) -> None:
+def _draw(model: keras.Model, found: dict[str, Target]) -> None:
     """Draws the matrices that nothing is stored for, which may not stay zero."""
     placed = {id(x) for target in found.values() for x in target.variables}
     stddev = config_of(encoder_of(model)).initializer_range
@@ -63,11 +62,9 @@ def is_new_pooler(pooling: str | None, stored: str | None) -> bool:
     return pooling not in ("checkpoint", None) and pooling != stored
 
 
-def _without_pooler(model: keras.Model, found: dict[str, AnyTarget]) -> list[str]:
+def _without_pooler(model: keras.Model, found: dict[str, Target]) -> list[str]:
     variables = model_parts(model)["pooler"].variables
     own = {id(variable) for variable in variables}
-    for name in [
-        name for name, x in found.items() if {id(y) for y in x.variables} <= own
-    ]:
+    for name in [name for name, x in found.items() if own & set(map(id, x.variables))]:
         del found[name]
     return [variable.path for variable in variables]

@@ -43,8 +43,8 @@ def load_encoder(
         A model as `encoder` makes it.
 
     Warns:
-        UserWarning: If a pooler starts from random weights, or weights of the
-            checkpoint stay unused.
+        UserWarning: If a pooler starts from random weights, weights of the
+            checkpoint stay unused, or some have NaN or infinite numbers.
 
     Raises:
         ValueError: If the checkpoint is of no known family, or its tensors are
@@ -73,7 +73,8 @@ def load_model(source: str | os.PathLike, **changes: Any) -> keras.Model:
         head.
 
     Warns:
-        UserWarning: If weights of the checkpoint stay unused.
+        UserWarning: If weights of the checkpoint stay unused, or some have NaN
+            or infinite numbers.
 
     Raises:
         ValueError: As `load_encoder`; or if the head is of an unknown kind.

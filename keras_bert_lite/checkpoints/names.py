@@ -1,15 +1,17 @@
 """Names of tensors in a checkpoint, by our layers: one table for both directions.
 
-A path may name alternatives, `"prediction_bias|prediction_dense"`, of which a
-model has one.
-
 A table maps the name that a module has in the checkpoint to the path of a layer
 of ours, such as `"encoder.layer.{i}.output.dense": "blocks.{i}.output_dense"`,
 for every `{i}` there is. Which tensors a layer has, and how they are laid out,
 follows from its type and from the format. What a model does not have (a pooler,
 a segment table) is passed over, so one table serves every configuration.
 
-Where a tensor is not one of a layer's own, a table maps its whole name to a `Fused`.
+Three rows say more than that:
+
+- `"prediction_bias|prediction_dense"` names alternatives, of which a model has one;
+- a path to a variable, `"q_bias": "blocks.{i}.attention.query.bias"`, is for a
+  single tensor, whose whole name the row has;
+- `Fused` is for a tensor that holds several variables.
 """
 
 import dataclasses
@@ -21,7 +23,7 @@ import numpy as np
 
 from keras_bert_lite.layers import VocabularyBias
 from keras_bert_lite.layers.normalization import LayerNorm
-from keras_bert_lite.models.encoder import encoder_layers, encoder_of
+from keras_bert_lite.models.encoder import config_of, encoder_layers, encoder_of
 from keras_bert_lite.models.tasks.task import head_layers
 
 # For each type of layer: the checkpoint's name of a tensor -> our variable, and
@@ -43,8 +45,60 @@ TENSORFLOW: Variables = {
 
 
 @dataclasses.dataclass(frozen=True)
+class Fused:
+    """A row for one stored tensor that holds several variables.
+
+    They are equal parts of its first axis: one after the other, as ModernBERT's
+    `Wqkv` has them, or in turn for each attention head, as DeBERTa's `in_proj`.
+
+    Args:
+        paths: Of the variables, such as `"blocks.{i}.attention.query.kernel"`, in
+            the order in which they are stored.
+        by_head: Whether each head's rows of all variables stand together. How
+            many heads there are is the encoder's `num_heads`.
+    """
+
+    paths: tuple[str, ...]
+    by_head: bool = False
+
+
+Table = Mapping[str, str | Fused]
+
+
 class Target:
-    """Where a tensor goes: a variable, and how its stored form differs.
+    """Where a tensor goes, and how it is stored."""
+
+    @property
+    def variables(self) -> tuple[keras.Variable, ...]:
+        """What the tensor is, or holds."""
+        raise NotImplementedError
+
+    @property
+    def stored_shape(self) -> tuple[int, ...]:
+        """The shape that the tensor has where it is stored."""
+        raise NotImplementedError
+
+    @property
+    def is_table(self) -> bool:
+        """Whether it is stored as its only variable is, in rows and columns."""
+        return False
+
+    def assign(self, value: np.ndarray) -> None:
+        """Takes over a tensor as it is stored."""
+        raise NotImplementedError
+
+    def assign_rows(self, start: int, rows: np.ndarray) -> None:
+        """Takes over some rows of a tensor that `is_table`."""
+        raise NotImplementedError
+
+    def read(self) -> np.ndarray:
+        """Returns the tensor as it is stored."""
+        raise NotImplementedError
+
+
+@dataclasses.dataclass(frozen=True)
+class VariableTarget(Target):
+    """One variable, and how its stored form differs.
 
     Args:
         variable: The variable.
@@ -74,19 +128,16 @@ class Target:
 
     @property
     def is_table(self) -> bool:
-        """Whether it is stored as the variable is, in rows and columns."""
         same = self.permutation is None and self.shape is None
         return same and len(self.variable.shape) == 2
 
     def assign(self, value: np.ndarray) -> None:
-        """Takes over a tensor as it is stored."""
         value = value.reshape(self._permuted_shape)
         if self.permutation is not None:
             value = value.transpose(self.permutation)
         self.variable.assign(value)
 
     def assign_rows(self, start: int, rows: np.ndarray) -> None:
-        """Takes over some rows of a tensor that is stored as the variable is."""
         rows = keras.ops.convert_to_tensor(rows, self.variable.dtype)
         if keras.backend.backend() == "tensorflow":  # in place, without a copy
             self.variable.value[start : start + len(rows)].assign(rows)
@@ -95,7 +146,6 @@ class Target:
         self.variable.assign(value)
 
     def read(self) -> np.ndarray:
-        """Returns the variable as it is stored."""
         value = keras.ops.convert_to_numpy(self.variable)
         if self.permutation is not None:
             value = value.transpose(self.permutation)
@@ -103,142 +153,163 @@ class Target:
 
 
 @dataclasses.dataclass(frozen=True)
-class Fused:
-    """What a table says of a tensor that holds several variables, one after another.
-
-    Of one variable, it says where a tensor goes whose name is not its layer's.
+class FusedTarget(Target):
+    """Several variables of one stored shape, in one tensor.
 
     Args:
-        variables: Their paths, such as `"blocks.{i}.attention.query.kernel"`.
-        by_head: Whether the tensor holds the first head's part of each, then the
-            second head's (DeBERTa's `in_proj`), or each whole (ModernBERT's `Wqkv`).
-    """
+        parts: The variables, each as it would be stored alone.
+        groups: Into how many equal groups the first axis of each is cut; the
+            first groups of all parts stand before the second ones.
 
-    variables: tuple[str, ...]
-    by_head: bool = False
-
-
-@dataclasses.dataclass(frozen=True)
-class FusedTarget:
-    """Where a tensor of several variables goes.
-
-    It is stored as `(G, K, ...)`, joined along its first axis: of each of G groups
-    (heads, or one) the part of each of K variables.
-
-    Args:
-        parts: The variables, all of one shape.
-        groups: G, which divides the variables' first axis as it is stored.
+    Raises:
+        ValueError: If the parts differ in shape, or `groups` does not divide it.
     """
 
     parts: tuple[Target, ...]
     groups: int = 1
 
+    def __post_init__(self) -> None:
+        shapes = [part.stored_shape for part in self.parts]
+        if len(set(shapes)) != 1 or not shapes[0] or shapes[0][0] % self.groups:
+            raise ValueError(
+                "The variables in one tensor must have one shape, whose first axis "
+                f"{self.groups} divides. Received: {shapes}"
+            )
+
     @property
     def variables(self) -> tuple[keras.Variable, ...]:
-        return tuple(part.variable for part in self.parts)
+        return tuple(x for part in self.parts for x in part.variables)
 
     @property
     def stored_shape(self) -> tuple[int, ...]:
-        first, *rest = self.parts[0].stored_shape
-        return (first * len(self.parts), *rest)
+        rows, *others = self.parts[0].stored_shape
+        return len(self.parts) * rows, *others
 
     def assign(self, value: np.ndarray) -> None:
-        """Takes over a tensor as it is stored."""
-        first, *rest = self.parts[0].stored_shape
-        grouped = value.reshape(
-            self.groups, len(self.parts), first // self.groups, *rest
-        )
+        rows, *others = self.parts[0].stored_shape
+        shape = (self.groups, len(self.parts), rows // self.groups, *others)
+        value = value.reshape(shape)
         for i, part in enumerate(self.parts):
-            part.assign(grouped[:, i].reshape(part.stored_shape))
+            part.assign(value[:, i].reshape(part.stored_shape))
 
     def read(self) -> np.ndarray:
-        """Returns the variables as they are stored."""
-        first, *rest = self.parts[0].stored_shape
-        values = [
-            part.read().reshape(self.groups, first // self.groups, *rest)
-            for part in self.parts
-        ]
+        rows, *others = self.parts[0].stored_shape
+        shape = (self.groups, rows // self.groups, *others)
+        values = [part.read().reshape(shape) for part in self.parts]
         return np.stack(values, axis=1).reshape(self.stored_shape)
 
 
-AnyTarget = Target | FusedTarget
-Names = Mapping[str, "str | Fused"]
-
-
 def model_parts(model: keras.Model) -> dict[str, Any]:
-    """Returns the layers that hold a model's weights, by the names in tables."""
-    embeddings, blocks, pooler = encoder_layers(encoder_of(model))
+    """Returns the layers that hold a model's weights, by the names in tables.
+
+    Beside them is `"num_heads"`, by which fused tensors are cut.
+    """
+    body = encoder_of(model)
+    embeddings, blocks, pooler = encoder_layers(body)
     parts: dict[str, Any] = {
         "embeddings": embeddings,
         "encoder": blocks,
         "blocks": blocks.blocks,
         "pooler": pooler,
+        "num_heads": config_of(body).num_heads,
     }
     return parts | head_layers(model)
 
 
 def targets(
-    table: Names,
+    table: Table,
     parts: Mapping[str, Any],
     variables: Variables = TORCH,
     separator: str = ".",
-) -> dict[str, AnyTarget]:
-    """Returns the target of each tensor that a table names, by its name."""
-    found: dict[str, AnyTarget] = {}
-    for name, row in table.items():
-        if isinstance(row, Fused):
-            found |= _fused(name, row, parts, variables)
-    alternatives = [
-        (module, path)
-        for module, paths in table.items()
-        if isinstance(paths, str)
-        for path in paths.split("|")
-    ]
-    for module, path in alternatives:
-        for name, layer in _layers(module, path, parts):
-            for suffix, (attribute, permutation) in _tensors(layer, variables):
-                variable = getattr(layer, attribute)
-                if variable is not None:
-                    full = name + separator + suffix if suffix else name
-                    found[full] = Target(variable, permutation)
+) -> dict[str, Target]:
+    """Returns the target of each tensor that a table names, by its name.
+
+    Raises:
+        TypeError: If a path leads to a layer or a variable of no known layout.
+        ValueError: If a model has some of the variables of a `Fused` row and not
+            others, or they do not fit into one tensor.
+    """
+    found: dict[str, Target] = {}
+    for row_name, row in table.items():
+        paths = row.paths if isinstance(row, Fused) else row.split("|")
+        count = len(parts["blocks"]) if "{i}" in paths[0] else 1
+        for i in range(count):
+            name = row_name.replace("{i}", str(i))
+            numbered = [path.replace("{i}", str(i)) for path in paths]
+            if isinstance(row, Fused):
+                groups = parts["num_heads"] if row.by_head else 1
+                found |= _fused(name, numbered, groups, parts, variables)
+                continue
+            for path in numbered:
+                for suffix, target in _tensors(path, parts, variables):
+                    found[name + separator + suffix if suffix else name] = target
     return found
 
 
 def _fused(
-    name: str, row: Fused, parts: Mapping[str, Any], variables: Variables
-) -> dict[str, AnyTarget]:
-    found: dict[str, list[Target]] = {}
-    for path in row.variables:
-        owner, _, attribute = path.rpartition(".")
-        for tensor, layer in _layers(name, owner, parts):
-            variable = getattr(layer, attribute)
-            if variable is not None:
-                permutations = {
-                    a: order for _, (a, order) in _tensors(layer, variables)
-                }
-                target = Target(variable, permutations[attribute])
-                found.setdefault(tensor, []).append(target)
-    groups = parts["encoder"].config.num_heads if row.by_head else 1
-    return {tensor: FusedTarget(tuple(x), groups) for tensor, x in found.items()}
+    name: str,
+    paths: list[str],
+    groups: int,
+    parts: Mapping[str, Any],
+    variables: Variables,
+) -> dict[str, Target]:
+    """Returns the target of a fused tensor, if the model has its variables."""
+    there = [path for path in paths if _at(path, parts) is not None]
+    if not there:
+        return {}
+    if there != paths:
+        raise ValueError(
+            f"{name!r} holds {paths}, all of which the model must have, or none. "
+            f"Received: a model with {there}"
+        )
+    kept = tuple(_variable(path, parts, variables) for path in paths)
+    try:
+        return {name: FusedTarget(kept, groups)}
+    except ValueError as error:
+        raise ValueError(f"{name!r}: {error}") from error
 
 
-def _layers(
-    module: str, path: str, parts: Mapping[str, Any]
-) -> Iterator[tuple[str, keras.layers.Layer]]:
-    count = len(parts["blocks"]) if "{i}" in path else 1
-    for i in range(count):
-        first, *others = path.replace("{i}", str(i)).split(".")
-        layer = parts.get(first)
-        for name in others:
-            if layer is None:
-                break
-            layer = layer[int(name)] if name.isdigit() else getattr(layer, name, None)
-        if layer is not None:
-            yield module.replace("{i}", str(i)), layer
+def _tensors(
+    path: str, parts: Mapping[str, Any], variables: Variables
+) -> Iterator[tuple[str, Target]]:
+    """Yields the tensors of a layer, or that of a variable, by what follows a name."""
+    found = _at(path, parts)
+    if found is None:
+        return
+    if not isinstance(found, keras.Layer):
+        yield "", _variable(path, parts, variables)
+        return
+    for suffix, (attribute, permutation) in _layout(found, variables).items():
+        variable = getattr(found, attribute)
+        if variable is not None:
+            yield suffix, VariableTarget(variable, permutation)
 
 
-def _tensors(layer: keras.layers.Layer, variables: Variables) -> Any:
+def _variable(path: str, parts: Mapping[str, Any], variables: Variables) -> Target:
+    """Returns the target of a variable, laid out as its layer's type says."""
+    owner, _, attribute = path.rpartition(".")
+    layer = _at(owner, parts)
+    permutations = dict(_layout(layer, variables).values())
+    if attribute not in permutations:
+        raise TypeError(f"{path!r} is no variable of {layer!r} that is stored.")
+    return VariableTarget(getattr(layer, attribute), permutations[attribute])
+
+
+def _at(path: str, parts: Mapping[str, Any]) -> Any:
+    """Returns the layer or variable that a path leads to; `None`: there is none."""
+    first, *others = path.split(".")
+    found = parts.get(first)
+    for name in others:
+        if found is None:
+            return None
+        found = found[int(name)] if name.isdigit() else getattr(found, name, None)
+    return found
+
+
+def _layout(
+    layer: keras.Layer, variables: Variables
+) -> Mapping[str, tuple[str, tuple[int, ...] | None]]:
     for kind, tensors in variables.items():
         if isinstance(layer, kind):
-            return tensors.items()
+            return tensors
     raise TypeError(f"No tensors are known for {layer!r}.")

@@ -1,5 +1,7 @@
 """The variables of TensorFlow's checkpoint files, read one at a time."""
 
+import glob
+import math
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -9,7 +11,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from keras_bert_lite.checkpoints.tensors import TensorSource
+from keras_bert_lite.checkpoints.tensors import TensorSource, as_float32
 
 INDEX = ".index"
 TYPES = {
@@ -34,7 +36,8 @@ class TensorFlowSource(TensorSource):
             keys are names, and optimizers' variables are left out.
 
     Raises:
-        ValueError: If the index cannot be read.
+        ValueError: If the index cannot be read, or lists more than the data
+            files hold.
     """
 
     def __init__(self, prefix: Path, keys: Mapping[str, str] | None = None) -> None:
@@ -43,6 +46,9 @@ class TensorFlowSource(TensorSource):
             self._reader = tf.train.load_checkpoint(str(prefix))
             self._shapes = self._reader.get_variable_to_shape_map()
             self._dtypes = self._reader.get_variable_to_dtype_map()
+        files = prefix.parent.glob(f"{glob.escape(prefix.name)}.data-*")
+        self.stored_bytes = sum(path.stat().st_size for path in files)
+        self._check_data()
         if keys is None:
             keys = {name: name for name in self._shapes if not SLOTS.search(name)}
         self._keys = dict(keys)
@@ -58,7 +64,7 @@ class TensorFlowSource(TensorSource):
         return TYPES.get(dtype, dtype.name)
 
     def read(self, name: str) -> np.ndarray:
-        return self.stored(self._keys[name]).astype(np.float32, copy=False)
+        return as_float32(self.stored(self._keys[name]), name, self.location)
 
     def stored(self, key: str) -> Any:
         """Returns what is stored under a key, as it is.
@@ -94,6 +100,20 @@ class TensorFlowSource(TensorSource):
         expression = re.compile(re.escape(pattern).replace(r"\{i\}", r"(\d+)"))
         matches = (expression.match(name) for name in self._keys)
         return len({match[1] for match in matches if match})
+
+    def _check_data(self) -> None:
+        """Checks that the shapes in the index are not beyond what is stored."""
+        listed = sum(
+            math.prod(shape) * self._dtypes[key].size
+            for key, shape in self._shapes.items()
+            if self._dtypes[key] in TYPES
+        )
+        if listed > self.stored_bytes:
+            raise ValueError(
+                f"{self.location} cannot be read, so the checkpoint is broken or "
+                f"incomplete: its index lists {listed} bytes. Received: data files of "
+                f"{self.stored_bytes} bytes"
+            )
 
     @contextmanager
     def _readable(self, what: str = "") -> Iterator[None]:

@@ -1,12 +1,13 @@
 """From the tensors of a checkpoint to variables, all checked before any is set."""
 
+import dataclasses
 import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from keras_bert_lite.checkpoints.names import AnyTarget, Target
+from keras_bert_lite.checkpoints.names import Target
 
 # A table of more weights than these is read by parts: TensorFlow takes two copies of
 # an array to assign it, besides the variable's own memory.
@@ -38,7 +39,11 @@ class TensorSource:
         raise NotImplementedError
 
     def read(self, name: str) -> np.ndarray:
-        """Returns a tensor as float32."""
+        """Returns a tensor as float32.
+
+        Raises:
+            ValueError: As `as_float32`.
+        """
         raise NotImplementedError
 
     def rows(self, name: str, step: int) -> Iterator[np.ndarray]:
@@ -48,11 +53,62 @@ class TensorSource:
             yield value[start : start + step]
 
 
+def as_float32(value: np.ndarray, name: str, location: Any) -> np.ndarray:
+    """Returns a tensor as float32.
+
+    Args:
+        value: The tensor, of any floats.
+        name: Its name, for the message.
+        location: Where it is, for the message.
+
+    Raises:
+        ValueError: If a finite number is too large for float32.
+    """
+    with np.errstate(over="ignore"):
+        found = value.astype(np.float32, copy=False)
+    if value.dtype == np.float64:
+        lost = np.isfinite(value) & ~np.isfinite(found)
+        if lost.any():
+            raise ValueError(
+                f"{location}: the tensor {name!r} must have numbers that float32 can "
+                f"hold. Received: {value[lost].flat[0]}"
+            )
+    return found
+
+
+@dataclasses.dataclass(frozen=True)
+class Filled:
+    """What there is to say about tensors that have been read.
+
+    Args:
+        unused: Names of those without a target.
+        not_finite: Names of those with NaN or infinite numbers.
+    """
+
+    unused: list[str]
+    not_finite: list[str]
+
+    def remarks(self) -> list[str]:
+        """Returns what a warning says of a checkpoint: "has ..."."""
+        remarks = []
+        if self.unused:
+            remarks.append(
+                f"has {len(self.unused)} weights that are not used: "
+                f"{sorted(self.unused)}"
+            )
+        if self.not_finite:
+            remarks.append(
+                f"has NaN or infinite numbers in {len(self.not_finite)} weights: "
+                f"{sorted(self.not_finite)[:5]}"
+            )
+        return remarks
+
+
 def fill(
     source: TensorSource,
-    targets: Mapping[str, AnyTarget],
+    targets: Mapping[str, Target],
     is_optional: Callable[[str], bool] = lambda name: True,
-) -> list[str]:
+) -> Filled:
     """Checks every tensor, then sets every variable.
 
     Args:
@@ -61,34 +117,44 @@ def fill(
         is_optional: Whether a tensor without a target may stay unused.
 
     Returns:
-        The names of the tensors that stay unused.
+        Which tensors stay unused, and which have numbers that are not finite:
+        these are set as they are.
 
     Raises:
-        ValueError: If a tensor is missing, misshapen or not of floats, or has
-            no target though it is not optional. No variable has changed then.
+        ValueError: If a tensor is missing, misshapen, not of floats or beyond
+            float32, or has no target though it is not optional. No variable
+            has changed then.
     """
     _check_names(source, targets, is_optional)
     for name, target in targets.items():
         _check_tensor(source, name, target)
+    not_finite = []
     for name, target in targets.items():
-        _assign(source, name, target)
-    return [name for name in source.names() if name not in targets]
+        if not _assign(source, name, target):
+            not_finite.append(name)
+    unused = [name for name in source.names() if name not in targets]
+    return Filled(unused, not_finite)
 
 
-def _assign(source: TensorSource, name: str, target: AnyTarget) -> None:
+def _assign(source: TensorSource, name: str, target: Target) -> bool:
+    """Sets what a tensor goes to, and returns whether all of it is finite."""
     shape = source.shape(name)
     size = math.prod(shape)
-    if size <= LARGE or not isinstance(target, Target) or not target.is_table:
-        target.assign(source.read(name))
-        return
+    if size <= LARGE or not target.is_table:
+        value = source.read(name)
+        target.assign(value)
+        return bool(np.isfinite(value).all())
     step = max(LARGE * shape[0] // size, shape[0] // MOST_PARTS, 1)
+    finite = True
     for i, rows in enumerate(source.rows(name, step)):
         target.assign_rows(i * step, rows)
+        finite = finite and bool(np.isfinite(rows).all())
+    return finite
 
 
 def _check_names(
     source: TensorSource,
-    targets: Mapping[str, AnyTarget],
+    targets: Mapping[str, Target],
     is_optional: Callable[[str], bool],
 ) -> None:
     stored = set(source.names())
@@ -105,7 +171,7 @@ def _check_names(
         )
 
 
-def _check_tensor(source: TensorSource, name: str, target: AnyTarget) -> None:
+def _check_tensor(source: TensorSource, name: str, target: Target) -> None:
     dtype, shape = source.dtype(name), source.shape(name)
     if dtype not in FLOATS:
         raise ValueError(
@@ -117,3 +183,5 @@ def _check_tensor(source: TensorSource, name: str, target: AnyTarget) -> None:
             f"{source.location}: the tensor {name!r} must have the shape "
             f"{target.stored_shape}. Received: {shape}"
         )
+    if dtype == "F64":
+        source.read(name)  # which refuses what float32 cannot hold

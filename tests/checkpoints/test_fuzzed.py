@@ -1,8 +1,9 @@
 """Damaged checkpoints: refused by name, before memory is taken for them.
 
-What is decided here: NaN and infinite weights are loaded as they are; a tensor
-that no part of the model has a place for is an error in the encoder and a
-warning in the head; of a key that stands twice in a JSON file the last counts.
+What is decided here: NaN and infinite weights are loaded as they are, with a
+warning that names them, and float64 beyond float32 is refused; a tensor that no
+part of the model has a place for is an error in the encoder and a warning in the
+head; of a key that stands twice in a JSON file the last counts.
 """
 
 import json
@@ -19,6 +20,10 @@ import pytest
 import safetensors.numpy
 
 import keras_bert_lite as kbl
+from keras_bert_lite.checkpoints import tensors
+from keras_bert_lite.checkpoints.hugging_face.names import BERT
+from keras_bert_lite.checkpoints.hugging_face.safetensors_files import SafetensorsSource
+from keras_bert_lite.checkpoints.names import model_parts, targets
 from tests.checkpoints.test_families import CASES
 from tests.checkpoints.test_tokenizer_files import TOKENIZER_JSON
 from tests.families import checkpoints
@@ -119,9 +124,40 @@ class TestTensors:
         name = "embeddings.word_embeddings.weight"
         assert name in weights
         weights[name][:3, 0] = [np.nan, np.inf, -np.inf]
-        model = kbl.load_model(write(tmp_path, weights=weights))
+        with pytest.warns(UserWarning, match=f"in 1 weights: .'{name}'.") as caught:
+            model = kbl.load_model(write(tmp_path, weights=weights))
+        assert len(caught) == 1
         table = model.get_layer("embeddings").token_embedding.embeddings
         np.testing.assert_array_equal(keras.ops.convert_to_numpy(table), weights[name])
+
+    @pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+    @pytest.mark.parametrize("place", [0, -1])
+    def test_numbers_that_are_none_are_found_in_every_part(
+        self, tmp_path, monkeypatch, wrong, place
+    ):
+        monkeypatch.setattr(tensors, "LARGE", 50)  # so that tables are read by rows
+        weights = tensors_of(KINDS["encoder"])
+        names = [NAME, "pooler.dense.bias"]
+        for name in names:
+            weights[name].flat[place] = wrong
+        with pytest.warns(UserWarning, match="NaN or infinite") as caught:
+            kbl.load_model(write(tmp_path, weights=weights))
+        assert [str(names) in str(x.message) for x in caught] == [True]
+
+    def test_numbers_beyond_float32(self, tmp_path):
+        """Refused before any variable has changed; what is infinite already is not."""
+        weights = {x: np.float64(y) for x, y in tensors_of(KINDS["encoder"]).items()}
+        weights[NAME][0, 0] = np.inf
+        with pytest.warns(UserWarning, match="NaN or infinite"):
+            model = kbl.load_model(write(tmp_path, weights=weights))
+        last = "pooler.dense.weight"
+        weights[last][1, 1] = -1e300
+        refuse(write(tmp_path, weights=weights), last, "-1e+300")
+        before = model.get_weights()
+        with pytest.raises(ValueError, match=last):
+            tensors.fill(SafetensorsSource(tmp_path), targets(BERT, model_parts(model)))
+        for ours, theirs in zip(model.get_weights(), before, strict=True):
+            np.testing.assert_array_equal(ours, theirs)
 
     def test_tied_tensors(self, tmp_path):
         """Both may be stored if they are equal; NaN equals NaN."""
@@ -133,7 +169,8 @@ class TestTensors:
         checkpoints.write(tmp_path, CASES[case]["configuration"], {})
         path = tmp_path / WEIGHTS
         safetensors.numpy.save_file({**weights, decoder: table.copy()}, path)
-        kbl.load_model(tmp_path)
+        with pytest.warns(UserWarning, match="NaN or infinite"):
+            kbl.load_model(tmp_path)
         for other in (
             table + 1,
             table.T.copy(),
@@ -251,6 +288,15 @@ class TestShards:
         write(tmp_path, "sharded")
         write_index(tmp_path, {NAME: file})
         refuse(tmp_path, INDEX, NAME, "is missing")
+
+    @pytest.mark.parametrize("file", ["a.bin", "pytorch_model.BIN", "a.pt", "b.pkl"])
+    @pytest.mark.parametrize("there", [True, False])
+    def test_pickles_are_never_opened(self, tmp_path, file, there):
+        write(tmp_path, "sharded")
+        if there:
+            (tmp_path / file).write_bytes(b"\x80\x04}.")
+        write_index(tmp_path, {NAME: file})
+        refuse(tmp_path, INDEX, f"{file} is a pickle, which is never loaded. Convert")
 
     @pytest.mark.parametrize("weight_map", [None, [], {}, "x", 5, ["one.safetensors"]])
     def test_weight_map(self, tmp_path, weight_map):
@@ -394,12 +440,28 @@ class TestConfig:
             refuse(tmp_path, "config.json", *theirs)
         assert peak() - before < 100
 
+    @pytest.mark.parametrize("terms", [[" c2p"], ["C2P"], ["p2c|c2p"], ["c2p", ""]])
+    def test_terms_that_transformers_would_pass_over(self, tmp_path, terms):
+        """It strips a string, not the entries of a list."""
+        write(tmp_path, "deberta", pos_att_type=terms)
+        refuse(tmp_path, "config.json", "`pos_att_type`", str(terms))
+
     def test_huge_number_of_labels(self, tmp_path):
         write(tmp_path, "classifier", id2label=None, num_labels=HUGE)
         refuse(tmp_path, "config.json", "`num_labels`")
         for count in ("x", 0, -1, 1.5, [], True):
             write(tmp_path, "classifier", id2label=None, num_labels=count)
             refuse(tmp_path, "config.json", "`num_labels`")
+
+    @pytest.mark.parametrize("kind", ["classifier", "encoder"])
+    def test_huge_map_of_labels(self, tmp_path, kind):
+        labels = {str(i): "x" for i in range(200_000)}
+        write(tmp_path, kind, id2label=labels, num_labels=3)
+        before = peak()
+        refuse(tmp_path, "config.json: `id2label` must fit the stored weights")
+        write(tmp_path, kind, id2label=list(labels))
+        refuse(tmp_path, "config.json: `id2label` must fit the stored weights")
+        assert peak() - before < 200
 
     def test_messages_have_the_names_of_the_file(self, tmp_path):
         write(tmp_path, hidden_size="x")

@@ -15,6 +15,7 @@ from keras_bert_lite.checkpoints.google import loading as google
 from keras_bert_lite.models.encoder import config_of, encoder_of
 from tests import formulas, tiny
 from tests.checkpoints import google_formulas as google_files
+from tests.checkpoints.test_fuzzed import peak
 
 ROOT = Path(__file__).parents[2]
 DATA = Path(os.environ.get("KERAS_BERT_LITE_DATA", ROOT.parent / "shared" / "data"))
@@ -267,6 +268,43 @@ def test_refused_configurations(tmp_path, changes, message):
         load_encoder(directory)
 
 
+@pytest.mark.parametrize("size", [10**5, 10**9, 10**30])
+@pytest.mark.parametrize(
+    "field",
+    [
+        *("vocab_size", "hidden_size", "num_hidden_layers", "intermediate_size"),
+        *("max_position_embeddings", "type_vocab_size"),
+    ],
+)
+def test_sizes_that_are_not_stored_take_no_memory(tmp_path, field, size):
+    config = {**SIZES, field: size}
+    google_files.write(tmp_path, google_files.bert(), config)
+    before = peak()
+    with pytest.raises(ValueError, match=rf"bert_config.json: .*`{field}`") as caught:
+        load_model(tmp_path)
+    assert "must fit the stored weights" in str(caught.value)
+    assert peak() - before < 100
+
+
+@pytest.mark.parametrize("field", ["embedding_size", "num_hidden_layers"])
+def test_sizes_of_albert_that_are_not_stored(tmp_path, field):
+    """Layers share their weights, so that no file bounds how many there are."""
+    config = {**ALBERT, field: 10**6}
+    google_files.write(tmp_path, google_files.albert(), config, "albert")
+    with pytest.raises(ValueError, match=rf"albert_config.json: .*`{field}`"):
+        load_model(tmp_path)
+
+
+def test_index_that_lists_more_than_is_stored(tmp_path):
+    """Sizes of ELECTRA are those of the index, which data must bear out."""
+    variables = google_files.electra()
+    google_files.write(tmp_path, variables, None, "electra")
+    (data,) = tmp_path.glob("*.data-*")
+    os.truncate(data, data.stat().st_size // 2)
+    with pytest.raises(ValueError, match=r"its index lists .* bytes. Received: data"):
+        load_model(tmp_path)
+
+
 def test_missing_fields(tmp_path):
     config = {k: v for k, v in SIZES.items() if k not in ("vocab_size", "hidden_size")}
     google_files.write(tmp_path, google_files.bert(), config)
@@ -390,6 +428,18 @@ def test_other_floats(tmp_path, dtype):
     assert {v.dtype for v in model.weights} == {"float32"}
     rounded = {name: x.astype(np.float32) for name, x in stored.items()}
     assert_pretrainer(model, google_files.Code(rounded, SIZES))
+
+
+def test_numbers_that_are_none_and_those_beyond_float32(tmp_path):
+    variables = {name: np.float64(x) for name, x in google_files.bert().items()}
+    variables[QUERY][0, 0] = np.nan
+    google_files.write(tmp_path, variables)
+    with pytest.warns(UserWarning, match=f"NaN or infinite .* in 1 weights: .'{QUERY}"):
+        load_model(tmp_path)
+    variables[QUERY][0, 0] = 1e300
+    google_files.write(tmp_path, variables)
+    with pytest.raises(ValueError, match=rf"'{QUERY}' must .*float32 .*: 1e\+300"):
+        load_model(tmp_path)
 
 
 def test_every_variable_arrives(tmp_path):

@@ -1,6 +1,8 @@
 """Models taken over from KerasHub and handed to it, beside KerasHub's own."""
 
 import functools
+import json
+import warnings
 
 import keras
 import keras_hub
@@ -15,6 +17,7 @@ from keras_bert_lite.checkpoints.keras_hub.tokenizers import tokenizer_from_kera
 from keras_bert_lite.config import RelativePositions
 from keras_bert_lite.models.encoder import config_of, encoder_of
 from tests import tiny
+from tests.checkpoints.test_fuzzed import peak
 
 models = keras_hub.models
 LENGTH, VOCABULARY = 12, 40
@@ -276,6 +279,18 @@ def test_half_precision_weights_come_as_floats():
     np.testing.assert_array_equal(got, wanted)
 
 
+def test_numbers_that_are_none_are_one_warning():
+    model = filled(models.BertBackbone(**BACKBONES["Bert"]))
+    bias = model.weights[-1]
+    bias.assign(np.full(bias.shape, np.nan))
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        to_keras_hub(from_keras_hub(model))
+    messages = [str(x.message) for x in caught if x.category is UserWarning]
+    assert len(messages) == 2  # there and back
+    for message in messages:
+        assert f"NaN or infinite numbers in 1 weights: ['{bias.path}']" in message
+
+
 def test_saved_backbone_has_same_outputs(tmp_path):
     to_keras_hub(encoder()).save(tmp_path / "backbone.keras")
     theirs = keras.models.load_model(tmp_path / "backbone.keras")
@@ -304,6 +319,73 @@ def test_preset_without_head_or_tokenizer_is_refused(tmp_path):
         tokenizer_from_keras_hub(tmp_path)
     with pytest.raises(ValueError, match="the preset '/no/such': Unknown"):
         from_keras_hub("/no/such")
+
+
+HUGE = [10**6, 10**10]
+FIELDS = ["vocabulary_size", "hidden_dim", "intermediate_dim", "num_layers"]
+
+
+def changed_json(path, place, **changes):
+    raw = json.loads(path.read_text())
+    found = raw["config"]
+    for name in place:
+        found = found[name]
+    found.update(changes)
+    path.write_text(json.dumps(raw))
+
+
+@pytest.mark.parametrize("size", HUGE)
+@pytest.mark.parametrize(
+    ("name", "field"),
+    [
+        *(("Bert", field) for field in [*FIELDS, "max_sequence_length"]),
+        ("Bert", "num_segments"),
+        *(("DebertaV3", x) for x in (*FIELDS, "max_sequence_length", "bucket_size")),
+    ],
+)
+def test_sizes_of_a_preset_that_are_not_stored_take_no_memory(
+    tmp_path, name, field, size
+):
+    backbone(name).save_to_preset(str(tmp_path))
+    changed_json(tmp_path / "config.json", (), **{field: size})
+    before = peak()
+    # Of distances that share buckets, no weights bound how many there are.
+    by_rows = (name, field) != ("DebertaV3", "max_sequence_length")
+    reason = "must fit the stored weights" if by_rows else "must be at most 4096"
+    with pytest.raises(ValueError, match=rf"config.json: .*{reason}"):
+        kbl.load_encoder(f"keras-hub://{tmp_path}")
+    assert peak() - before < 100
+
+
+def test_sizes_of_a_preset_with_a_head(tmp_path):
+    task("TextClassifier", num_classes=3).save_to_preset(str(tmp_path))
+    path = tmp_path / "task.json"
+    content = path.read_text()
+    for place, field in (
+        ((), "num_classes"),
+        (("backbone", "config"), "vocabulary_size"),
+    ):
+        path.write_text(content)
+        changed_json(path, place, **{field: 10**9})
+        with pytest.raises(ValueError, match=rf"task.json: `{field}`.* stored weights"):
+            kbl.load_model(f"keras-hub://{tmp_path}")
+    path.write_text(content)
+    assert kbl.load_model(f"keras-hub://{tmp_path}").count_params()
+
+
+def test_configurations_of_presets_that_cannot_be(tmp_path):
+    path = tmp_path / "config.json"
+    known = "keras_hub>BertBackbone"
+    for raw, message in (
+        ({"registered_name": "keras_hub>GPT2Backbone"}, "must be of one of KerasHub's"),
+        ({"registered_name": known}, "the field 'config' is missing"),
+        ({"registered_name": known, "config": 5}, "config.json"),
+        ({"registered_name": known, "config": {}}, "the field 'vocabulary_size'"),
+        ({"model_type": "gpt2"}, "`model_type` must be one of"),
+    ):
+        path.write_text(json.dumps(raw))
+        with pytest.raises(ValueError, match=message):
+            load_preset(tmp_path)
 
 
 def test_unreachable_preset_is_refused_by_name(monkeypatch):

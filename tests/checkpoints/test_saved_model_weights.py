@@ -302,3 +302,16 @@ def test_a_checkpoint_by_names_is_no_saved_model(tmp_path):
     google_formulas.save(tmp_path / "variables" / "variables", google_formulas.bert())
     with pytest.raises(ValueError, match=r"variables must be of TensorFlow 2"):
         load(tmp_path)
+
+
+def test_layers_that_share_weights_are_not_without_bound(tmp_path):
+    save(tmp_path, model_garden(google_formulas.albert()), num_outputs=300)
+    with pytest.raises(ValueError, match=r"`num_layers` must be at most 256 .*: 300"):
+        kbl.load_encoder(tmp_path)
+
+
+def test_index_that_lists_more_than_is_stored(tmp_path):
+    save(tmp_path, model_garden(google_formulas.bert()))
+    damage(tmp_path / "variables", ".data-00000-of-00001", shortened)
+    with pytest.raises(ValueError, match=r"index lists \d+ bytes. Received: data"):
+        kbl.load_encoder(tmp_path)

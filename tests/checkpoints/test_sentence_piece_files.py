@@ -135,7 +135,9 @@ def test_refuses_flags_of_tokens_that_any_text_may_hold(folder):
     write(SentencePieceTokenizer(**arguments_from(folder)), folder)
     token = {"id": 4, "content": "a", "special": False, "lstrip": True}
     change(folder, added_tokens=[token])
-    with pytest.raises(ValueError, match="tokenizer.json: of `added_tokens`, 'a' must"):
+    with pytest.raises(
+        ValueError, match=r"tokenizer.json: of `added_tokens`, 'a' must"
+    ):
         arguments_from(folder)
 
 

@@ -8,6 +8,7 @@ import keras
 import numpy as np
 import pytest
 
+from keras_bert_lite.checkpoints.hugging_face import deberta_fields
 from keras_bert_lite.config import EncoderConfig, RelativePositions
 from keras_bert_lite.layers.disentangled_attention import DisentangledAttention
 from keras_bert_lite.layers.relative_positions import table_rows
@@ -18,6 +19,7 @@ torch = pytest.importorskip("torch")
 hugging_face = pytest.importorskip("transformers.models.deberta_v2.modeling_deberta_v2")
 pytestmark = pytest.mark.parity
 HIDDEN, HEADS, LONGEST = 24, 3, 40
+SIZES = {"max_sequence_length": 64, "hidden_dim": HIDDEN, "num_heads": HEADS}
 MASK = np.arange(LONGEST) < np.array([[LONGEST], [33], [1]])
 STATES = np.random.default_rng(0).normal(size=(3, LONGEST, HIDDEN)).astype("float32")
 
@@ -41,6 +43,24 @@ def configuration(**changes):
 def encoder_config(**changes):
     sizes = {"vocabulary_size": 1, "num_layers": 1, "intermediate_dim": 1}
     return EncoderConfig(hidden_dim=HIDDEN, num_heads=HEADS, **sizes, **changes)
+
+
+STRINGS = (None, "", "c2p", " C2P|p2c ", "p2c | c2p", "p2p|c2p")
+LISTS = ([], ["c2p"], ["p2c", "c2p"], [" c2p"], ["C2P"], ["c2p", "p2p"])
+
+
+@pytest.mark.parametrize("value", [*STRINGS, *LISTS])
+def test_terms_are_those_that_transformers_reads(value):
+    """Or refused, where it passes over an entry."""
+    theirs = configuration(pos_att_type=value).pos_att_type or []
+    understood = [x for x in theirs if x]
+    raw = {"pos_att_type": value, "relative_attention": True}
+    if set(understood) <= {"c2p", "p2c"}:
+        found = deberta_fields.read(SIZES, raw)["relative_positions"]
+        assert sorted(found.terms) == sorted(understood)
+        return
+    with pytest.raises(ValueError, match="`pos_att_type` must be of"):
+        deberta_fields.read(SIZES, raw)
 
 
 def randomized(module):

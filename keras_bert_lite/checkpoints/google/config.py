@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from keras_bert_lite.checkpoints.hugging_face.config import changed
+from keras_bert_lite.checkpoints.hugging_face.config import changed, their_names
 from keras_bert_lite.checkpoints.hugging_face.families import FIELDS, REQUIRED
+from keras_bert_lite.checkpoints.sizes import check_sizes
 from keras_bert_lite.checkpoints.sources import read_json
 from keras_bert_lite.checkpoints.tensorflow_files import TensorFlowSource
 from keras_bert_lite.config import EncoderConfig
@@ -31,6 +32,11 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "num_hidden_groups": 1,
     },
     "electra": {},
+}
+# Fields of ALBERT's and ELECTRA's beside those of `FIELDS`.
+MORE_FIELDS = {
+    "embedding_dim": ("embedding_size", None),
+    "num_groups": ("num_hidden_groups", None),
 }
 # Options of ALBERT's releases that this package does not have.
 REFUSED = {
@@ -63,6 +69,7 @@ def read_config(
     directory: Path,
     family: str,
     sizes: Mapping[str, Any] | None,
+    stored: int,
     pooling: str | None,
     changes: dict[str, Any],
 ) -> EncoderConfig:
@@ -73,13 +80,15 @@ def read_config(
         family: `"bert"`, `"albert"` or `"electra"`.
         sizes: What the fields of the file are where it does not say; `None`: a
             file is required.
+        stored: Bytes of the files that hold the variables.
         pooling: See `EncoderConfig`.
         changes: See `load.load_encoder`.
 
     Raises:
         ValueError: If the file is missing or there are several, if a field is
-            missing, unknown to this package or out of its range, or if one of
-            `changes` may not be changed.
+            missing, unknown to this package or out of its range, or asks for
+            far more weights than are stored, or if one of `changes` may not be
+            changed.
     """
     path = find_config(directory)
     if path is None and sizes is None:
@@ -90,8 +99,10 @@ def read_config(
     raw = {**(sizes or {}), **(read_json(path) if path else {})}
     try:
         config = EncoderConfig(**_values(raw, family), pooling=pooling, family=family)
+        check_sizes(config, stored)
     except (ValueError, TypeError) as error:
-        raise ValueError(f"{path or directory}: {error}") from error
+        names = their_names(error, {**FIELDS, **MORE_FIELDS}) if path else ""
+        raise ValueError(f"{path or directory}: {error}{names}") from error
     return changed(config, changes)
 
 

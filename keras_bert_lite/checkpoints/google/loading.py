@@ -12,7 +12,7 @@ from keras_bert_lite.checkpoints.google.config import read_config
 from keras_bert_lite.checkpoints.google.files import Checkpoint, open_files
 from keras_bert_lite.checkpoints.names import (
     TENSORFLOW,
-    AnyTarget,
+    Target,
     model_parts,
     targets,
 )
@@ -130,9 +130,16 @@ def _head(stored: Checkpoint) -> tuple[Callable | None, Mapping[str, str]]:
 def _encoder(
     directory: Path, stored: Checkpoint, pooling: str | None, changes: dict[str, Any]
 ) -> keras.Model:
-    config = read_config(directory, stored.family, stored.sizes, pooling, changes)
+    config = read_config(
+        directory,
+        stored.family,
+        stored.sizes,
+        stored.source.stored_bytes,
+        pooling,
+        changes,
+    )
     return encoder(config)
 
 
-def _targets(model: keras.Model, table: Mapping[str, str]) -> dict[str, AnyTarget]:
+def _targets(model: keras.Model, table: Mapping[str, str]) -> dict[str, Target]:
     return targets(table, model_parts(model), TENSORFLOW, separator="/")

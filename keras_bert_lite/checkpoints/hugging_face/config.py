@@ -1,6 +1,7 @@
 """Between config.json and `EncoderConfig`."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from keras_bert_lite.checkpoints.hugging_face.families import (
     ROWS,
     Family,
 )
+from keras_bert_lite.checkpoints.sizes import check_sizes
 from keras_bert_lite.checkpoints.sources import read_json
 from keras_bert_lite.config import EncoderConfig, check_positive
 
@@ -23,12 +25,6 @@ SWITCHES = (
     "share_att_key",
     "legacy",
 )
-# A model may have this many times the weights that could be stored, so that the
-# check of the tensors, which says more, is what refuses it.
-MOST_SURPLUS = 4
-SMALLEST = 2  # bytes of a weight
-# Of layers that share their weights, which no file therefore bounds.
-MOST_LAYERS = 256
 
 
 def read_family(directory: Path) -> tuple[Family, dict[str, Any]]:
@@ -80,9 +76,11 @@ def read_config(
         raise ValueError(f"{path}: the fields {missing} are missing.")
     try:
         config = _parsed(raw, family).replace(pooling=pooling)
-        _check_size(config, raw, directory)
+        check_sizes(config, _stored_bytes(directory), _outputs(raw))
     except (ValueError, TypeError, AttributeError) as error:
-        raise ValueError(f"{path}: {error}{_their_names(error, family)}") from error
+        raise ValueError(
+            f"{path}: {error}{their_names(error, family.fields)}"
+        ) from error
     return changed(config, changes)
 
 
@@ -154,50 +152,24 @@ def _value(raw: dict[str, Any], ours: str, theirs: str, default: Any) -> Any:
     return raw.get(theirs, default)
 
 
-def _their_names(error: Exception, family: Family) -> str:
+def their_names(error: Exception, fields: Mapping[str, tuple[str, Any]]) -> str:
     """Says how the fields in a message are called in config.json."""
     names = [
         f"`{ours}` is `{theirs}`"
-        for ours, (theirs, _) in family.fields.items()
+        for ours, (theirs, _) in fields.items()
         if ours != theirs and f"`{ours}`" in str(error)
     ]
     return f" ({', '.join(names)} in {CONFIG})" if names else ""
 
 
-def _check_size(config: EncoderConfig, raw: dict[str, Any], directory: Path) -> None:
-    """Refuses sizes far beyond the stored weights, before any is allocated."""
-    if config.num_groups is not None and config.num_layers > MOST_LAYERS:
-        raise ValueError(
-            f"`num_layers` must be at most {MOST_LAYERS} where layers share weights. "
-            f"Received: {config.num_layers}"
-        )
+def _stored_bytes(directory: Path) -> int:
     files = directory.glob("*.safetensors")
-    stored = sum(os.path.getsize(x) for x in files if os.path.isfile(x))
-    for fields, count in _least_weights(config, raw).items():
-        if count * SMALLEST > MOST_SURPLUS * stored:
-            raise ValueError(
-                f"{fields} must fit the stored weights. Received: sizes that ask for "
-                f"{count} weights, and files of {stored} bytes"
-            )
+    return sum(os.path.getsize(x) for x in files if os.path.isfile(x))
 
 
-def _least_weights(config: EncoderConfig, raw: dict[str, Any]) -> dict[str, int]:
-    """Returns how many weights there are at least, by the fields that say so."""
-    hidden, layers = config.hidden_dim, config.num_groups or config.num_layers
-    width = config.embedding_dim or hidden
-    relative, labels = config.relative_positions, raw.get("num_labels")
-    dense = 4 * hidden**2 + 2 * hidden * config.intermediate_dim
-    rows = (config.max_sequence_length or 0) + config.position_offset
-    kernel = config.convolution_size * hidden**2 // config.convolution_groups
-    return {
-        "`vocabulary_size` and `embedding_dim` or `hidden_dim`": (
-            config.vocabulary_size * width
-        ),
-        "`max_sequence_length`": rows * width,
-        "`num_segments`": config.num_segments * width,
-        "`hidden_dim` and `intermediate_dim`": dense,
-        "`num_layers` or `num_groups`": layers * dense,
-        "`relative_positions`": 2 * relative.span * hidden if relative else 0,
-        "`convolution_size`": kernel,
-        "`num_labels`": labels * hidden if isinstance(labels, int) else 0,
-    }
+def _outputs(raw: dict[str, Any]) -> dict[str, Any]:
+    """Returns how many labels there are, by the field that says so."""
+    names = raw.get("id2label")
+    if isinstance(names, (dict, list)) and names:
+        return {"id2label": len(names)}
+    return {"num_labels": raw.get("num_labels")}

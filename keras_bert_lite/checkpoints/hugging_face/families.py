@@ -14,7 +14,7 @@ from keras_bert_lite.checkpoints.hugging_face import (
     names as family_names,
 )
 from keras_bert_lite.checkpoints.hugging_face.heads import HEADS, Head
-from keras_bert_lite.checkpoints.names import Names
+from keras_bert_lite.checkpoints.names import Table
 from keras_bert_lite.config import Biases, RelativeBias
 
 # No default: the field must be there.
@@ -66,7 +66,7 @@ class Family:
 
     class_prefix: str
     prefix: str
-    names: Names
+    names: Table
     heads: Mapping[str, Head]
     fields: Mapping[str, tuple[str, Any]] = dataclasses.field(
         default_factory=lambda: FIELDS

@@ -3,7 +3,7 @@
 Without the prefix (`bert.`) that models with a head put in front. See `names`.
 """
 
-from keras_bert_lite.checkpoints.names import Fused, Names
+from keras_bert_lite.checkpoints.names import Fused, Table
 
 EMBEDDINGS = {
     "embeddings.word_embeddings": "embeddings.token_embedding",
@@ -79,14 +79,14 @@ DEBERTA = {
     "encoder.conv.LayerNorm": "encoder.convolution.norm",
 }
 del DEBERTA["embeddings_project"], DEBERTA["pooler.dense"]
-DEBERTA_V1: Names = {
+DEBERTA_V1: Table = {
     **{name: path for name, path in DEBERTA.items() if "attention.self" not in name},
     f"{_BLOCK}attention.self.in_proj.weight": Fused(
         tuple(f"blocks.{{i}}.attention.{x}.kernel" for x in ("query", "key", "value")),
         by_head=True,
     ),
-    f"{_BLOCK}attention.self.q_bias": Fused(("blocks.{i}.attention.query.bias",)),
-    f"{_BLOCK}attention.self.v_bias": Fused(("blocks.{i}.attention.value.bias",)),
+    f"{_BLOCK}attention.self.q_bias": "blocks.{i}.attention.query.bias",
+    f"{_BLOCK}attention.self.v_bias": "blocks.{i}.attention.value.bias",
     f"{_BLOCK}attention.self.pos_proj": "blocks.{i}.attention.position_key",
     f"{_BLOCK}attention.self.pos_q_proj": "blocks.{i}.attention.position_query",
 }

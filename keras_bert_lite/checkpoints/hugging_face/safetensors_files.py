@@ -10,10 +10,11 @@ import numpy as np
 import safetensors
 
 from keras_bert_lite.checkpoints.sources import is_name, read_json
-from keras_bert_lite.checkpoints.tensors import FLOATS, TensorSource
+from keras_bert_lite.checkpoints.tensors import FLOATS, TensorSource, as_float32
 
 WEIGHTS = "model.safetensors"
 INDEX = "model.safetensors.index.json"
+PICKLES = (".bin", ".pt", ".pth", ".pkl")
 # Tensors that carry no weights of their own.
 BUFFERS = re.compile(r"embeddings\.(position_ids|token_type_ids)$")
 
@@ -79,7 +80,7 @@ class SafetensorsSource(TensorSource):
             # Opened each time: what is read counts as memory until the file is closed.
             with safetensors.safe_open(path, framework="numpy") as file:
                 value = file.get_slice(name)[rows]
-            yield value.astype(np.float32, copy=False)
+            yield as_float32(value, name, path)
 
     def _add(self, tensor: Stored, prefix: str) -> None:
         name = _canonical(tensor.name.removeprefix(prefix))
@@ -117,7 +118,8 @@ def _same(tensor: Stored, other: Stored) -> bool:
 
 def _value(tensor: Stored) -> np.ndarray:
     with safetensors.safe_open(tensor.path, framework="numpy") as file:
-        return file.get_tensor(tensor.name).astype(np.float32, copy=False)
+        value = file.get_tensor(tensor.name)
+    return as_float32(value, tensor.name, tensor.path)
 
 
 def _canonical(name: str) -> str:
@@ -152,6 +154,8 @@ def _shards(directory: Path) -> dict[Path, set[str] | None]:
                 f"{path}: the file of {tensor!r} must be a name in the same "
                 f"directory. Received: {file!r}"
             )
+        if file.lower().endswith(PICKLES):
+            raise ValueError(f"{path}: {_advice(file)}")
         shard = directory / file
         if not os.path.isfile(shard):  # `Path.is_file` raises for a long name
             raise ValueError(f"{path}: the shard {file!r} of {tensor!r} is missing.")
@@ -185,7 +189,11 @@ def _other_weights(directory: Path) -> str:
     pickles = sorted(p.name for p in directory.glob("*.bin"))
     if not pickles:
         return "A checkpoint is a directory with config.json and model.safetensors."
+    return _advice(pickles[0])
+
+
+def _advice(pickle: str) -> str:
     return (
-        f"{pickles[0]} is a pickle, which is never loaded. Convert it where you trust "
+        f"{pickle} is a pickle, which is never loaded. Convert it where you trust "
         "it: AutoModel.from_pretrained(directory).save_pretrained(directory)"
     )

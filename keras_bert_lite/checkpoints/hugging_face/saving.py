@@ -24,7 +24,7 @@ from keras_bert_lite.checkpoints.hugging_face.heads import Head
 from keras_bert_lite.checkpoints.hugging_face.loading import unused_bias
 from keras_bert_lite.checkpoints.hugging_face.names import ENCODER_PARTS
 from keras_bert_lite.checkpoints.hugging_face.safetensors_files import WEIGHTS
-from keras_bert_lite.checkpoints.names import AnyTarget, model_parts, targets
+from keras_bert_lite.checkpoints.names import Target, model_parts, targets
 from keras_bert_lite.checkpoints.tokenizers.saving import (
     tokenizer_fields,
     write_tokenizer,
@@ -115,7 +115,7 @@ def _head(model: keras.Model, family: Family, suffix: str) -> Head:
 
 def _tensors(
     model: keras.Model, family: Family, suffix: str, head: Head
-) -> dict[str, AnyTarget]:
+) -> dict[str, Target]:
     parts = model_parts(model)
     pooler = parts["pooler"]
     if pooler is not None and not head.pooled:
@@ -155,7 +155,7 @@ def _prefixed(name: str, family: Family) -> str:
     return family.prefix + name if inside else name
 
 
-def _write(path: Path, tensors: dict[str, AnyTarget], dtype: str) -> None:
+def _write(path: Path, tensors: dict[str, Target], dtype: str) -> None:
     arrays = {name: _stored(name, x.read(), dtype) for name, x in tensors.items()}
     safetensors.numpy.save_file(arrays, path, metadata={"format": "pt"})
     path.chmod(0o644)  # safetensors lets none but the writer read it

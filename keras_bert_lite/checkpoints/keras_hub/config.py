@@ -3,21 +3,32 @@
 from collections.abc import Mapping
 from typing import Any
 
-from keras_bert_lite.checkpoints.keras_hub.families import ROWS
+from keras_bert_lite.checkpoints.keras_hub.families import ROWS, check_buckets
+from keras_bert_lite.checkpoints.sizes import check_sizes
 from keras_bert_lite.config import EncoderConfig
 from keras_bert_lite.families import FAMILIES
 
 
-def read_config(family: str, raw: Mapping[str, Any], **functions: Any) -> EncoderConfig:
+def read_config(
+    family: str,
+    raw: Mapping[str, Any],
+    stored: int | None = None,
+    outputs: Mapping[str, Any] = {},
+    **functions: Any,
+) -> EncoderConfig:
     """Returns our configuration of a backbone.
 
     Args:
         family: A key of `ROWS`.
         raw: The backbone's arguments.
+        stored: Bytes of the files with the weights of a backbone that is not
+            built yet; `None`: it is.
+        outputs: See `check_sizes`.
         **functions: `activation` and `layer_norm_epsilon`, if not the row's.
 
     Raises:
-        ValueError: If the backbone is one that this package does not have.
+        ValueError: If the backbone is one that this package does not have, or
+            asks for far more weights than are stored.
     """
     row = ROWS[family]
     if raw.get("num_inner_repetitions", 1) != 1:
@@ -31,12 +42,18 @@ def read_config(family: str, raw: Mapping[str, Any], **functions: Any) -> Encode
         "activation": row.activation,
         "layer_norm_epsilon": row.epsilon,
     }
-    return EncoderConfig(
+    config = EncoderConfig(
         **{**constants, **values, **functions},
         attention_dropout=values["dropout"],
         pooling="first_token" if row.pooled else None,
         family=family,
     )
+    if stored is not None:
+        check_sizes(config, stored, outputs)
+    relative = config.relative_positions
+    if relative is not None and relative.buckets is not None:
+        check_buckets(relative.max_distance, relative.buckets)
+    return config
 
 
 def write_config(config: EncoderConfig) -> dict[str, Any]:

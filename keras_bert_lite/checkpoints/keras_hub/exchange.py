@@ -18,7 +18,7 @@ from keras_bert_lite.checkpoints.keras_hub.names import (
 )
 from keras_bert_lite.checkpoints.keras_hub.presets import TASKS, load_preset
 from keras_bert_lite.checkpoints.names import model_parts
-from keras_bert_lite.checkpoints.tensors import fill
+from keras_bert_lite.checkpoints.tensors import Filled, fill
 from keras_bert_lite.models.encoder import config_of, encoder, encoder_of
 
 
@@ -37,6 +37,9 @@ def from_keras_hub(model: Any, labels: Sequence[str] | None = None) -> keras.Mod
         `text_classifier` (a `regressor` if there is one class and no label);
         a `masked_lm`, with scores at all positions. It holds copies of the
         weights, in Keras's global dtype policy.
+
+    Warns:
+        UserWarning: If weights have numbers that are not finite.
 
     Raises:
         ValueError: If the model is of another class or computes what this
@@ -68,11 +71,12 @@ def from_keras_hub(model: Any, labels: Sequence[str] | None = None) -> keras.Mod
         table |= MASKED_LM_HEAD
     source = VariableSource(f"KerasHub's {model.name!r}", hub_targets(model))
     pooler_unused = task == "MaskedLM"
-    fill(
+    filled = fill(
         source,
         our_targets(table, result),
         is_optional=lambda name: pooler_unused and name.startswith("pooled_dense/"),
     )
+    _warn_of_numbers(source, filled)
     return result
 
 
@@ -94,7 +98,8 @@ def to_keras_hub(model: keras.Model) -> Any:
 
     Warns:
         UserWarning: If the backbone has a pooler and the encoder has none:
-            `pooled_output` then starts from random weights.
+            `pooled_output` then starts from random weights; or if weights have
+            numbers that are not finite.
 
     Raises:
         ValueError: If KerasHub has no such encoder; names what stands against
@@ -118,8 +123,13 @@ def to_keras_hub(model: keras.Model) -> Any:
         )
         wanted = {k: x for k, x in wanted.items() if not k.startswith("pooled_dense/")}
     source = VariableSource(model.name, our_targets(row.names, body))
-    fill(source, wanted, is_optional=lambda name: False)
+    _warn_of_numbers(source, fill(source, wanted, is_optional=lambda name: False))
     return backbone
+
+
+def _warn_of_numbers(source: VariableSource, filled: Filled) -> None:
+    for remark in Filled([], filled.not_finite).remarks():
+        warnings.warn(f"{source.location} {remark}.", stacklevel=3)
 
 
 def _family_and_task(model: Any) -> tuple[str, str | None]:

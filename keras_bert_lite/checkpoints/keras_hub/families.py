@@ -11,6 +11,8 @@ from keras_bert_lite.checkpoints.keras_hub import names
 from keras_bert_lite.config import RelativePositions
 from keras_bert_lite.layers.relative_positions import table_rows
 
+# The check of buckets takes memory by its square, and no weights bound it.
+LONGEST = 4096
 # Our field -> the argument of the backbone.
 FIELDS = {
     "vocabulary_size": "vocabulary_size",
@@ -85,7 +87,6 @@ def _write_groups(values: dict[str, Any]) -> dict[str, Any]:
 
 def _read_relative(values: dict[str, Any]) -> dict[str, Any]:
     buckets, distance = values.pop("buckets"), values["max_sequence_length"]
-    check_buckets(distance, buckets)
     relative = RelativePositions(max_distance=distance, buckets=buckets)
     return {
         **values,
@@ -158,6 +159,11 @@ def check_buckets(max_distance: int, buckets: int) -> None:
     middle = buckets // 2
     if middle < 1 or max_distance - 1 <= middle:
         return  # `RelativePositions` or the layer says what is wrong
+    if max_distance > LONGEST:
+        raise ValueError(
+            f"`max_sequence_length` must be at most {LONGEST} where distances share "
+            f"buckets. Received: {max_distance}"
+        )
     # In the shape of a whole text, on which vectorized logarithms depend.
     places = np.arange(max_distance)
     distances = np.abs(places[:, None] - places)

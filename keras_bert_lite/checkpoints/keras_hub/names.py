@@ -14,13 +14,13 @@ import keras
 import numpy as np
 
 from keras_bert_lite.checkpoints.names import (
-    AnyTarget,
     Target,
     Variables,
+    VariableTarget,
     model_parts,
     targets,
 )
-from keras_bert_lite.checkpoints.tensors import TensorSource
+from keras_bert_lite.checkpoints.tensors import TensorSource, as_float32
 from keras_bert_lite.layers import VocabularyBias
 from keras_bert_lite.layers.normalization import LayerNorm
 
@@ -93,7 +93,7 @@ MASKED_LM_HEAD = {
 class VariableSource(TensorSource):
     """Variables of a model by name, to be read as stored."""
 
-    def __init__(self, location: Any, found: Mapping[str, AnyTarget]) -> None:
+    def __init__(self, location: Any, found: Mapping[str, Target]) -> None:
         super().__init__(location)
         self._found = found
 
@@ -108,14 +108,14 @@ class VariableSource(TensorSource):
         return _DTYPES.get(dtype, dtype)
 
     def read(self, name: str) -> np.ndarray:
-        return self._found[name].read().astype(np.float32)
+        return as_float32(self._found[name].read(), name, self.location)
 
 
 _DTYPES = {"float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF16"}
 
 
 @dataclasses.dataclass(frozen=True)
-class _PositionRows(Target):
+class _PositionRows(VariableTarget):
     """RoBERTa's positions as KerasHub has them, from the first position's row on.
 
     The vector of the only segment there is, which KerasHub has no place for, is
@@ -147,7 +147,7 @@ class _PositionRows(Target):
         return rows + keras.ops.convert_to_numpy(self.segment)
 
 
-def our_targets(table: Mapping[str, str], model: keras.Model) -> dict[str, AnyTarget]:
+def our_targets(table: Mapping[str, str], model: keras.Model) -> dict[str, Target]:
     """Returns the variables of a model of ours as KerasHub has them, by its names."""
     found = targets(table, model_parts(model), VARIABLES, separator="/")
     embeddings = model_parts(model)["embeddings"]
@@ -157,17 +157,18 @@ def our_targets(table: Mapping[str, str], model: keras.Model) -> dict[str, AnyTa
         one_segment = segments.embeddings
     for name, path in table.items():
         if path == POSITIONS:
+            (variable,) = found[name].variables
             found[name] = _PositionRows(
-                found[name].variables[0],
+                variable,
                 first=embeddings.config.position_offset,
                 segment=one_segment,
             )
     return found
 
 
-def hub_targets(model: keras.Model) -> dict[str, AnyTarget]:
+def hub_targets(model: keras.Model) -> dict[str, Target]:
     """Returns the variables of a model of KerasHub's, by name."""
-    return {x.path: Target(x, shape=_matrix_shape(x)) for x in model.weights}
+    return {x.path: VariableTarget(x, shape=_matrix_shape(x)) for x in model.weights}
 
 
 def _matrix_shape(variable: keras.Variable) -> tuple[int, ...]:

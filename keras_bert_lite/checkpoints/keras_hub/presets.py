@@ -1,11 +1,19 @@
 """KerasHub's presets: names of published models, and directories."""
 
+import inspect
 import os
 from pathlib import Path
 from typing import Any
 
+from keras_bert_lite.checkpoints.hugging_face.config import (
+    CONFIG,
+    read_config as read_hugging_face_config,
+)
+from keras_bert_lite.checkpoints.keras_hub.config import read_config
+from keras_bert_lite.checkpoints.keras_hub.families import ROWS
 from keras_bert_lite.checkpoints.sources import read_json
 
+TASK = "task.json"
 TASKS = ("TextClassifier", "MaskedLM")
 # What KerasHub raises for a preset that is not there, or not what it should be.
 _ERRORS = (OSError, ValueError, TypeError, KeyError, RuntimeError)
@@ -24,13 +32,16 @@ def load_preset(preset: str | os.PathLike, with_head: bool = False) -> Any:
         A KerasHub `Backbone`, `TextClassifier` or `MaskedLM`.
 
     Raises:
-        ValueError: If there is no such preset, it cannot be downloaded, or it
-            has no head.
+        ValueError: If there is no such preset, it cannot be downloaded, it
+            has no head, or the sizes in a directory ask for far more weights
+            than are stored there.
     """
     import keras_hub
 
     name = os.fspath(preset)
     kind = _task_of(Path(name)) if with_head else "Backbone"
+    if os.path.isdir(name):
+        _check_directory(Path(name), with_head)
     try:
         return getattr(keras_hub.models, kind).from_preset(name)
     except _ERRORS as error:
@@ -43,7 +54,7 @@ def _task_of(directory: Path) -> str:
     """The kind of task that a preset is of; one with a name is a classifier."""
     if not directory.is_dir():
         return "TextClassifier"
-    path = directory / "task.json"
+    path = directory / TASK
     registered = read_json(path).get("registered_name") if path.exists() else None
     for task in TASKS:
         if str(registered).endswith(task):
@@ -52,6 +63,49 @@ def _task_of(directory: Path) -> str:
         f"The preset must have a head, one of {TASKS}. Received: {str(directory)!r}, "
         f"which has {registered}"
     )
+
+
+def _check_directory(directory: Path, with_head: bool) -> None:
+    """Checks the sizes of what KerasHub would build, which it does before reading."""
+    raw = read_json(directory / CONFIG)
+    if "registered_name" not in raw:  # transformers' layout, which KerasHub converts
+        read_hugging_face_config(directory, None, {})
+        return
+    _check_sizes(directory / CONFIG, raw)
+    if with_head and (directory / TASK).exists():
+        head = read_json(directory / TASK).get("config")
+        backbone = head.get("backbone") if isinstance(head, dict) else None
+        if isinstance(head, dict) and isinstance(backbone, dict):
+            outputs = {name: head.get(name) for name in ("num_classes", "hidden_dim")}
+            _check_sizes(directory / TASK, backbone, outputs)
+
+
+def _check_sizes(
+    path: Path, backbone: dict[str, Any], outputs: dict[str, Any] | None = None
+) -> None:
+    import keras_hub
+
+    class_name = str(backbone.get("registered_name")).rsplit(">", 1)[-1]
+    classes = {f"{row.prefix}Backbone": family for family, row in ROWS.items()}
+    if class_name not in classes:
+        raise ValueError(
+            f"{path} must be of one of KerasHub's {list(classes)}. "
+            f"Received: {class_name}"
+        )
+    arguments = inspect.signature(getattr(keras_hub.models, class_name).__init__)
+    defaults = {
+        x.name: x.default
+        for x in arguments.parameters.values()
+        if x.default is not x.empty
+    }
+    stored = sum(x.stat().st_size for x in path.parent.glob("*.h5"))
+    try:
+        raw = {**defaults, **backbone["config"]}
+        read_config(classes[class_name], raw, stored, outputs or {})
+    except KeyError as error:
+        raise ValueError(f"{path}: the field {error} is missing.") from error
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{path}: {error}") from error
 
 
 def load_tokenizer_preset(preset: str | os.PathLike) -> Any:

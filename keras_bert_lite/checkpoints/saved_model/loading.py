@@ -9,7 +9,12 @@ from tensorflow.core.protobuf import trackable_object_graph_pb2
 
 from keras_bert_lite.checkpoints.filling import fill_model, is_new_pooler
 from keras_bert_lite.checkpoints.hugging_face.config import changed
-from keras_bert_lite.checkpoints.names import AnyTarget, Target, model_parts, targets
+from keras_bert_lite.checkpoints.names import (
+    Target,
+    VariableTarget,
+    model_parts,
+    targets,
+)
 from keras_bert_lite.checkpoints.saved_model.config import encoder_values
 from keras_bert_lite.checkpoints.saved_model.graph import FILE, SavedGraph
 from keras_bert_lite.checkpoints.saved_model.names import (
@@ -18,6 +23,7 @@ from keras_bert_lite.checkpoints.saved_model.names import (
     Layout,
     with_heads,
 )
+from keras_bert_lite.checkpoints.sizes import check_sizes
 from keras_bert_lite.checkpoints.tensorflow_files import SLOTS, TensorFlowSource
 from keras_bert_lite.config import EncoderConfig
 from keras_bert_lite.models.encoder import encoder
@@ -72,6 +78,7 @@ def load_encoder(
     values = encoder_values(source, SavedGraph(directory), names, layout.activation)
     try:
         config = changed(EncoderConfig(**values, pooling=kind), changes)
+        check_sizes(config, source.stored_bytes)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{directory}: {error}") from error
     model = encoder(config)
@@ -125,9 +132,9 @@ def _stored_pooling(source: TensorFlowSource, pooler: str) -> str | None:
 
 
 def _target(
-    source: TensorFlowSource, target: AnyTarget, name: str, config: EncoderConfig
-) -> AnyTarget:
+    source: TensorFlowSource, target: Target, name: str, config: EncoderConfig
+) -> Target:
     heads = "attention/" in name and name in source.names()
-    if not heads or not isinstance(target, Target):
+    if not heads or not isinstance(target, VariableTarget):
         return target
     return with_heads(target, name, config.num_heads, source.shape(name))

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import keras
 
-from keras_bert_lite.checkpoints.names import Target, Variables
+from keras_bert_lite.checkpoints.names import Target, Variables, VariableTarget
 from keras_bert_lite.layers.normalization import LayerNorm
 
 Names = Mapping[str, str]
@@ -106,7 +106,7 @@ LAYOUTS = (MODEL_GARDEN, SHARED_MODEL_GARDEN, OURS)
 
 
 @dataclasses.dataclass(frozen=True)
-class HeadsTarget(Target):
+class HeadsTarget(VariableTarget):
     """A target stored with an axis for the heads, such as (H, N, D) for (H, H)."""
 
     shape: tuple[int, ...] = ()
@@ -133,11 +133,12 @@ def with_heads(
         heads: Heads.
         stored: The shape that is stored.
     """
-    shape = tuple(target.variable.shape)
+    (variable,) = target.variables
+    shape = tuple(variable.shape)
     if len(stored) == len(shape):
         return target
     if name.split("/")[-2] == "attention_output":  # (N, D, H)
         split = (heads, shape[0] // heads, *shape[1:])
     else:  # (H, N, D), or (N, D)
         split = (*shape[:-1], heads, shape[-1] // heads)
-    return HeadsTarget(target.variable, shape=split)
+    return HeadsTarget(variable, shape=split)

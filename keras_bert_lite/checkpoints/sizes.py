@@ -1,0 +1,70 @@
+"""The sizes that a configuration asks for, against the weights that are stored.
+
+Each source calls this before it builds a model, so that no memory is taken for
+numbers that cannot be.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from keras_bert_lite.config import EncoderConfig
+
+# A model may have this many times the weights that could be stored, so that the
+# check of the tensors, which says more, is what refuses it.
+MOST_SURPLUS = 4
+SMALLEST = 2  # bytes of a weight
+# Of layers that share their weights, which no file therefore bounds.
+MOST_LAYERS = 256
+
+
+def check_sizes(
+    config: EncoderConfig, stored: int, outputs: Mapping[str, Any] = {}
+) -> None:
+    """Refuses sizes far beyond the stored weights.
+
+    Args:
+        config: Of the encoder.
+        stored: Bytes of the files that hold the weights.
+        outputs: How wide the layers of the head are, by the field that says so;
+            what is no whole number is left to whoever builds the head.
+
+    Raises:
+        ValueError: If a size asks for more weights than can be stored; names
+            the fields that say it.
+    """
+    if config.num_groups is not None and config.num_layers > MOST_LAYERS:
+        raise ValueError(
+            f"`num_layers` must be at most {MOST_LAYERS} where layers share weights. "
+            f"Received: {config.num_layers}"
+        )
+    heads = {
+        f"`{name}`": count * config.hidden_dim
+        for name, count in outputs.items()
+        if isinstance(count, int)
+    }
+    for fields, count in {**_least_weights(config), **heads}.items():
+        if count * SMALLEST > MOST_SURPLUS * stored:
+            raise ValueError(
+                f"{fields} must fit the stored weights. Received: sizes that ask for "
+                f"{count} weights, and files of {stored} bytes"
+            )
+
+
+def _least_weights(config: EncoderConfig) -> dict[str, int]:
+    """Returns how many weights there are at least, by the fields that say so."""
+    hidden, layers = config.hidden_dim, config.num_groups or config.num_layers
+    width, relative = config.embedding_dim or hidden, config.relative_positions
+    dense = 4 * hidden**2 + 2 * hidden * config.intermediate_dim
+    rows = (config.max_sequence_length or 0) + config.position_offset
+    kernel = config.convolution_size * hidden**2 // config.convolution_groups
+    return {
+        "`vocabulary_size` and `embedding_dim` or `hidden_dim`": (
+            config.vocabulary_size * width
+        ),
+        "`max_sequence_length`": rows * width,
+        "`num_segments`": config.num_segments * width,
+        "`hidden_dim` and `intermediate_dim`": dense,
+        "`num_layers` or `num_groups`": layers * dense,
+        "`relative_positions`": 2 * relative.span * hidden if relative else 0,
+        "`convolution_size`": kernel,
+    }
