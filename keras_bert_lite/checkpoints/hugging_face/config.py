@@ -58,16 +58,22 @@ def read_family(directory: Path) -> tuple[Family, dict[str, Any]]:
 
 
 def read_config(
-    directory: Path, pooling: str | None, changes: dict[str, Any]
+    directory: Path, raw: dict[str, Any], pooling: str | None, changes: dict[str, Any]
 ) -> EncoderConfig:
     """Returns the configuration of a checkpoint's encoder.
 
+    Args:
+        directory: Of the checkpoint.
+        raw: Its config.json, as `read_family` returns it.
+        pooling: See `EncoderConfig`.
+        changes: See `load.load_encoder`.
+
     Raises:
-        ValueError: As `read_family`; or if a field is missing, has a value that
-            cannot be, asks for far more weights than are stored, or one of
-            `changes` may not be changed.
+        ValueError: If a field is missing, has a value that cannot be, or asks
+            for far more weights than are stored; or if one of `changes` may not
+            be changed.
     """
-    family, raw = read_family(directory)
+    family = ROWS[raw["model_type"]]
     path = directory / CONFIG
     fields = family.fields
     required = [name for name, default in fields.values() if default is REQUIRED]

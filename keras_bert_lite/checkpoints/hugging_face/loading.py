@@ -26,7 +26,7 @@ def load_encoder(
     source = _source(directory, family, raw)
     stored = "first_token" if _has(source, _pooler_tensors(family)) else None
     config = read_config(
-        directory, stored if pooling == "checkpoint" else pooling, changes
+        directory, raw, stored if pooling == "checkpoint" else pooling, changes
     )
     model = encoder(config)
     found = targets(family.names, model_parts(model))
@@ -45,7 +45,7 @@ def load_model(directory: Path, changes: dict[str, Any]) -> keras.Model:
     if head.pooled and not _has(source, _pooler_tensors(family)):
         raise ValueError(f"{source.location} lacks the tensors 'pooler.*'.")
     pooling = "first_token" if head.pooled else None
-    body = encoder(read_config(directory, pooling, changes))
+    body = encoder(read_config(directory, raw, pooling, changes))
     try:
         model = head.build(body, raw, head)
     except (TypeError, ValueError) as error:

@@ -8,6 +8,7 @@ from typing import Any
 from keras_bert_lite.checkpoints.hugging_face.config import (
     CONFIG,
     read_config as read_hugging_face_config,
+    read_family,
 )
 from keras_bert_lite.checkpoints.keras_hub.config import read_config
 from keras_bert_lite.checkpoints.keras_hub.families import ROWS
@@ -69,7 +70,8 @@ def _check_directory(directory: Path, with_head: bool) -> None:
     """Checks the sizes of what KerasHub would build, which it does before reading."""
     raw = read_json(directory / CONFIG)
     if "registered_name" not in raw:  # transformers' layout, which KerasHub converts
-        read_hugging_face_config(directory, None, {})
+        _, raw = read_family(directory)
+        read_hugging_face_config(directory, raw, None, {})
         return
     _check_sizes(directory / CONFIG, raw)
     if with_head and (directory / TASK).exists():
