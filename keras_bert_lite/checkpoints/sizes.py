@@ -54,6 +54,7 @@ def _least_weights(config: EncoderConfig) -> dict[str, int]:
     """Returns how many weights there are at least, by the fields that say so."""
     hidden, layers = config.hidden_dim, config.num_groups or config.num_layers
     width, relative = config.embedding_dim or hidden, config.relative_positions
+    bias = config.relative_bias
     dense = 4 * hidden**2 + 2 * hidden * config.intermediate_dim
     rows = (config.max_sequence_length or 0) + config.position_offset
     kernel = config.convolution_size * hidden**2 // config.convolution_groups
@@ -66,5 +67,7 @@ def _least_weights(config: EncoderConfig) -> dict[str, int]:
         "`hidden_dim` and `intermediate_dim`": dense,
         "`num_layers` or `num_groups`": layers * dense,
         "`relative_positions`": 2 * relative.span * hidden if relative else 0,
+        "`relative_bias`": bias.num_buckets * config.num_heads if bias else 0,
+        "`num_task_types`": config.num_task_types * width,
         "`convolution_size`": kernel,
     }

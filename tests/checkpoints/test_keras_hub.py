@@ -349,9 +349,13 @@ def test_sizes_of_a_preset_that_are_not_stored_take_no_memory(
     backbone(name).save_to_preset(str(tmp_path))
     changed_json(tmp_path / "config.json", (), **{field: size})
     before = peak()
-    # Of distances that share buckets, no weights bound how many there are.
-    by_rows = (name, field) != ("DebertaV3", "max_sequence_length")
-    reason = "must fit the stored weights" if by_rows else "must be at most 4096"
+    # Of distances that share buckets, no weights bound how many there are; and
+    # buckets are fewer than distances.
+    reasons = {
+        ("DebertaV3", "max_sequence_length"): "must be at most 4096",
+        ("DebertaV3", "bucket_size"): "`buckets` must be at least 2, and half of it",
+    }
+    reason = reasons.get((name, field), "must fit the stored weights")
     with pytest.raises(ValueError, match=rf"config.json: .*{reason}"):
         kbl.load_encoder(f"keras-hub://{tmp_path}")
     assert peak() - before < 100

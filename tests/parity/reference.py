@@ -154,7 +154,6 @@ HEAD_VARIANTS = [
     ("deberta-v2", "ForSequenceClassification", {"pooler_hidden_act": "tanh"}),
     ("deberta-v2", "ForMaskedLM", {"legacy": False}),
     ("deberta-v2", "ForMaskedLM", {"embedding_size": 8}),
-    ("deberta", "ForMaskedLM", {"legacy": False}),
     ("bert", "ForMaskedLM", {"tie_word_embeddings": False}),
     ("bert", "ForPreTraining", {"tie_word_embeddings": False}),
     ("roberta", "ForMaskedLM", {"tie_word_embeddings": False, "hidden_act": "relu"}),
@@ -163,6 +162,7 @@ HEAD_VARIANTS = [
     ("electra", "ForMaskedLM", {"tie_word_embeddings": False}),
     ("electra", "ForMaskedLM", {"embedding_size": 16}),
     ("electra", "ForPreTraining", {"hidden_act": "silu"}),
+    ("deberta", "ForMaskedLM", {"legacy": False}),
 ]  # fmt: skip
 
 
