@@ -57,6 +57,6 @@ FAMILIES = {
     "electra": Family("ElectraTokenizer", head_form={"hidden_activation": "gelu"}),
     "ernie": Family("BertTokenizer"),
     "mpnet": _roberta("MPNetTokenizer"),
-    "deberta": Family("DebertaTokenizer", head_form=DEBERTA_HEAD),
+    "deberta": Family("DebertaTokenizer", num_separators=2, head_form=DEBERTA_HEAD),
     "deberta-v2": Family("DebertaV2Tokenizer", head_form=DEBERTA_HEAD),
 }

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 FAMILIES = (
     *("bert", "roberta", "xlm-roberta", "distilbert", "albert", "electra"),
-    "deberta-v2",
+    *("deberta-v2", "camembert", "data2vec-text", "ernie", "mpnet", "deberta"),
 )
 REPLACED = "pretraining: replaced tokens"
 HEADS = {

@@ -399,3 +399,9 @@ def test_unreachable_preset_is_refused_by_name(monkeypatch):
     monkeypatch.setattr(models.Backbone, "from_preset", fail)
     with pytest.raises(ValueError, match="'bert_tiny_en_uncased': no network"):
         from_keras_hub("bert_tiny_en_uncased")
+
+
+def test_refuses_families_that_keras_hub_lacks():
+    model = kbl.encoder(tiny.config(family="ernie", num_task_types=3))
+    with pytest.raises(ValueError, match=r"a family that KerasHub has.*'ernie'"):
+        kbl.to_keras_hub(model)

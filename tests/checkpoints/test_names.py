@@ -177,7 +177,10 @@ def test_rows_that_cannot_be(parts):
     some = ("embeddings.layer_norm.gamma", "embeddings.projection.kernel")
     with pytest.raises(ValueError, match="all of which the model must have"):
         targets({"x": Fused(some)}, parts)
-    unequal = ("embeddings.layer_norm.gamma", "blocks.0.feed_forward.intermediate_dense.bias")
+    unequal = (
+        "embeddings.layer_norm.gamma",
+        "blocks.0.feed_forward.intermediate_dense.bias",
+    )
     with pytest.raises(ValueError, match=r"'x': .* must have one shape"):
         targets({"x": Fused(unequal)}, parts)
     with pytest.raises(ValueError, match="whose first axis 5 divides"):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import keras_bert_lite as kbl
+from keras_bert_lite.families import FAMILIES as FAMILY_ROWS
 from tests import tiny
 from tests.text.hard_strings import HARD_STRINGS
 
@@ -32,7 +33,9 @@ FAMILIES = {
     "distilbert": ("bert-base-cased", {"num_segments": 0, "pooling": None}),
     "electra": ("bert-base-uncased", {"pooling": None}),
     "roberta": ("roberta-base", {"position_offset": 2, "num_segments": 1}),
+    "data2vec-text": ("roberta-base", {"position_offset": 2, "num_segments": 1}),
     "albert": ("albert", {"num_groups": 1, "embedding_dim": 8}),
+    "ernie": ("bert-base-chinese", {"num_task_types": 3}),
 }
 
 
@@ -66,7 +69,7 @@ def test_ids_and_outputs_from_strings(tmp_path, family):
     np.testing.assert_allclose(found, expected, atol=1e-5)
     again = kbl.load_preprocessor(tmp_path / "out")
     assert again.sequence_length == 24
-    assert again.num_separators == (2 if family == "roberta" else 1)
+    assert again.num_separators == FAMILY_ROWS[family].num_separators
 
 
 def _with_config(directory, source, family):
@@ -76,7 +79,7 @@ def _with_config(directory, source, family):
     config = {"model_type": family, "max_position_embeddings": 26}
     (directory / "config.json").write_text(json.dumps(config))
     lower = {"do_lower_case": "uncased" in source.name or family == "albert"}
-    if not (directory / "tokenizer.json").exists() and family != "roberta":
+    if not (directory / "tokenizer.json").exists() and source.name != "roberta-base":
         (directory / "tokenizer_config.json").write_text(json.dumps(lower))
     return directory
 

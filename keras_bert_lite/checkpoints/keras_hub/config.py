@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from keras_bert_lite.checkpoints.keras_hub.families import ROWS, check_buckets
+from keras_bert_lite.checkpoints.keras_hub.families import ROWS, check_buckets, row_of
 from keras_bert_lite.checkpoints.sizes import check_sizes
 from keras_bert_lite.config import EncoderConfig
 from keras_bert_lite.families import FAMILIES
@@ -62,7 +62,7 @@ def write_config(config: EncoderConfig) -> dict[str, Any]:
     Raises:
         ValueError: If there is none; says each field that stands against it.
     """
-    row = ROWS[config.family]
+    row = row_of(config.family)
     backbone = f"KerasHub's {row.prefix}Backbone"
     try:
         values = row.write(config.to_dict())
@@ -93,7 +93,7 @@ def _essence(config: EncoderConfig) -> dict[str, Any]:
         del values["project_before_norm"]
     if not config.convolution_size:
         del values["convolution_groups"], values["convolution_activation"]
-    row = ROWS[config.family]
+    row = row_of(config.family)
     if config.pooling is None and row.pooled:
         values["pooling"] = "first_token"  # a pooler more does not matter
     if FAMILIES[config.family].positions_after_padding:

@@ -9,7 +9,7 @@ import keras
 
 from keras_bert_lite.checkpoints.keras_hub import heads
 from keras_bert_lite.checkpoints.keras_hub.config import read_config, write_config
-from keras_bert_lite.checkpoints.keras_hub.families import ROWS, HubFamily
+from keras_bert_lite.checkpoints.keras_hub.families import ROWS, HubFamily, row_of
 from keras_bert_lite.checkpoints.keras_hub.names import (
     MASKED_LM_HEAD,
     VariableSource,
@@ -111,7 +111,7 @@ def to_keras_hub(model: keras.Model) -> Any:
 
     body = encoder_of(model)
     config = config_of(body)
-    row = ROWS[config.family]
+    row = row_of(config.family)
     arguments = write_config(config)
     backbone = getattr(keras_hub.models, f"{row.prefix}Backbone")(**arguments)
     wanted = hub_targets(backbone)

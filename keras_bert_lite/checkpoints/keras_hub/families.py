@@ -180,3 +180,17 @@ def check_buckets(max_distance: int, buckets: int) -> None:
             "every distance in the bucket that the formula says. "
             f"Received: bucket_size={buckets}, max_sequence_length={max_distance}"
         )
+
+
+def row_of(family: str) -> HubFamily:
+    """Returns the row of a family.
+
+    Raises:
+        ValueError: If KerasHub does not have it.
+    """
+    if family not in ROWS:
+        raise ValueError(
+            f"`model` must be of a family that KerasHub has, {sorted(ROWS)}. "
+            f"Received: {family!r}"
+        )
+    return ROWS[family]

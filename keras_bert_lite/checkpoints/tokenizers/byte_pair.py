@@ -6,6 +6,7 @@ from typing import Any, NoReturn
 
 from keras_bert_lite.checkpoints.sources import read_json
 from keras_bert_lite.checkpoints.tokenizers import added_tokens
+from keras_bert_lite.checkpoints.tokenizers.post_processor import template
 from keras_bert_lite.text.byte_pair import BytePairTokenizer
 from keras_bert_lite.text.byte_pair_vocabulary import (
     in_order,
@@ -54,7 +55,9 @@ def arguments_from(directory: Path) -> dict[str, Any] | None:
     return {"vocabulary": read_pieces(paths[0]), "merges": read_merges(paths[1])}
 
 
-def write(tokenizer: BytePairTokenizer, directory: Path) -> None:
+def write(
+    tokenizer: BytePairTokenizer, directory: Path, num_separators: int = 2
+) -> None:
     """Writes tokenizer.json, vocab.json and merges.txt.
 
     `tokenizers.Tokenizer.from_file` and transformers' `AutoTokenizer` give the
@@ -63,10 +66,14 @@ def write(tokenizer: BytePairTokenizer, directory: Path) -> None:
     Args:
         tokenizer: The tokenizer.
         directory: The folder to write to; it must exist.
+        num_separators: Separators between the two texts of a pair.
     """
     ids = {piece: i for i, piece in enumerate(tokenizer.get_vocabulary())}
     merges = tokenizer.get_merges()
-    _dump(directory / "tokenizer.json", _tokenizer_json(tokenizer, ids, merges))
+    _dump(
+        directory / "tokenizer.json",
+        _tokenizer_json(tokenizer, ids, merges, num_separators),
+    )
     _dump(directory / "vocab.json", ids)
     lines = "\n".join(["#version: 0.2", *merges, ""])
     (directory / "merges.txt").write_bytes(lines.encode())
@@ -147,7 +154,10 @@ def _refuse(path: Path, field: str, expected: str, received: Any) -> NoReturn:
 
 
 def _tokenizer_json(
-    tokenizer: BytePairTokenizer, ids: dict[str, int], merges: list[str]
+    tokenizer: BytePairTokenizer,
+    ids: dict[str, int],
+    merges: list[str],
+    num_separators: int,
 ) -> dict[str, Any]:
     byte_level = {"type": "ByteLevel", "trim_offsets": True, "use_regex": True}
     prefix = {"add_prefix_space": tokenizer.add_prefix_space}
@@ -159,11 +169,11 @@ def _tokenizer_json(
         "normalizer": None,
         "pre_tokenizer": {**byte_level, **prefix},
         "post_processor": {
-            "type": "RobertaProcessing",
-            "sep": [tokenizer.id_to_token(tokenizer.sep_id), tokenizer.sep_id],
-            "cls": [tokenizer.id_to_token(tokenizer.cls_id), tokenizer.cls_id],
-            "trim_offsets": tokenizer.trim_offsets,
-            **prefix,
+            "type": "Sequence",
+            "processors": [
+                {**byte_level, **prefix, "trim_offsets": tokenizer.trim_offsets},
+                template(tokenizer, num_separators),
+            ],
         },
         "decoder": {**byte_level, "add_prefix_space": True},
         "model": {

@@ -163,8 +163,8 @@ def _check_class(directory: Path, config: dict[str, Any]) -> None:
 def _num_separators(directory: Path) -> int:
     """How many separators the checkpoint has between two texts."""
     path = directory / "tokenizer.json"
-    processor = optional_json(path).get("post_processor")
-    if isinstance(processor, dict):
+    whole = optional_json(path).get("post_processor")
+    for processor in _processors(path, whole):
         if processor.get("type") == "RobertaProcessing":
             return 2
         if processor.get("type") == "BertProcessing":
@@ -173,6 +173,19 @@ def _num_separators(directory: Path) -> int:
             return _separators_in_template(path, processor.get("pair", []))
     family = _family(optional_json(directory / "config.json"))
     return family.num_separators if family else 1
+
+
+def _processors(path: Path, processor: Any) -> list[dict[str, Any]]:
+    """Returns the parts of a post-processor, of one or a sequence."""
+    parts: Any = [] if processor is None else [processor]
+    if isinstance(processor, dict) and processor.get("type") == "Sequence":
+        parts = processor.get("processors")
+    if not isinstance(parts, list) or not all(isinstance(x, dict) for x in parts):
+        raise ValueError(
+            f"{path}: `post_processor` must be an object, or a sequence of them. "
+            f"Received: {processor!r:.200}"
+        )
+    return parts
 
 
 def _family(config: dict[str, Any]) -> Family | None:

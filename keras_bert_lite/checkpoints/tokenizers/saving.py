@@ -39,7 +39,7 @@ def write_tokenizer(
     """Writes the files of a preprocessor's tokenizer."""
     tokenizer = preprocessor.tokenizer
     files = WRITERS[type(tokenizer)]
-    files.write(tokenizer, directory)
+    files.write(tokenizer, directory, preprocessor.num_separators)
     tokens = special_tokens(tokenizer)
     length = preprocessor.sequence_length or config.max_sequence_length
     fields = {

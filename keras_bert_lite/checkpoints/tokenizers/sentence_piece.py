@@ -14,13 +14,13 @@ from keras_bert_lite.checkpoints.tokenizers.config import (
     read_config,
     special_tokens,
 )
+from keras_bert_lite.checkpoints.tokenizers.post_processor import template
 from keras_bert_lite.checkpoints.tokenizers.sentence_piece_json import (
     normalizer_json,
     pre_tokenizer_json,
     read_normalizer,
     read_pre_tokenizer,
     read_special_tokens,
-    template_json,
 )
 from keras_bert_lite.text.sentence_piece import SentencePieceTokenizer
 
@@ -80,11 +80,12 @@ def arguments_from(directory: Path) -> dict[str, Any] | None:
     return None
 
 
-def write(tokenizer: SentencePieceTokenizer, directory: Path) -> None:
+def write(
+    tokenizer: SentencePieceTokenizer, directory: Path, num_separators: int = 1
+) -> None:
     """Writes tokenizer.json, as Hugging Face's `tokenizers` reads it.
 
-    Texts and pairs are packed as XLM-R's, with two separators between, if the
-    separator is `</s>`, else as BERT's.
+    Pairs have `num_separators` between the texts.
     """
     config = tokenizer.get_config()
     pieces = config["vocabulary"]
@@ -101,7 +102,7 @@ def write(tokenizer: SentencePieceTokenizer, directory: Path) -> None:
         "added_tokens": added_tokens.entries(tokenizer, config["user_defined_tokens"]),
         "normalizer": normalizer_json(config["normalization"], config["charsmap"]),
         "pre_tokenizer": pre_tokenizer_json(config, metaspace),
-        "post_processor": template_json(tokenizer),
+        "post_processor": template(tokenizer, num_separators),
         "decoder": metaspace,
         "model": {
             "type": "Unigram",

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from keras_bert_lite.checkpoints.tokenizers import added_tokens
-from keras_bert_lite.text.sentence_piece import SentencePieceTokenizer
 
 _QUOTES = [
     {"type": "Replace", "pattern": {"String": pair}, "content": '"'}
@@ -125,28 +124,3 @@ def pre_tokenizer_json(
     if config["split_punctuation"]:
         parts.append({"type": "Punctuation", "behavior": "Isolated"})
     return {"type": "Sequence", "pretokenizers": [*parts, metaspace]}
-
-
-def template_json(tokenizer: SentencePieceTokenizer) -> dict[str, Any]:
-    cls = tokenizer.id_to_token(tokenizer.cls_id)
-    sep = tokenizer.id_to_token(tokenizer.sep_id)
-    double = sep == "</s>"  # as XLM-R's
-    second = 0 if double else 1
-
-    def special(token: str, type_id: int = 0) -> dict[str, Any]:
-        return {"SpecialToken": {"id": token, "type_id": type_id}}
-
-    def text(name: str, type_id: int = 0) -> dict[str, Any]:
-        return {"Sequence": {"id": name, "type_id": type_id}}
-
-    single = [special(cls), text("A"), special(sep)]
-    between = [special(sep)] if double else []
-    return {
-        "type": "TemplateProcessing",
-        "single": single,
-        "pair": [*single, *between, text("B", second), special(sep, second)],
-        "special_tokens": {
-            x: {"id": x, "ids": [tokenizer.token_to_id(x)], "tokens": [x]}
-            for x in dict.fromkeys((cls, sep))
-        },
-    }

@@ -6,6 +6,7 @@ from typing import Any
 
 from keras_bert_lite.checkpoints.sources import read_json
 from keras_bert_lite.checkpoints.tokenizers import added_tokens
+from keras_bert_lite.checkpoints.tokenizers.post_processor import template
 from keras_bert_lite.text.wordpiece import WordPieceTokenizer, read_vocabulary
 
 JSON = "tokenizer.json"
@@ -41,11 +42,13 @@ def arguments_from(directory: Path) -> dict[str, Any] | None:
     return arguments | _switches(directory / "tokenizer_config.json")
 
 
-def write(tokenizer: WordPieceTokenizer, directory: Path) -> None:
-    """Writes tokenizer.json and vocab.txt."""
+def write(
+    tokenizer: WordPieceTokenizer, directory: Path, num_separators: int = 1
+) -> None:
+    """Writes tokenizer.json and vocab.txt; pairs have `num_separators` between."""
     pieces = tokenizer.get_vocabulary()
     (directory / VOCABULARY).write_text("\n".join(pieces) + "\n", encoding="utf-8")
-    content = _json(tokenizer, pieces)
+    content = _json(tokenizer, pieces, num_separators)
     text = json.dumps(content, indent=2, ensure_ascii=False)
     (directory / JSON).write_text(text, encoding="utf-8")
 
@@ -120,8 +123,9 @@ def _checked(arguments: dict[str, Any], path: Path) -> dict[str, Any]:
     return arguments
 
 
-def _json(tokenizer: WordPieceTokenizer, pieces: list[str]) -> dict[str, Any]:
-    cls, sep = (tokenizer.id_to_token(x) for x in (tokenizer.cls_id, tokenizer.sep_id))
+def _json(
+    tokenizer: WordPieceTokenizer, pieces: list[str], num_separators: int
+) -> dict[str, Any]:
     return {
         "version": "1.0",
         "truncation": None,
@@ -135,11 +139,7 @@ def _json(tokenizer: WordPieceTokenizer, pieces: list[str]) -> dict[str, Any]:
             "lowercase": tokenizer.lowercase,
         },
         "pre_tokenizer": {"type": "BertPreTokenizer"},
-        "post_processor": {
-            "type": "BertProcessing",
-            "sep": [sep, tokenizer.sep_id],
-            "cls": [cls, tokenizer.cls_id],
-        },
+        "post_processor": template(tokenizer, num_separators),
         "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": True},
         "model": {
             "type": "WordPiece",
