@@ -1,15 +1,13 @@
 """SavedModels that take raw strings."""
 
-import contextlib
 import os
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import tensorflow as tf
 
+from keras_bert_lite._files import new_directory
 from keras_bert_lite.config import check_choice
 from keras_bert_lite.models.text_model import TextModel
 from keras_bert_lite.serving.exported_signatures import (
@@ -54,7 +52,8 @@ def export_saved_model(
     configuration, labels and operations.
 
     The files are written beside their place and moved there at the end, so a
-    server that watches `directory` never sees half a version.
+    server that watches `directory` never sees half a version. What an export that
+    was killed has left there, the next one removes.
 
     Args:
         model: A model made by `with_text`.
@@ -89,7 +88,7 @@ def export_saved_model(
         check_choice("storage", storage, STORAGES)
     texts = _warmup_texts(model, warmup)
     target = _version_path(Path(directory), version)
-    with published(target) as draft:
+    with new_directory(target) as draft:
         signatures = signatures_of(model)
         _save(model, signatures, storage, draft)
         if parameters is not None:
@@ -116,19 +115,6 @@ def _save(
         )
         updater.replace_method_name("classify", "tensorflow/serving/classify", "serve")
         updater.save()
-
-
-@contextlib.contextmanager
-def published(target: Path) -> Iterator[Path]:
-    """Gives a folder beside `target` that takes its place if all goes well."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    draft = Path(tempfile.mkdtemp(prefix=".export-", dir=target.parent))
-    try:
-        yield draft
-        draft.chmod(0o755)  # a server may run as another user
-        draft.rename(target)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
 
 
 def _warmup_texts(model: TextModel, warmup: Sequence[str] | bool) -> list[str]:

@@ -1,12 +1,12 @@
 """LiteRT (`.tflite`) files."""
 
 import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import tensorflow as tf
 
+from keras_bert_lite._files import replaced_file
 from keras_bert_lite.models.encoder import encoder_layers, encoder_of
 from keras_bert_lite.models.text_model import TextModel
 from keras_bert_lite.serving.exported_signatures import model_on_ids, preprocessor_of
@@ -45,12 +45,9 @@ def export_litert(
     """
     metadata = file_metadata(model)
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".export-", dir=path.parent) as draft:
-        content = _convert(model, draft, int8)
-        file = Path(draft) / "model.tflite"
-        file.write_bytes(_with_metadata(content, metadata))
-        file.replace(path)
+    with replaced_file(path) as draft:
+        content = _convert(model, draft.with_name(f"{draft.name}.saved_model"), int8)
+        draft.write_bytes(_with_metadata(content, metadata))
     return path
 
 
@@ -62,13 +59,13 @@ def lengths_up_to(longest: int) -> list[int]:
     return [*lengths[:-1], longest]
 
 
-def _convert(model: TextModel, draft: str, int8: bool) -> bytes:
+def _convert(model: TextModel, folder: Path, int8: bool) -> bytes:
     signatures = _signatures(model)
     module = tf.Module()
     module.weights = [variable.value for variable in model.variables]
-    tf.saved_model.save(module, draft, signatures=signatures)
+    tf.saved_model.save(module, str(folder), signatures=signatures)
     converter = tf.lite.TFLiteConverter.from_saved_model(
-        draft, signature_keys=list(signatures)
+        str(folder), signature_keys=list(signatures)
     )
     if int8:
         converter.optimizations = [tf.lite.Optimize.DEFAULT]

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from keras_bert_lite._files import replaced_file
 from keras_bert_lite.layers.normalization import LayerNorm
 from keras_bert_lite.models.text_model import TextModel
 from keras_bert_lite.serving.exported_signatures import model_on_ids
@@ -46,15 +46,14 @@ def export_onnx(model: TextModel, path: str | os.PathLike, int8: bool = False) -
     """
     metadata = file_metadata(model)
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".export-", dir=path.parent) as draft:
-        file = Path(draft) / "model.onnx"
+    with replaced_file(path) as draft:
+        file = draft.with_name("model.onnx")  # Keras asks for this suffix
         _convert(model, file)
         _finish(file)
         if int8:
             _quantize(file)
         _add_metadata(file, metadata)
-        file.replace(path)
+        file.replace(draft)
     return path
 
 

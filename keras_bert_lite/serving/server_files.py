@@ -4,11 +4,11 @@ import ipaddress
 import json
 import os
 import re
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from keras_bert_lite._files import write_text
 from keras_bert_lite.serving.server_config import (
     check_name,
     check_path,
@@ -140,20 +140,8 @@ def write_server_files(
     if batching is not None:
         texts[BATCHING] = batching
     for file, text in texts.items():
-        _replace(folder / file, text)
+        write_text(folder / file, text)  # a server may be reading the old one
     return [folder / file for file in texts]
-
-
-def _replace(path: Path, text: str) -> None:
-    """Writes a file beside its place first: a server may be reading the old one."""
-    descriptor, draft = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-    try:
-        with open(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(draft, 0o644)  # a server may run as another user
-        os.replace(draft, path)
-    finally:
-        Path(draft).unlink(missing_ok=True)
 
 
 def _check_address(host: str) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from keras_bert_lite._files import new_directory
 from keras_bert_lite.models.encoder import with_internals
-from keras_bert_lite.serving.export import published
 from keras_bert_lite.text.packing import Preprocessor
 
 INPUTS = {  # TF Hub's names of this package's inputs
@@ -62,7 +62,7 @@ def export_tf_hub(
     target = Path(directory)
     if target.exists():
         raise FileExistsError(f"`directory` must not exist. Received: {target}")
-    with published(target) as draft:
+    with new_directory(target) as draft:
         tf.saved_model.save(_preprocess(preprocessor), str(draft / "preprocess"))
         tf.saved_model.save(_encode(encoder), str(draft / "encoder"))
     return target

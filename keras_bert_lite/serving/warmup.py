@@ -10,6 +10,7 @@ import tensorflow as tf
 from google.protobuf.message import DecodeError
 from tensorflow_serving.apis import prediction_log_pb2
 
+from keras_bert_lite._files import replaced_file
 from keras_bert_lite.serving.signatures import run
 
 MAX_RECORDS = 1000  # a server refuses to load a model that has more
@@ -50,15 +51,9 @@ def write_warmup(
         )
     records = [_record(directory.parent.name, *request) for request in requests]
     path = _path(directory)
-    path.parent.mkdir(exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with tf.io.TFRecordWriter(str(draft)) as writer:
-            for record in records:
-                writer.write(record)
-        draft.rename(path)
-    finally:
-        draft.unlink(missing_ok=True)
+    with replaced_file(path) as draft, tf.io.TFRecordWriter(str(draft)) as writer:
+        for record in records:
+            writer.write(record)
     return path
 
 

@@ -1,8 +1,11 @@
 """Files of text, compressed or not."""
 
+import concurrent.futures
 import gzip
+import hashlib
 import lzma
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -15,3 +18,15 @@ def opened(path: Path) -> IO[bytes]:
     """Opens a file for reading; `.gz` and `.xz` are decompressed."""
     openers: dict[str, Any] = {".gz": gzip.open, ".xz": lzma.open}
     return openers.get(path.suffix, open)(path, "rb")
+
+
+def identities(paths: Sequence[Path]) -> list[dict[str, Any]]:
+    """Returns what tells files from others: `name`, `bytes` and `sha256` of each."""
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        return list(pool.map(_identity, paths))
+
+
+def _identity(path: Path) -> dict[str, Any]:
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return {"name": path.name, "bytes": file.tell(), "sha256": digest}

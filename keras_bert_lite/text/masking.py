@@ -203,6 +203,7 @@ def _choose(
     sizes = tf.math.bincount(
         unit, minlength=shape[1] + 1, maxlength=shape[1] + 1, axis=-1
     )[:, :-1]
+    sizes = tf.ensure_shape(sizes, begins.shape)  # which `bincount` loses
     keys = tf.random.stateless_uniform(shape, seed)
     order = tf.argsort(tf.where(sizes > 0, keys, 2.0), axis=1)
     taken = _fill(tf.gather(sizes, order, batch_dims=1), number)

@@ -7,6 +7,7 @@ import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
 import keras_bert_lite as kbl
+from keras_bert_lite._files import DRAFT, LOCK, new_directory
 from tests import tiny
 
 pytestmark = pytest.mark.skipif(
@@ -116,6 +117,16 @@ def test_versions(model, tmp_path):
         kbl.export_saved_model(model, tmp_path / "m", version=7)
     names = sorted(p.name for p in (tmp_path / "m").iterdir())
     assert names == ["1", "7", "8"]
+
+
+def test_removes_what_a_killed_export_left(model, tmp_path):
+    left = tmp_path / "m" / f"{DRAFT}killed"
+    left.mkdir(parents=True)
+    (left / LOCK).touch()
+    with new_directory(tmp_path / "m" / "2"):  # another export, at work
+        kbl.export_saved_model(model, tmp_path / "m", version=1)
+        assert not left.exists()
+    assert sorted(p.name for p in (tmp_path / "m").iterdir()) == ["1", "2"]
 
 
 def test_a_failed_export_leaves_nothing(model, tmp_path, monkeypatch):

@@ -1,10 +1,11 @@
 """The texts that TensorFlow Serving and Docker Compose read."""
 
+from pathlib import Path
+
 import pytest
 from google.protobuf import descriptor_pb2, message_factory, text_format
 from tensorflow_serving.config import model_server_config_pb2
 
-from keras_bert_lite.serving import server_files
 from keras_bert_lite.serving.server_config import (
     METRICS_PATH,
     batching_parameters,
@@ -203,7 +204,7 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path, monkeypatch):
 
     write_server_files(tmp_path, "mood")
     before = {path.name: path.read_text() for path in tmp_path.iterdir()}
-    monkeypatch.setattr(server_files.os, "replace", fail)
+    monkeypatch.setattr(Path, "replace", fail)
     with pytest.raises(OSError, match="No space left"):
         write_server_files(tmp_path, "other")
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == before

@@ -11,7 +11,7 @@ import ml_dtypes
 import numpy as np
 import safetensors.numpy
 
-from keras_bert_lite.checkpoints.atomic import replaced_directory
+from keras_bert_lite._files import replaced_directory
 from keras_bert_lite.checkpoints.hugging_face import sentence_transformers
 from keras_bert_lite.checkpoints.hugging_face.config import CONFIG, write_config
 from keras_bert_lite.checkpoints.hugging_face.families import ROWS, Family

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from keras_bert_lite.config import check_choice
 from keras_bert_lite.tagging import to_bio, to_bioes
-from keras_bert_lite.training.data.lines import Line, Paths, as_paths, read_lines
+from keras_bert_lite.training.data.lines import Line, Paths, as_paths, read_rows
 from keras_bert_lite.training.data.records import Record, Records
 
 DOCUMENT = "-DOCSTART-"
@@ -66,7 +66,7 @@ def read_conll(
 def _sentences(path: Path, delimiter: str | None) -> Iterator[Sentence]:
     sentence: Sentence = []
     width = None
-    for line in read_lines(path):
+    for line in read_rows(path):
         values = _values(line, delimiter)
         if values and values[0] != DOCUMENT:
             width = width or len(values)

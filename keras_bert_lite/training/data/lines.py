@@ -70,6 +70,22 @@ def read_lines(path: Path) -> Iterator[Line]:
             yield _decoded(path, number, line)
 
 
+def read_rows(path: Path) -> Iterator[Line]:
+    """Reads the lines of a file in which each is a row.
+
+    Raises:
+        ValueError: As `read_lines`; or if a CR stands in a line, as in files whose
+            lines end with CR alone: all of them would be one row.
+    """
+    for line in read_lines(path):
+        if "\r" in line.text:
+            raise line.error(
+                "must be a line that ends with LF or CR LF, without another CR. "
+                f"Received: {line.text[:200]!r}"
+            )
+        yield line
+
+
 def read_text(path: Path) -> str:
     """Reads a whole file as `read_lines` does."""
     return "\n".join(line.text for line in read_lines(path))

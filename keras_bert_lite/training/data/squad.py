@@ -104,6 +104,8 @@ def _questions(path: Path) -> Iterator[tuple[Any, Any, Any]]:
         raise ValueError(
             f"{path}:{error.lineno}: must be JSON. Received: {error}"
         ) from None
+    except RecursionError as error:
+        raise ValueError(f"{path}: must be SQuAD's JSON. Received: {error}") from None
     for article in _field(whole, "data", list, f"{path}"):
         for paragraph in _field(article, "paragraphs", list, f"{path}"):
             for question in _field(paragraph, "qas", list, f"{path}"):
@@ -112,10 +114,11 @@ def _questions(path: Path) -> Iterator[tuple[Any, Any, Any]]:
 
 def _field(node: Any, name: str, kind: type, where: str, default: Any = None) -> Any:
     value = node.get(name, default) if isinstance(node, dict) else None
-    if not isinstance(value, kind):
+    if type(value) is not kind:  # a boolean is an `int` too
+        article = "an" if kind is int else "a"
         raise ValueError(
-            f"{where}: `{name}` must be a {kind.__name__}. Received: {value!r:.200}, "
-            f"in {node!r:.200}"
+            f"{where}: `{name}` must be {article} {kind.__name__}. "
+            f"Received: {value!r:.200}, in {node!r:.200}"
         )
     return value
 

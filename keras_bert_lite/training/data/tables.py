@@ -10,6 +10,7 @@ from keras_bert_lite.training.data.lines import (
     Paths,
     as_paths,
     read_lines,
+    read_rows,
     suffix,
 )
 from keras_bert_lite.training.data.records import Record, Records
@@ -49,8 +50,8 @@ def read_table(
         ValueError: At once, if the delimiter is not known; in a pass, naming
             file and line, if a row has more or fewer values than there are
             columns, a value cannot be converted, the quoting is broken, a quoted
-            file's value is longer than `csv.field_size_limit()`, or a line is
-            not UTF-8.
+            file's value is longer than `csv.field_size_limit()`, lines end with
+            CR alone, or a line is not UTF-8.
         FileNotFoundError: If there is no such file.
 
     Example:
@@ -84,7 +85,7 @@ def _delimiter(path: Path) -> str:
 
 
 def _plain_rows(path: Path, delimiter: str) -> Iterator[Row]:
-    for line in read_lines(path):
+    for line in read_rows(path):
         if line.text:
             yield line, line.text.split(delimiter)
 

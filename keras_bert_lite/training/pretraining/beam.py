@@ -7,6 +7,7 @@ from typing import Any
 
 import apache_beam as beam
 
+from keras_bert_lite._files import remove_left_over
 from keras_bert_lite.text.corpus import Chunk, read_chunks
 from keras_bert_lite.text.packing import Preprocessor
 from keras_bert_lite.training.data.lines import Paths, as_paths
@@ -14,7 +15,6 @@ from keras_bert_lite.training.pretraining.recipe import Recipe
 from keras_bert_lite.training.pretraining.shards import (
     Shard,
     WholeShards,
-    remove_left_over,
     write_index,
 )
 from keras_bert_lite.training.pretraining.write import (

@@ -14,7 +14,11 @@ from keras_bert_lite.models.tasks.masked_lm import PREDICTION
 from keras_bert_lite.text.masking import Masking
 from keras_bert_lite.training.data.tuning import without_tuning
 from keras_bert_lite.training.pretraining.recipe import Recipe
-from keras_bert_lite.training.pretraining.shards import SETTINGS, read_index
+from keras_bert_lite.training.pretraining.shards import (
+    SETTINGS,
+    read_index,
+    read_settings,
+)
 
 READ_AT_ONCE = 8  # shards whose rows are mixed
 
@@ -30,14 +34,13 @@ def read_recipe(directory: str | os.PathLike, argument: str = "directory") -> Re
 
     Raises:
         FileNotFoundError: If `directory` holds none.
+        ValueError: If the file that says so is damaged.
     """
-    path = Path(directory) / SETTINGS
-    if not path.is_file():
+    if not (Path(directory) / SETTINGS).is_file():
         raise FileNotFoundError(
             f"`{argument}` must hold pretraining data. Received: {str(directory)!r}"
         )
-    values = json.loads(path.read_text(encoding="utf-8"))
-    return Recipe.from_json(json.dumps(values["recipe"]))
+    return Recipe.from_json(json.dumps(read_settings(Path(directory))["recipe"]))
 
 
 def pretraining_dataset(
@@ -78,8 +81,8 @@ def pretraining_dataset(
 
     Raises:
         FileNotFoundError: If `directory` holds no data, or data not done.
-        ValueError: If a shard is gone or has another size, or an argument is out
-            of its range.
+        ValueError: If a shard is gone or has another size, what tells of them is
+            damaged, or an argument is out of its range.
     """
     check_positive("batch_size", batch_size)
     check_positive("shuffle", shuffle)

@@ -1,20 +1,21 @@
 """The files of pretraining data: written whole or not at all."""
 
-import contextlib
 import hashlib
 import json
-import time
-import uuid
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 
+from keras_bert_lite._files import replaced_file, write_text
+
 SETTINGS, INDEX = "settings.json", "index.json"
 SHARD = ".tfrecord"
-PART = ".part"  # ends the names of files that are being written
-LEFT_OVER = 600  # seconds; no file takes as long to write
+BLOCK = 1 << 20  # bytes that are read at a time
+# What reading JSON that is not what was written raises.
+DAMAGED = (ValueError, TypeError, KeyError)
 
 
 class Shard(NamedTuple):
@@ -24,11 +25,17 @@ class Shard(NamedTuple):
     rows: int
     tokens: int
     bytes: int
+    checksum: int
     source: str  # tells its text and recipe from others
 
-    def is_whole(self, directory: Path) -> bool:
+    def has_its_size(self, directory: Path) -> bool:
         path = directory / self.name
         return path.is_file() and path.stat().st_size == self.bytes
+
+    def is_whole(self, directory: Path) -> bool:
+        """Whether the file holds what was written, to the bit."""
+        same = self.has_its_size(directory)
+        return same and _checksum(directory / self.name) == self.checksum
 
 
 def shard_name(number: int) -> str:
@@ -44,19 +51,16 @@ def write_shard(
         OSError: If it cannot be written, as on a full disk; nothing of it stays.
     """
     path = directory / shard_name(number)
-    beside = _beside(path)
     try:
-        with tf.io.TFRecordWriter(str(beside)) as writer:
-            for example in examples:
-                writer.write(example)
-        size = beside.stat().st_size
-        beside.replace(path)
+        with replaced_file(path, tidy=False) as beside:
+            with tf.io.TFRecordWriter(str(beside)) as writer:
+                for example in examples:
+                    writer.write(example)
+            size, checksum = beside.stat().st_size, _checksum(beside)
     except (OSError, tf.errors.OpError) as error:
         raise OSError(f"{path}: cannot be written. Received: {error}") from error
-    finally:
-        beside.unlink(missing_ok=True)
-    shard = Shard(path.name, len(examples), tokens, size, source)
-    write_text(path.with_suffix(".json"), json.dumps(shard._asdict()))
+    shard = Shard(path.name, len(examples), tokens, size, checksum, source)
+    write_text(path.with_suffix(".json"), json.dumps(shard._asdict()), tidy=False)
     return shard
 
 
@@ -70,7 +74,7 @@ class WholeShards:
 
     def __init__(self, directory: Path, source: str) -> None:
         self.directory, self.source = directory, source
-        self._done = {shard.name: shard for shard in _indexed(directory)}
+        self._done = {shard.name: shard for shard in _if_whole(directory)}
 
     def __call__(self, number: int) -> Shard | None:
         name = shard_name(number)
@@ -83,7 +87,10 @@ class WholeShards:
         path = (self.directory / name).with_suffix(".json")
         if not path.is_file():
             return None
-        return Shard(**json.loads(path.read_text(encoding="utf-8")))
+        try:
+            return Shard(**json.loads(path.read_text(encoding="utf-8")))
+        except DAMAGED:
+            return None
 
 
 def write_index(directory: Path, shards: Sequence[Shard]) -> None:
@@ -94,17 +101,9 @@ def write_index(directory: Path, shards: Sequence[Shard]) -> None:
         (directory / shard.name).with_suffix(".json").unlink(missing_ok=True)
 
 
-def remove_left_over(directory: Path) -> None:
-    """Deletes what killed writers left; what is new, one may be writing."""
-    for path in directory.glob(f"*{PART}"):
-        with contextlib.suppress(FileNotFoundError):
-            if time.time() - path.stat().st_mtime > LEFT_OVER:
-                path.unlink()
-
-
 def is_done(directory: Path, source: str) -> bool:
     """Whether there is an index, and all that it tells of, from this source."""
-    shards = _indexed(directory)
+    shards = _if_whole(directory)
     return bool(shards) and all(
         shard.source == source and shard.is_whole(directory) for shard in shards
     )
@@ -119,7 +118,7 @@ def read_index(directory: Path, argument: str = "directory") -> list[Shard]:
 
     Raises:
         FileNotFoundError: If it is none, or not done.
-        ValueError: If a shard is gone or has another size.
+        ValueError: If the index is damaged, or a shard is gone or has another size.
     """
     shards = _indexed(directory)
     if not shards:
@@ -130,7 +129,7 @@ def read_index(directory: Path, argument: str = "directory") -> list[Shard]:
             f"with {state}"
         )
     for shard in shards:
-        if not shard.is_whole(directory):
+        if not shard.has_its_size(directory):
             raise ValueError(
                 f"{directory / shard.name}: must have {shard.bytes} bytes. To make "
                 "the shard again, write the pretraining data again"
@@ -151,8 +150,8 @@ def check_records(directory: Path) -> None:
                 pass
         except tf.errors.DataLossError as error:
             raise ValueError(
-                f"{path}: is damaged; to make it again, delete it and write the "
-                f"pretraining data again. Received: {error.message}"
+                f"{path}: is damaged; to make it again, write the pretraining data "
+                f"again. Received: {error.message}"
             ) from error
 
 
@@ -161,24 +160,49 @@ def digest(directory: Path) -> str:
     return hashlib.sha256((directory / INDEX).read_bytes()).hexdigest()
 
 
-def write_text(path: Path, text: str) -> None:
-    """Writes a file beside and puts it in its place."""
-    beside = _beside(path)
+def read_settings(directory: Path) -> dict[str, Any]:
+    """Returns what the data were begun with: `files` and `recipe`.
+
+    Raises:
+        ValueError: If the file that says so is damaged.
+    """
+    path = directory / SETTINGS
     try:
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
+        values = json.loads(path.read_text(encoding="utf-8"))
+        return {name: values[name] for name in ("files", "recipe")}
+    except DAMAGED as error:
+        raise ValueError(
+            f"{path}: is damaged; delete it and write the pretraining data again: of "
+            f"the same text and recipe, whole shards stay. Received: {error!r}"
+        ) from error
 
 
-def _beside(path: Path) -> Path:
-    """A name that no other writer has, on this machine or another."""
-    return path.with_suffix(f".{uuid.uuid4().hex}{PART}")
+def _checksum(path: Path) -> int:
+    value = 0
+    with path.open("rb") as file:
+        while block := file.read(BLOCK):
+            value = zlib.crc32(block, value)
+    return value
 
 
 def _indexed(directory: Path) -> list[Shard]:
+    """What the index says, nothing without one."""
     path = directory / INDEX
     if not path.is_file():
         return []
-    values = json.loads(path.read_text(encoding="utf-8"))
-    return [Shard(**value) for value in values["shards"]]
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+        return [Shard(**value) for value in values["shards"]]
+    except DAMAGED as error:
+        raise ValueError(
+            f"{path}: is damaged; to make it again, write the pretraining data again. "
+            f"Received: {error!r}"
+        ) from error
+
+
+def _if_whole(directory: Path) -> list[Shard]:
+    """What the index says; nothing if it is damaged, for who makes it again."""
+    try:
+        return _indexed(directory)
+    except ValueError:
+        return []

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,14 +13,15 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
+from keras_bert_lite._files import remove_left_over, replaced_file, write_text
 from keras_bert_lite.config import check_positive
 from keras_bert_lite.layers import Teacher
 from keras_bert_lite.training.pretraining.recipe import nameless
-from keras_bert_lite.training.pretraining.shards import write_text
 
 SETTINGS = "run.json"  # not that of pretraining data, which may lie beside
 KEPT = 2  # states that stay; the last one may be broken by a failing disk
 SUFFIX = ".safetensors"
+CHECKSUM = "crc32"  # in a state's metadata, of all its values
 # Options that change what a layer takes of memory and time, and nothing else.
 FREE = ("gradient_checkpointing", "remove_padding")
 
@@ -123,12 +125,12 @@ class TrainingState(keras.callbacks.Callback):
             OSError: If one cannot be read.
         """
         self._check_settings()
-        self._clean()
+        remove_left_over(self.directory)
         variables, broken = _variables(model), {}
         for path in reversed(self._states()):
             try:
                 values = _read(path)
-            except SafetensorError as error:
+            except (SafetensorError, NotWhole) as error:
                 broken[path] = str(error)
                 continue
             _assign(variables, values, path)
@@ -145,28 +147,18 @@ class TrainingState(keras.callbacks.Callback):
 
     def on_epoch_end(self, epoch, logs=None):
         path = self.directory / f"{epoch + 1:06}{SUFFIX}"
-        beside = path.with_suffix(".part")
         values = {
             name: keras.ops.convert_to_numpy(variable)
             for name, variable in _variables(self.model).items()
         }
-        try:
-            save_file(values, beside)
+        with replaced_file(path, tidy=False) as beside:
+            save_file(values, beside, {CHECKSUM: _checksum(values)})
             beside.chmod(0o644)  # safetensors lets none but the writer read it
-            beside.replace(path)
-        finally:
-            beside.unlink(missing_ok=True)
         for old in self._states()[:-KEPT]:
             old.unlink()
 
     def _states(self) -> list[Path]:
         return sorted(self.directory.glob(f"[0-9]*{SUFFIX}"))
-
-    def _clean(self) -> None:
-        """Deletes what was left by saves that were killed, ours and safetensors'."""
-        for pattern in ("[0-9]*.part", ".tmp??????"):
-            for path in self.directory.glob(pattern):
-                path.unlink()
 
     def _check_settings(self) -> None:
         self.directory.mkdir(parents=True, exist_ok=True)
@@ -179,7 +171,13 @@ class TrainingState(keras.callbacks.Callback):
                 "`directory` must be empty, or hold a run. "
                 f"Received: {str(self.directory)!r}, with states and no {SETTINGS}"
             )
-        begun = json.loads(path.read_text(encoding="utf-8"))
+        try:
+            begun = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise ValueError(
+                f"{path}: is damaged, so nothing says what the states beside it were "
+                f"begun with; to begin anew, delete them. Received: {error}"
+            ) from error
         if other := _differences(begun, self.settings):
             raise ValueError(
                 "`directory` must be empty, or hold a run of the same settings. "
@@ -257,9 +255,27 @@ def _digest(layer: keras.layers.Layer) -> str:
     return digest.hexdigest()
 
 
+class NotWhole(Exception):
+    """A state whose values are not those that were saved."""
+
+
 def _read(path: Path) -> dict[str, np.ndarray]:
     with safe_open(path, "numpy") as file:
-        return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        stated = (file.metadata() or {}).get(CHECKSUM)
+        values = {x: file.get_tensor(x) for x in file.keys()}  # noqa: SIM118
+    if stated != _checksum(values):
+        raise NotWhole(f"its {CHECKSUM} is {_checksum(values)}, not {stated}")
+    return values
+
+
+def _checksum(values: dict[str, np.ndarray]) -> str:
+    """Of all values and what they are called."""
+    result = 0
+    for name, value in sorted(values.items()):
+        result = zlib.crc32(f"{name} {value.dtype} {value.shape}".encode(), result)
+        flat = np.ascontiguousarray(value).reshape(-1)
+        result = zlib.crc32(flat.view(np.uint8).data, result)
+    return f"{result:08x}"
 
 
 def _assign(

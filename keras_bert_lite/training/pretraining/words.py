@@ -15,6 +15,7 @@ from keras_bert_lite.models.word_distillation import (
     set_components,
     word_distillation_model,
 )
+from keras_bert_lite.text.files import identities
 from keras_bert_lite.text.packing import Preprocessor
 from keras_bert_lite.training.data.lines import Paths, as_paths
 from keras_bert_lite.training.optimizer import adamw
@@ -105,7 +106,7 @@ def distil_words(
         "student": config_of(student).to_dict(),
         "teacher": config_of(teacher).to_dict(),
         "tokens": [_about(x) for x in (preprocessor, teacher_preprocessor)],
-        "text": [{"name": x.name, "bytes": x.stat().st_size} for x in as_paths(text)],
+        "text": identities(as_paths(text)),
         "batch_size": batch_size,
         "sentences": sentences,
         "pairs": pairs,

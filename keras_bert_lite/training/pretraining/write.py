@@ -11,8 +11,10 @@ from typing import Any
 
 import keras
 
+from keras_bert_lite._files import remove_left_over, write_text
 from keras_bert_lite.config import check_positive
 from keras_bert_lite.text.corpus import Chunk, read_chunks
+from keras_bert_lite.text.files import identities
 from keras_bert_lite.text.packing import Preprocessor
 from keras_bert_lite.training.data.lines import Paths, as_paths
 from keras_bert_lite.training.pretraining.recipe import Recipe
@@ -24,10 +26,9 @@ from keras_bert_lite.training.pretraining.shards import (
     WholeShards,
     is_done,
     read_index,
-    remove_left_over,
+    read_settings,
     write_index,
     write_shard,
-    write_text,
 )
 
 AHEAD = 2  # chunks that are read before each worker needs them
@@ -46,7 +47,8 @@ def write_pretraining_data(
     The text is read as a stream, a chunk at a time; each becomes a shard, which is
     the same for the same text, recipe and seed, whatever the number of workers.
     Called again, after an interruption or when a shard is gone, it makes the
-    shards that are not there or not whole; when all is done, it does nothing.
+    shards that are not there or not what was written, to the bit; when all is
+    done, it only reads them, and the text, which is known by its content.
 
     A pair that is longer than a row is cut, as Google's tool does it: of sentences
     that are about as long as a row or longer, much is lost. `objective="none"` loses
@@ -71,7 +73,8 @@ def write_pretraining_data(
     Raises:
         FileNotFoundError: If there is no such file.
         ValueError: If an argument is out of its range, `directory` holds data of
-            another recipe or other files, or the text is empty or not UTF-8.
+            another recipe or other text, or settings that are damaged, or the text
+            is empty or not UTF-8.
         OSError: If a shard cannot be written.
 
     Example:
@@ -120,7 +123,7 @@ def check_settings(directory: Path, paths: list[Path], recipe: Recipe) -> str:
         What tells the shards of this text and recipe from others.
     """
     directory.mkdir(parents=True, exist_ok=True)
-    files = [{"name": x.name, "bytes": x.stat().st_size} for x in paths]
+    files = identities(paths)
     wanted = {"files": files, "recipe": json.loads(recipe.to_json())}
     text = json.dumps(wanted, sort_keys=True)
     source = hashlib.sha256(text.encode()).hexdigest()
@@ -128,11 +131,12 @@ def check_settings(directory: Path, paths: list[Path], recipe: Recipe) -> str:
     if not path.is_file() or not any(directory.glob(f"*{SHARD}")):
         write_text(path, text)  # nothing would be lost
         return source
-    begun = json.loads(path.read_text(encoding="utf-8"))
+    begun = read_settings(directory)
     if begun == wanted:
         return source
-    if begun["files"] != wanted["files"]:
-        other = {"files": begun["files"]}
+    if begun["files"] != files:
+        missing = [x for x in begun["files"] if x not in files]
+        other: dict[str, Any] = {"files": missing or begun["files"]}
     else:
         values = begun["recipe"].items()
         other = {k: v for k, v in values if wanted["recipe"].get(k) != v}

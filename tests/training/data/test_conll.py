@@ -54,6 +54,7 @@ def test_columns(tmp_path):
         ("a O\n\nb O\nc\n", "a.txt:4: must have 2 columns.*Received: 1, 'c'"),
         ("a O\nb X O\n", "a.txt:2: must have 2 columns.*Received: 3"),
         (b"a O\n\xff O\n", "a.txt:2: must be UTF-8"),
+        ("a O\rb O\r\rc O\r", "a.txt:1: must be a line that ends with LF"),
         ("a O\n\nb O\nc PER\n", "a.txt:3: in the sentence that begins here.*PER"),
     ],
 )

@@ -68,6 +68,7 @@ def test_skips_misplaced_answers(tmp_path):
     [
         ([question(), question()], "a.json: question 'q': the id must occur once"),
         ([question(("one", 2), is_impossible=True)], "`answers` must be empty"),
+        ([question(("one", True))], "'q': `answer_start` must be an int. .*True"),
         ([question(("", 2))], "an answer's text must stand"),
         ([question(answers={"text": []})], "'q': `answers` must be a list. Received"),
         ([question(question=None)], "'q': `question` must be a str. Received: None"),
@@ -85,6 +86,8 @@ def test_names_the_question(tmp_path, questions, message):
         ('{"data":\n[}', "a.json:2: must be JSON"),
         ("", "a.json:1: must be JSON"),
         (b'{"data":\n"\xff"}', "a.json:2: must be UTF-8"),
+        ("[" * 100_000, "a.json: must be SQuAD's JSON. Received: maximum recursion"),
+        ('{"data":' + "[" * 100_000, "a.json: must be SQuAD's JSON"),
         ("[1]", r"a.json: `data` must be a list. Received: None, in \[1\]"),
     ],
 )

@@ -29,6 +29,15 @@ def test_line_ends(tmp_path, content):
     assert list(read_table(write(tmp_path, "a.tsv", content))) == ROWS
 
 
+@pytest.mark.parametrize(("name", "between"), [("a.tsv", "\t"), ("a.csv", ",")])
+def test_lines_that_end_with_cr_alone(tmp_path, name, between):
+    path = write(tmp_path, name, f"text{between}label\ra b{between}1\r")
+    with pytest.raises(ValueError, match=rf"{name}:1: must be .*Received"):
+        list(read_table(path))
+    with pytest.raises(ValueError, match="ends with LF or CR LF"):
+        list(read_table(path, ["text"], quoting=False))
+
+
 @pytest.mark.parametrize("compress", [gzip.compress, lzma.compress])
 def test_compressed(tmp_path, compress):
     name = f"a.TSV.{'gz' if compress is gzip.compress else 'xz'}"

@@ -67,6 +67,17 @@ def test_types_that_never_occur_do_not_count_in_the_mean():
     assert float(metric.result()) == 1.0
 
 
+def test_types_that_are_predicted_and_never_true_count_in_the_mean():
+    tags, predicted = np.array([[1, 2, 0, 0]]), np.array([[1, 2, 0, 3]])
+    every = np.ones(tags.shape)
+    names = sentences(tags, every, BIO), sentences(predicted, every, BIO)
+    for kind, judge in SCORERS.items():
+        metric = kind(BIO, average="macro")
+        metric.update_state(tags, np.eye(7)[predicted])
+        expected = judge(*names, average="macro", zero_division=0)
+        assert float(metric.result()) == expected == 0.5
+
+
 def test_is_zero_without_entities():
     metric = EntityF1(BIO)
     assert float(metric.result()) == 0.0

@@ -93,6 +93,21 @@ def test_epochs_have_masks_and_orders_of_their_own(directory):
     assert sorted(masks[0]) != sorted(masks[1])
 
 
+def test_no_epoch_is_mixed_as_another(directory, monkeypatch):
+    drawn, shuffle = [], tf.random.experimental.stateless_shuffle
+
+    def noted(value, seed):
+        tf.py_function(lambda x: drawn.append(tuple(x.numpy())), [seed], [])
+        return shuffle(value, seed)
+
+    place = directory()
+    number = len(rows_of(place))
+    monkeypatch.setattr(tf.random.experimental, "stateless_shuffle", noted)
+    batches(place, number, number=4, shuffle=number // 3)
+    assert len(drawn) >= 4 * 4  # the shards' order and three lots of rows an epoch
+    assert len(set(drawn)) == len(drawn)
+
+
 def test_packed_rows(directory):
     place = directory(objective="none", pack=True)
     lengths = {tuple(row["lengths"]) for row in rows_of(place)}
@@ -115,6 +130,18 @@ def test_targets_of_replaced_token_detection(directory, masking):
         assert (original != tiny.VOCABULARY.index("[MASK]")).all()
         real = inputs["padding_mask"].astype("float32")
         np.testing.assert_array_equal(weights["replaced_logits"], real)
+
+
+@pytest.mark.parametrize("masking", [None, {}])
+def test_rows_one_by_one(directory, masking):
+    place = directory(masking=masking)
+    rows = rows_of(place)
+    seen = [
+        restored(*batch)[0] if masking is None else batch[0]["token_ids"][0]
+        for batch in batches(place, 1, number=len(rows))
+    ]
+    want = [row["token_ids"] + [0] * (32 - len(row["token_ids"])) for row in rows]
+    assert sorted(x.tolist() for x in seen) == sorted(want)
 
 
 def test_keras_knows_that_it_is_endless(directory):

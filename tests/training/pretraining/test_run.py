@@ -9,6 +9,7 @@ import pytest
 from safetensors import safe_open
 
 import keras_bert_lite as kbl
+from keras_bert_lite._files import DRAFT, LOCK
 from keras_bert_lite.models.pretraining import for_masked_positions, pretrainer
 from keras_bert_lite.training.pretraining import run as run_module, state
 from keras_bert_lite.training.pretraining.run import pretrain
@@ -176,6 +177,25 @@ def test_a_state_that_is_not_whole_is_passed_over(data, tmp_path, capsys):
     assert sorted(names) == ["000002.safetensors", "000003.safetensors"]
 
 
+@pytest.mark.parametrize("place", [20, -5000, -1])
+def test_a_flipped_bit_of_a_state_is_found(data, tmp_path, capsys, place):
+    run(data, tmp_path / "run")
+    last = sorted((tmp_path / "run").glob("*.safetensors"))[-1]
+    content = bytearray(last.read_bytes())
+    content[place] ^= 1
+    last.write_bytes(content)
+    _, history = run(data, tmp_path / "run")
+    assert history.epoch == [2]
+    assert "is not whole and is passed over" in capsys.readouterr().out
+
+
+def test_settings_of_a_run_that_are_damaged(data, tmp_path):
+    run(data, tmp_path / "run", steps=2)
+    (tmp_path / "run" / "run.json").write_text('{"steps"')
+    with pytest.raises(ValueError, match=r"run\.json: is damaged, so .* delete them"):
+        run(data, tmp_path / "run", steps=2)
+
+
 def test_no_state_that_is_whole(data, tmp_path):
     run(data, tmp_path / "run")
     for path in (tmp_path / "run").glob("*.safetensors"):
@@ -196,12 +216,11 @@ def test_a_state_that_cannot_be_read(data, tmp_path, monkeypatch):
 
 
 def test_what_killed_saves_left_goes(data, tmp_path):
-    (tmp_path / "run").mkdir()
-    left = [tmp_path / "run" / name for name in (".tmpa1B2c3", "000001.part")]
-    for path in left:
-        path.touch()
+    left = tmp_path / "run" / f"{DRAFT}killed"
+    left.mkdir(parents=True)
+    (left / LOCK).touch()
     run(data, tmp_path / "run", steps=2)
-    assert not any(path.exists() for path in left)
+    assert not left.exists()
     (saved,) = (tmp_path / "run").glob("*.safetensors")
     assert saved.stat().st_mode & 0o777 == 0o644
 

@@ -59,6 +59,20 @@ def test_what_does_not_follow_is_used_in_the_next_row():
     np.testing.assert_array_equal(places(firsts + seconds), np.arange(500))
 
 
+@pytest.mark.parametrize(
+    "make", [segments.next_sentence_pairs, segments.sentence_order_pairs]
+)
+def test_what_is_too_long_is_cut_at_both_ends_alike(make):
+    """By a coin for each token."""
+    pairs = make([document(0, [100] * 400)], 60, 0.0, rng())
+    spans = [span for pair in pairs for span in pair[:2] if size(span) < 100]
+    assert len(spans) > 300
+    front = sum(begin % 100 for begin, _ in spans)
+    back = sum(-end % 100 for _, end in spans)
+    assert abs(front / (front + back) - 0.5) < 0.02
+    assert sum(begin % 100 == 0 for begin, _ in spans) < 0.01 * len(spans)
+
+
 def test_sentence_order_pairs():
     pairs = list(segments.sentence_order_pairs(corpus(), 61, 0.1, rng()))
     labels = np.array([pair.label for pair in pairs])

@@ -1,6 +1,5 @@
 import json
 import lzma
-import os
 import subprocess
 import sys
 
@@ -9,6 +8,7 @@ import pytest
 import tensorflow as tf
 
 import keras_bert_lite as kbl
+from keras_bert_lite._files import DRAFT, LOCK, replaced_file
 from keras_bert_lite.training.pretraining import write as module
 from keras_bert_lite.training.pretraining.dataset import (
     pretraining_dataset,
@@ -127,12 +127,14 @@ def test_makes_a_shard_again_that_is_gone(path, tmp_path):
     (directory / "000001.tfrecord").unlink()
     with pytest.raises(ValueError, match=r"000001.*write the pretraining data again"):
         pretraining_dataset(directory, 2)
-    killed, written = (directory / f"000002.{x}.part" for x in ("killed", "other"))
-    killed.touch()
-    written.touch()  # by another writer, just now
-    os.utime(killed, (0, 0))
-    assert write(path, directory) == done
-    written.unlink()  # there still; the other is not, or there is a file more
+    killed = directory / f"{DRAFT}killed"
+    killed.mkdir()
+    (killed / LOCK).touch()
+    with replaced_file(directory / "a") as draft:  # by another writer, just now
+        draft.touch()
+        assert write(path, directory) == done
+    assert not killed.exists()
+    (directory / "a").unlink()
     assert files(directory) == want
 
 
@@ -178,6 +180,84 @@ def test_refuses_a_directory_of_another_recipe(path, tmp_path):
     other.write_text("a")
     with pytest.raises(ValueError, match=r"'files'"):
         write(other, tmp_path / "data")
+
+
+def test_text_is_known_by_its_content(path, tmp_path):
+    """Not by its name and its size alone."""
+    directory = tmp_path / "data"
+    done = write(path, directory)
+    path.write_text(text().replace("the", "not"))
+    with pytest.raises(ValueError, match=r"of the same files.*'text.txt'.*'sha256'"):
+        write(path, directory)
+    (directory / "000001.tfrecord").unlink()
+    with pytest.raises(ValueError, match=r"of the same files.*'text.txt'"):
+        write(path, directory)
+    path.write_text(text())
+    assert write(path, directory) == done
+
+
+def test_files_of_one_name_in_two_folders(path, tmp_path):
+    other = tmp_path / "other" / path.name
+    other.parent.mkdir()
+    other.write_text(text().replace("the", "not"))
+    write([path, other], tmp_path / "data")
+    with pytest.raises(ValueError, match="of the same files"):
+        write([other, path], tmp_path / "data")
+    other.write_text(text())  # moved, copied: the same text
+    write([other, path], tmp_path / "copied")
+    write([path, other], tmp_path / "copied")
+
+
+@pytest.mark.parametrize("place", [0, 40, -1])
+def test_makes_a_shard_again_that_is_damaged(path, tmp_path, place):
+    directory = tmp_path / "data"
+    write(path, directory)
+    want = files(directory)
+    shard = directory / "000001.tfrecord"
+    data = bytearray(shard.read_bytes())
+    data[place] ^= 1
+    shard.write_bytes(data)
+    write(path, directory)
+    assert files(directory) == want
+
+
+@pytest.mark.parametrize("content", ["", '{"shards": [{"na', "[]", '{"shards": [{}]}'])
+def test_an_index_that_is_damaged(path, tmp_path, content):
+    directory = tmp_path / "data"
+    write(path, directory)
+    want = files(directory)
+    (directory / "index.json").write_text(content)
+    message = r"index\.json: is damaged; to make it again, write the pretraining data"
+    with pytest.raises(ValueError, match=message):
+        pretraining_dataset(directory, 2)
+    write(path, directory)
+    assert files(directory) == want
+
+
+def test_what_is_said_of_one_shard_is_damaged(path, tmp_path):
+    directory = tmp_path / "data"
+    write(path, directory)
+    want = files(directory)
+    (directory / "index.json").unlink()
+    (directory / "000001.json").write_text('{"name"')
+    write(path, directory)
+    assert files(directory) == want
+
+
+@pytest.mark.parametrize("content", ["", '{"files": [], "rec', "7", "{}"])
+def test_settings_that_are_damaged(path, tmp_path, content):
+    directory = tmp_path / "data"
+    done = write(path, directory)
+    want = files(directory)
+    (directory / "settings.json").write_text(content)
+    message = r"settings\.json: is damaged; delete it and write"
+    with pytest.raises(ValueError, match=message):
+        pretraining_dataset(directory, 2)
+    with pytest.raises(ValueError, match=message):
+        write(path, directory)
+    (directory / "settings.json").unlink()
+    assert write(path, directory) == done
+    assert files(directory) == want
 
 
 def test_repeats_differ(path, tmp_path):
