@@ -27,9 +27,13 @@ class LocatedTokens(NamedTuple):
 
 def locate(tokenizer: Tokenizer, text: tf.Tensor) -> LocatedTokens:
     """Tokenizes texts of shape (B,) and keeps where each token stands."""
-    text = valid_utf8(text)
-    ids, starts, ends = tokenizer.tokenize_with_offsets(text)
-    return LocatedTokens(text, ids, starts.values, ends.values)
+    return _located(tokenizer, valid_utf8(text))
+
+
+def _located(tokenizer: Tokenizer, text: tf.Tensor) -> LocatedTokens:
+    tokens, starts, ends = tokenizer.spans_of(text)
+    ids = tf.RaggedTensor.from_row_splits(tokens.ids, tokens.row_splits, validate=False)
+    return LocatedTokens(text, ids, starts, ends)
 
 
 def word_begins(tokenizer: Tokenizer, tokens: LocatedTokens) -> tf.Tensor:
@@ -62,7 +66,8 @@ def locate_words(
     """
     shape = tf.shape(words)
     words = tf.reshape(valid_utf8(tf.reshape(words, [-1])), shape)
-    tokens = locate(tokenizer, tf.strings.reduce_join(words, 1, separator=" "))
+    text = tf.strings.reduce_join(words, 1, separator=" ")
+    tokens = _located(tokenizer, text)
     lengths = tf.strings.length(words, unit="UTF8_CHAR") + 1  # with the space
     starts = tf.cumsum(tf.reshape(lengths, [-1]), exclusive=True)
     row_starts = tf.cumsum(tf.reduce_sum(lengths, 1), exclusive=True)

@@ -103,6 +103,9 @@ class Normalization:
 
     def map_piece(self, piece: str) -> str:
         """Returns a vocabulary piece as the kernel is to find it in text."""
+        letters = piece.removeprefix("##")
+        if letters.isascii() and letters.isalnum():  # nearly all
+            return piece
         if any(ord(x) in DELETED or ord(x) in SPACES for x in piece):
             return UNREACHABLE + piece.encode().hex()
         return "".join(x if self._apart(x) else STAND_INS.get(x, x) for x in piece)

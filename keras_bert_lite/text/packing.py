@@ -104,7 +104,7 @@ class Preprocessor(TextLayer):
 
     def call(self, inputs: Any) -> dict[str, tf.Tensor]:
         shape, texts = aligned(named_texts(inputs))
-        segments = [self.tokenizer(text) for text in texts]
+        segments = [self.tokenizer.ids_of(text) for text in texts]
         if self.stride is None:
             outputs = self._pack(segments, self.sequence_length)
             return {k: _rows(x, shape, self.widest) for k, x in outputs.items()}

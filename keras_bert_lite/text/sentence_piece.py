@@ -19,7 +19,7 @@ from keras_bert_lite.text.sentence_piece_normalizer import Normalizer
 from keras_bert_lite.text.sentence_piece_paths import FastPath
 from keras_bert_lite.text.sentence_piece_steps import METASPACE, Steps
 from keras_bert_lite.text.sentence_piece_words import StandIns, Words
-from keras_bert_lite.text.strings import as_strings, flat, shaped_like, valid_utf8
+from keras_bert_lite.text.strings import valid_utf8
 from keras_bert_lite.text.tokenizer import Tokenizer, check_in_vocabulary
 
 
@@ -210,10 +210,8 @@ class SentencePieceTokenizer(Tokenizer):
         self._normalizer = Normalizer(steps)
         self._kernel = Kernel(found, self.unknown_id)
 
-    def call(self, text: Any) -> tf.RaggedTensor:
-        strings = as_strings(text, "text")
-        ids = in_shards(self._token_ids, self._written(valid_utf8(flat(strings))))
-        return shaped_like(ids.values, ids.row_splits, strings)
+    def ids_of(self, strings: tf.Tensor) -> tf.RaggedTensor:
+        return in_shards(self._token_ids, self._written(valid_utf8(strings)))
 
     def _token_ids(self, source: tf.Tensor) -> tf.RaggedTensor:
         ids, row_splits = self._kernel(source)

@@ -15,6 +15,14 @@ from keras_bert_lite.text.parallel import in_shards
 from keras_bert_lite.text.strings import as_strings, flat, shaped_like, valid_utf8
 
 
+class _Vocabulary:
+    """Pieces and their ids; Keras would wrap each of a layer's own list."""
+
+    def __init__(self, pieces: list[str]) -> None:
+        self.pieces = pieces
+        self.ids = {piece: i for i, piece in enumerate(pieces)}
+
+
 class Tokenizer(TextLayer):
     """The base of tokenizers: a vocabulary, and strings of any shape in.
 
@@ -46,8 +54,7 @@ class Tokenizer(TextLayer):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self._pieces = _check_pieces(vocabulary)
-        self._ids = {piece: i for i, piece in enumerate(self._pieces)}
+        self._vocabulary = _Vocabulary(_check_pieces(vocabulary))
         for role, token in special_tokens.items():
             if token not in self._ids and role != "mask":
                 raise ValueError(
@@ -63,6 +70,14 @@ class Tokenizer(TextLayer):
         ]
         self.special_tokens_in_text = special_tokens_in_text
         self.token_flags = check_flags(token_flags, self._ids)
+
+    @property
+    def _pieces(self) -> list[str]:
+        return self._vocabulary.pieces
+
+    @property
+    def _ids(self) -> dict[str, int]:
+        return self._vocabulary.ids
 
     def get_vocabulary(self) -> list[str]:
         """Returns the pieces in the order of their ids."""
@@ -140,8 +155,12 @@ class Tokenizer(TextLayer):
 
     def call(self, text: Any) -> tf.RaggedTensor:
         strings = as_strings(text, "text")
-        ids = in_shards(self._token_ids, valid_utf8(flat(strings)))
+        ids = self.ids_of(flat(strings))
         return shaped_like(ids.values, ids.row_splits, strings)
+
+    def ids_of(self, strings: tf.Tensor) -> tf.RaggedTensor:
+        """Returns the ids of a string tensor `(B,)`, as a call does: `(B, None)`."""
+        return in_shards(self._token_ids, valid_utf8(strings))
 
     def compute_output_spec(self, text: Any) -> keras.KerasTensor:
         raise NotImplementedError(
@@ -161,16 +180,24 @@ class Tokenizer(TextLayer):
             `offset_mapping`.
         """
         strings = as_strings(text, "text")
-        source = valid_utf8(flat(strings))
+        tokens, starts, ends = self.spans_of(valid_utf8(flat(strings)))
+        return tuple(
+            shaped_like(values, tokens.row_splits, strings)
+            for values in (tokens.ids, starts, ends)
+        )
+
+    def spans_of(self, source: tf.Tensor) -> tuple[Tokens, tf.Tensor, tf.Tensor]:
+        """Returns the T tokens of valid UTF-8 `(B,)`, and their code points.
+
+        Returns:
+            The tokens, their starts and their ends, exclusive, both `(T,)` int32.
+        """
         tokens, starts, ends = self._tokenize_with_offsets(source)
         if self._mask_takes_spaces:
             mask = tf.equal(tokens.ids, self._ids[self._roles["mask"]])
             wide = with_spaces_before(source, tokens.rows, starts)
             starts = tf.where(mask, wide, starts)
-        return tuple(
-            shaped_like(values, tokens.row_splits, strings)
-            for values in (tokens.ids, starts, ends)
-        )
+        return tokens, starts, ends
 
     def piece_texts(self) -> list[tuple[str, bool]]:
         """Returns each piece as readers see it, and whether it joins what is

@@ -68,7 +68,7 @@ class TextWindows(TextLayer):
         tokenizer = self.preprocessor.tokenizer
         *before, content = (inputs[x] for x in ("text", "text_pair") if x in inputs)
         tokens, words, firsts = self._located(content)
-        segments = [*(tokenizer(text) for text in before), tokens.ids]
+        segments = [*(tokenizer.ids_of(text) for text in before), tokens.ids]
         windows, columns, ids = self.preprocessor.windows(segments)
         return {
             **ids,

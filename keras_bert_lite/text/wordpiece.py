@@ -24,6 +24,7 @@ from keras_bert_lite.text.tokenizer import Tokenizer, check_in_vocabulary
 
 _SPECIAL_STAND_INS = "[\ue000-\uf8ff]"
 _MAX_BYTES_PER_CHARACTER = 4
+MOST_BYTES = 256  # of a piece, without its `##`
 MOST_STAND_INS = 0xF900 - FIRST_SPECIAL_STAND_IN
 
 
@@ -122,6 +123,7 @@ class WordPieceTokenizer(Tokenizer):
             **kwargs,
         )
         check_positive("max_characters_per_word", max_characters_per_word)
+        _check_lengths(self._pieces)
         self.lowercase = lowercase
         self.strip_accents = strip_accents
         self.split_cjk = split_cjk
@@ -209,11 +211,8 @@ class WordPieceTokenizer(Tokenizer):
         self._normalizer = tf_text.FastBertNormalizer(
             model_buffer=_character_map(normalization, len(stand_ins))
         )
-        self._splitter = tf_text.FastWordpieceTokenizer(
-            pieces,
-            max_bytes_per_word=_MAX_BYTES_PER_CHARACTER * self.max_characters_per_word,
-            token_out_type=tf.int32,
-            unknown_token=pieces[self.unknown_id],
+        self._splitter = _splitter(
+            pieces, self.unknown_id, self.max_characters_per_word
         )
         self._continues = tf.constant(self.continuations())
 
@@ -291,6 +290,33 @@ class WordPieceTokenizer(Tokenizer):
             tf.gather(kept, tokens.row_splits),
             tf.boolean_mask(tokens.starts, keep),
             tf.boolean_mask(ends, keep),
+        )
+
+
+def _splitter(
+    pieces: list[str], unknown_id: int, most_characters: int
+) -> tf_text.FastWordpieceTokenizer:
+    try:
+        return tf_text.FastWordpieceTokenizer(
+            pieces,
+            max_bytes_per_word=_MAX_BYTES_PER_CHARACTER * most_characters,
+            token_out_type=tf.int32,
+            unknown_token=pieces[unknown_id],
+        )
+    except RuntimeError as error:  # of tensorflow-text, which names no argument
+        raise ValueError(
+            "`vocabulary` must have pieces that make up words, beside special tokens. "
+            f"Received: {len(pieces)} pieces; tensorflow-text says: {error}"
+        ) from error
+
+
+def _check_lengths(pieces: list[str]) -> None:
+    longest = max(len(piece.removeprefix("##").encode()) for piece in pieces)
+    if longest > MOST_BYTES:
+        piece = max(pieces, key=lambda piece: len(piece.encode()))
+        raise ValueError(
+            f"`vocabulary` must have pieces of at most {MOST_BYTES} bytes, which is as "
+            f"many as the op takes. Received: {piece!r:.50}, of {longest} bytes"
         )
 
 

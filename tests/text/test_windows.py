@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_bert_lite.text.windows import cut
+from keras_bert_lite.text.windows import Windows, cut
 from tests import tiny
 
 
@@ -159,3 +159,15 @@ class TestPreprocessor:
     def test_a_stride_needs_a_length(self):
         with pytest.raises(ValueError, match="sequence_length=None"):
             tiny.preprocessor(None, stride=2)
+
+
+def test_of_windows_that_show_as_much_the_longer_one_counts():
+    windows = Windows(
+        num_rows=tf.constant(1, tf.int64),
+        rows=tf.constant([0, 0], tf.int64),
+        lengths=tf.constant([3, 5], tf.int64),
+        tokens=tf.constant([0, 1, 2, 0, 1, 2, 3, 4], tf.int64),
+    )
+    found = windows.has_most_context().numpy().tolist()
+    # Token 1 has one token on a side in both windows.
+    assert found == [False] * 3 + [True] * 5

@@ -542,3 +542,17 @@ class TestGraph:
             foreign = {op.removeprefix("TFText>") for op in ops if op not in core}
             assert foreign == TEXT_OPS
             assert not [op for op in ops if "PyFunc" in op]
+
+
+@pytest.mark.parametrize("piece", ["a" * 257, "##" + "é" * 129])
+def test_refuses_pieces_longer_than_the_op_takes(piece):
+    with pytest.raises(ValueError, match="pieces of at most 256 bytes"):
+        WordPieceTokenizer([*REQUIRED, piece])
+    longest = "##" + "a" * 256
+    assert WordPieceTokenizer([*REQUIRED, longest]).token_to_id(longest)
+
+
+@pytest.mark.parametrize("pieces", [[], ["##"]])
+def test_refuses_a_vocabulary_that_makes_up_no_words(pieces):
+    with pytest.raises(ValueError, match="`vocabulary` must have pieces that make up"):
+        WordPieceTokenizer([*REQUIRED, *pieces])
