@@ -35,7 +35,8 @@ def distillation_model(
     `keras.distillation.Distiller` does the same, given a `KLDivergence()` object.
 
     Args:
-        student: Any model on ids: of `for_masked_positions`, or of a task.
+        student: Any model on ids: of `for_masked_positions`, or of a task; or one of
+            yours, whose outputs of logits have names that end so.
         teacher: One with the same inputs and, for `SoftTargets`, the same outputs.
             It is made untrainable.
         comparisons: Layers; see `layers.SoftTargets`, `layers.MatchHiddenStates`
@@ -74,7 +75,8 @@ def distillation_model(
     for comparison, what in zip(comparisons, needs, strict=True):
         if what is None:
             _check_alternatives(student, teacher)
-            _compare_scores(comparison, inputs, outputs, theirs)
+            names = _score_names(student)
+            _compare_scores(comparison, names, inputs, outputs, theirs)
         else:
             first = next(iter(outputs))
             states = (outputs[first], ours[what], theirs[what])
@@ -157,13 +159,22 @@ def _check_alternatives(student: keras.Model, teacher: keras.Model) -> None:
             )
 
 
+def _score_names(student: keras.Model) -> list[str]:
+    """The outputs that a softmax reads: all of a task, else those named so."""
+    task = task_of(student)
+    if task is None:
+        return [name for name in student.output if name.endswith("logits")]
+    return [output.name for output in task.outputs if output.name in student.output]
+
+
 def _compare_scores(
     comparison: layers.SoftTargets,
+    names: list[str],
     inputs: dict[str, keras.KerasTensor],
     outputs: dict[str, keras.KerasTensor],
     theirs: dict[str, keras.KerasTensor],
 ) -> None:
-    shared = [x for x in outputs if x.endswith("logits") and x in theirs]
+    shared = [x for x in names if x in theirs]
     if not shared:
         raise ValueError(
             "`student` and `teacher` must share an output of logits, which "
