@@ -33,6 +33,13 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument(
         "path", type=Path, help="a version directory, or a model's directory of them"
     )
+    check.add_argument(
+        "--run",
+        dest="running",
+        action=argparse.BooleanOptionalAction,
+        help="load and run it here, whatever its operations are, or not at all "
+        "(default: unless they work on files, or no server has them)",
+    )
     check.set_defaults(run=_check)
     pretraining.add_commands(commands)
     distillation.add_command(commands)
@@ -48,6 +55,6 @@ def _demo(options: argparse.Namespace) -> None:
 def _check(options: argparse.Namespace) -> None:
     from keras_bert_lite.serving.servable import check_servable
 
-    report = check_servable(options.path)
+    report = check_servable(options.path, options.running)
     print(report)
     sys.exit(0 if report.ok else 1)

@@ -10,6 +10,7 @@ from tensorflow.core.protobuf import meta_graph_pb2
 
 from keras_bert_lite.serving import server_operations as servers, signatures
 from keras_bert_lite.serving.batching import batching_problems
+from keras_bert_lite.serving.file_operations import file_problems
 from keras_bert_lite.serving.saved_model_files import find_version, read_meta_graph
 from keras_bert_lite.serving.warmup import replay_warmup
 
@@ -48,41 +49,56 @@ class ServableReport:
         return "\n".join([head, *lines])
 
 
-def check_servable(path: str | os.PathLike) -> ServableReport:
+def check_servable(path: str | os.PathLike, run: bool | None = None) -> ServableReport:
     """Checks that stock TF Serving can load a SavedModel and answer with it.
 
     Read from the files: that every operation, in functions too, and every
-    attribute and type is known to each server version; that the signatures
-    have dense tensors that REST can carry, batch first. Then the SavedModel is
-    loaded and run here: its warm-up requests are replayed, and signatures
-    that take strings must answer joined requests as they answer each alone.
-    No server is run.
+    attribute and type is known to each server version; that none works on files
+    other than assets and weights, prints, or calls other machines; that the
+    signatures have dense tensors that REST can carry, batch first. Where nothing
+    speaks against its operations, the SavedModel is then loaded and run here: its
+    initializers run, its warm-up requests are replayed, and signatures that take
+    strings must answer joined requests as they answer each alone. No server is
+    run.
+
+    What runs has all rights of this process. The names of operations do not say all
+    that a file from a stranger may do: pass `run=False` for one.
 
     Args:
         path: A version directory (it holds `saved_model.pb`), or a model
             directory, of which the newest numbered version is checked.
+        run: Whether to load and run it, whatever its operations are; `None`: only
+            if they are no problem.
 
     Returns:
         A `ServableReport`. A path that holds no SavedModel is a problem in
         the report, not an error.
 
     Raises:
-        TypeError: If `path` is no path.
+        TypeError: If `path` is no path, or `run` no boolean or `None`.
     """
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(f"`path` must be a path. Received: {path!r}")
+    if not isinstance(run, bool | None):
+        raise TypeError(f"`run` must be a boolean or None. Received: {run!r}")
     try:
         directory, remarks = find_version(path)
         meta_graph = read_meta_graph(directory)
     except (ValueError, OSError) as error:
         return ServableReport(os.fspath(path), problems=(str(error),))
     problems, warnings, versions = _operation_findings(meta_graph)
-    runnable = not problems
+    problems += file_problems(meta_graph)
+    runnable = not problems if run is None else run
     problems += signatures.signature_problems(meta_graph)
     warnings += signatures.signature_warnings(meta_graph)
     if runnable:
         found, more = _running_findings(directory, meta_graph)
         problems, warnings = problems + found, warnings + more
+    else:
+        warnings.append(
+            "It was not run here, so whether it loads and answers joined requests as "
+            "each alone is not known. If you trust it, pass run=True."
+        )
     return ServableReport(
         path=str(directory),
         problems=tuple(problems),

@@ -2,6 +2,7 @@
 
 import keras
 import pytest
+import tensorflow as tf
 
 from keras_bert_lite import cli
 from tests.serving.saved_models import lengths, save
@@ -27,6 +28,21 @@ def test_check_a_bad_model(tmp_path, capsys):
     assert status("check", tmp_path) == 1
     output = capsys.readouterr().out
     assert output.startswith(f"{tmp_path}: not servable\n  problem: ")
+
+
+def test_check_without_running(tmp_path, capsys):
+    def reads(text):
+        return {"text": text + tf.io.read_file(__file__)}
+
+    path = save(tmp_path / "m" / "1", lengths)
+    assert status("check", path, "--no-run") == 0
+    assert "It was not run here" in capsys.readouterr().out
+    path = save(tmp_path / "r" / "1", reads)
+    assert status("check", path) == 1
+    assert "ReadFile reads files" in (output := capsys.readouterr().out)
+    assert "It was not run here" in output
+    assert status("check", path, "--run") == 1
+    assert "It was not run here" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("arguments", [(), ("check",), ("check", "a", "b"), ("serve",)])

@@ -1,0 +1,293 @@
+"""What a SavedModel does beside computing: files, prints, calls to other machines.
+
+A model that is served works on its inputs, its weights and its assets. What loads it
+has the rights of the server, or of whoever checks it, and whatever it holds runs with
+them. Stock servers have all the operations that are named here.
+"""
+
+import collections
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from tensorflow.core.framework import node_def_pb2
+from tensorflow.core.protobuf import meta_graph_pb2
+
+READS = "reads files that are not assets of the SavedModel"
+WRITES = "writes files"
+PRINTS = "prints what passes through it, to the server's log or a file"
+CALLS = "calls other machines"
+ENDS = "ends the server"
+
+# Where a file's name is an input, its place: the name of an asset may stand there.
+NAMED = {
+    **dict.fromkeys(("ReadFile", "TextLineDataset", "LMDBDataset"), (0,)),
+    **dict.fromkeys(("TFRecordDataset", "TFRecordDatasetV2"), (0,)),
+    **dict.fromkeys(("FixedLengthRecordDataset", "FixedLengthRecordDatasetV2"), (0,)),
+    **dict.fromkeys(("CSVDataset", "CSVDatasetV2", "ExperimentalCSVDataset"), (0,)),
+    **dict.fromkeys(("ExperimentalLMDBDataset", "LoadAndRemapMatrix"), (0,)),
+    "InitializeTableFromTextFile": (1,),
+    "InitializeTableFromTextFileV2": (1,),
+    "GenerateVocabRemapping": (0, 1),
+}
+CHECKPOINTS = {
+    **dict.fromkeys(("Restore", "RestoreSlice", "RestoreV2"), READS),
+    **dict.fromkeys(("Save", "SaveSlices", "SaveV2", "MergeV2Checkpoints"), WRITES),
+}
+EFFECTS = {
+    **dict.fromkeys(NAMED, READS),
+    **CHECKPOINTS,
+    **dict.fromkeys(
+        [
+            *("MatchingFiles", "MatchingFilesDataset", "RecordInput", "Skipgram"),
+            *("ExperimentalMatchingFilesDataset", "ImmutableConst", "LMDBReader"),
+            *("SqlDataset", "ExperimentalSqlDataset", "LoadDataset"),
+            *("ListSnapshotChunksDataset", "SnapshotChunkDataset"),
+            *("SnapshotDatasetReader", "SnapshotNestedDatasetReader"),
+            *("WholeFileReader", "WholeFileReaderV2"),
+            *("TextLineReader", "TextLineReaderV2"),
+            *("TFRecordReader", "TFRecordReaderV2"),
+            *("FixedLengthRecordReader", "FixedLengthRecordReaderV2"),
+        ],
+        READS,
+    ),
+    **dict.fromkeys(
+        [
+            *("WriteFile", "SaveDataset", "SaveDatasetV2", "DistributedSave"),
+            *("DatasetToTFRecord", "ExperimentalDatasetToTFRecord", "DumpTensor"),
+            *("SnapshotDataset", "SnapshotDatasetV2", "CalibrationStatisticsSaver"),
+            *("CreateSummaryFileWriter", "CreateSummaryDbWriter"),
+        ],
+        WRITES,
+    ),
+    **dict.fromkeys(
+        [
+            *("Print", "PrintV2", "DebugIdentity", "DebugIdentityV2"),
+            *("DebugIdentityV3", "DebugNanCount", "DebugNumericSummary"),
+        ],
+        PRINTS,
+    ),
+    **dict.fromkeys(
+        [
+            *("RpcClient", "RpcServer", "RegisterDataset", "RegisterDatasetV2"),
+            *(f"DataServiceDataset{v}" for v in ("", "V2", "V3", "V4")),
+            "FileSystemSetConfiguration",
+        ],
+        CALLS,
+    ),
+    "Abort": ENDS,
+}
+# Those that do so only where an attribute says so, and what does not.
+BY_ATTRIBUTE = {
+    "FixedUnigramCandidateSampler": ("vocab_file", ("",)),
+    "DecodeProtoV2": ("descriptor_source", ("", "local://", "bytes://")),
+    "EncodeProto": ("descriptor_source", ("", "local://", "bytes://")),
+}
+CACHES = {"CacheDataset": 1, "CacheDatasetV2": 1}  # in memory if the name is empty
+# Calls of functions, and which input of theirs is the functions' first.
+FIRST = {
+    **dict.fromkeys(("StatefulPartitionedCall", "PartitionedCall"), 0),
+    **dict.fromkeys(("If", "StatelessIf", "Case", "StatelessCase"), 1),
+}
+
+VARIABLE_OPS = {"AssignVariableOp", "ReadVariableOp", "VarIsInitializedOp"}
+
+GRAPH = ""  # stands for the graph itself, where others are functions' names
+
+Nodes = dict[str, node_def_pb2.NodeDef]
+
+
+def file_problems(meta_graph: meta_graph_pb2.MetaGraphDef) -> list[str]:
+    """Names the operations that do more than compute, a sentence each.
+
+    Functions and what runs at loading are looked at, too. Tables that are read from
+    assets, and the saving and restoring of the weights, belong to every SavedModel
+    and are none.
+    """
+    graph = _Graph(meta_graph)
+    places: dict[tuple[str, str], list[str]] = collections.defaultdict(list)
+    for scope, node in graph.all_nodes():
+        effect = _effect(graph, scope, node)
+        if effect:
+            places[node.op, effect].append(scope)
+    return [
+        f"{op} {effect} (in {_listed(scopes)}). Leave it out of what is exported."
+        for (op, effect), scopes in sorted(places.items())
+    ]
+
+
+def _effect(graph: "_Graph", scope: str, node: node_def_pb2.NodeDef) -> str | None:
+    if node.op in CHECKPOINTS and graph.belongs_to_saver(scope, node):
+        return None
+    if node.op in NAMED:
+        names = [_input(node, place) for place in NAMED[node.op]]
+        return None if all(graph.is_asset(scope, x) for x in names) else READS
+    if node.op in CACHES:
+        name = _input(node, CACHES[node.op])
+        return None if graph.is_empty(scope, name) else WRITES
+    if node.op in BY_ATTRIBUTE:
+        attribute, harmless = BY_ATTRIBUTE[node.op]
+        value = node.attr[attribute].s.decode(errors="replace")
+        in_memory = value in harmless or value.startswith("bytes://")
+        return None if in_memory else READS
+    return EFFECTS.get(node.op)
+
+
+def _listed(scopes: Iterable[str]) -> str:
+    names = sorted(set(scopes))
+    shown = [x or "the graph" for x in names[:3]]
+    return ", ".join(shown) + (f" and {len(names) - 3} more" if names[3:] else "")
+
+
+class _Graph:
+    """A graph and its functions: what calls what, with which inputs."""
+
+    def __init__(self, meta_graph: meta_graph_pb2.MetaGraphDef) -> None:
+        graph = meta_graph.graph_def
+        self.nodes: dict[str, Nodes] = {GRAPH: {x.name: x for x in graph.node}}
+        self.arguments: dict[str, list[str]] = {}
+        for function in graph.library.function:
+            name = function.signature.name
+            self.nodes[name] = {x.name: x for x in function.node_def}
+            self.arguments[name] = [x.name for x in function.signature.input_arg]
+        self.assets = {
+            _place(asset.tensor_info.name) for asset in meta_graph.asset_file_def
+        }
+        self.callers: dict[str, list[tuple[str, node_def_pb2.NodeDef]]] = (
+            collections.defaultdict(list)
+        )
+        for scope, node in self.all_nodes():
+            for name in self._called(node):
+                self.callers[name].append((scope, node))
+        self._saver = self._nodes_of_saver(meta_graph)
+        other = [x for x in self.nodes[GRAPH].values() if x.name not in self._saver]
+        reached = self._reached(other)
+        saving = [self.nodes[GRAPH][name] for name in self._saver]
+        self._saver_functions = self._reached(saving) - reached
+
+    def all_nodes(self) -> Iterator[tuple[str, node_def_pb2.NodeDef]]:
+        for scope, nodes in self.nodes.items():
+            for node in nodes.values():
+                yield scope, node
+
+    def belongs_to_saver(self, scope: str, node: node_def_pb2.NodeDef) -> bool:
+        """Whether nothing but the saving and restoring of weights runs a node."""
+        if scope == GRAPH:
+            return node.name in self._saver
+        return scope in self._saver_functions
+
+    def is_asset(self, scope: str, tensor: str) -> bool:
+        """Whether a tensor is the path of one of the SavedModel's assets."""
+        return self._always(
+            scope, tensor, lambda place, _: place in self.assets, frozenset()
+        )
+
+    def is_empty(self, scope: str, tensor: str) -> bool:
+        """Whether a tensor is the empty string."""
+        return self._always(scope, tensor, lambda _, node: _is_empty(node), frozenset())
+
+    def _always(self, scope: str, tensor: str, test: Any, seen: frozenset) -> bool:
+        """Whether a tensor comes from such a node wherever the function is called."""
+        name = _name(tensor)
+        if (scope, name) in seen:  # a function that calls itself
+            return False
+        seen = seen | {(scope, name)}
+        if scope != GRAPH and name in self.arguments[scope]:
+            place = self.arguments[scope].index(name)
+            calls = self.callers[scope]
+            return bool(calls) and all(
+                node.op in FIRST
+                and self._always(
+                    where, _input(node, place + FIRST[node.op]), test, seen
+                )
+                for where, node in calls
+            )
+        node = self.nodes[scope].get(name)
+        if node is None:
+            return False
+        if node.op == "Identity":
+            return self._always(scope, _input(node, 0), test, seen)
+        if node.op == "ReadVariableOp" and scope == GRAPH:
+            values = self._assigned(_name(_input(node, 0)))
+            return bool(values) and all(
+                self._always(GRAPH, value, test, seen) for value in values
+            )
+        return test(_place(tensor) if scope == GRAPH else None, node)
+
+    def _assigned(self, variable: str) -> list[str]:
+        """What a variable of the graph may hold; nothing if that is not known.
+
+        TensorFlow keeps the paths of assets in variables.
+        """
+        users = [
+            node
+            for node in self.nodes[GRAPH].values()
+            if variable in map(_name, _inputs(node))
+        ]
+        if not {node.op for node in users} <= VARIABLE_OPS:
+            return []
+        return [_input(x, 1) for x in users if x.op == "AssignVariableOp"]
+
+    def _nodes_of_saver(self, meta_graph: meta_graph_pb2.MetaGraphDef) -> set[str]:
+        """Nodes of the graph that saving and restoring need, and nothing else."""
+        saver = meta_graph.saver_def
+        wanted = self._ancestors([saver.save_tensor_name, saver.restore_op_name])
+        outputs = [
+            info.name
+            for signature in meta_graph.signature_def.values()
+            for info in signature.outputs.values()
+        ]
+        others = [name for name in self.nodes[GRAPH] if name not in wanted]
+        return wanted - self._ancestors([*outputs, *others])
+
+    def _ancestors(self, tensors: Iterable[str]) -> set[str]:
+        nodes, found = self.nodes[GRAPH], set()
+        waiting = [_name(tensor) for tensor in tensors]
+        while waiting:
+            name = waiting.pop()
+            if name in nodes and name not in found:
+                found.add(name)
+                waiting += [_name(x) for x in nodes[name].input]
+        return found
+
+    def _reached(self, nodes: Iterable[node_def_pb2.NodeDef]) -> set[str]:
+        """The functions that nodes call, and those that these call."""
+        found: set[str] = set()
+        waiting = [name for node in nodes for name in self._called(node)]
+        while waiting:
+            name = waiting.pop()
+            if name not in found:
+                found.add(name)
+                inside = self.nodes[name].values()
+                waiting += [x for node in inside for x in self._called(node)]
+        return found
+
+    def _called(self, node: node_def_pb2.NodeDef) -> list[str]:
+        names = [node.op]
+        for value in node.attr.values():
+            names += [f.name for f in (value.func, *value.list.func)]
+        return [name for name in names if name and name in self.nodes]
+
+
+def _inputs(node: node_def_pb2.NodeDef) -> list[str]:
+    return [x for x in node.input if not x.startswith("^")]
+
+
+def _input(node: node_def_pb2.NodeDef, place: int) -> str:
+    """The tensor at a place of the inputs; of a broken graph, none."""
+    return next(iter(_inputs(node)[place : place + 1]), "")
+
+
+def _name(tensor: str) -> str:
+    """The node of a tensor: `a` of `a:0`, `a:output:0` or `^a`."""
+    return tensor.removeprefix("^").split(":")[0]
+
+
+def _place(tensor: str) -> tuple[str, int]:
+    """A tensor of the graph as its node and its number among the outputs."""
+    name, _, number = tensor.partition(":")
+    return name, int(number or 0)
+
+
+def _is_empty(node: node_def_pb2.NodeDef) -> bool:
+    tensor = node.attr["value"].tensor
+    return node.op == "Const" and list(tensor.string_val) == [b""]
