@@ -6,8 +6,7 @@ them. Stock servers have all the operations that are named here.
 """
 
 import collections
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
 
 from tensorflow.core.framework import node_def_pb2
 from tensorflow.core.protobuf import meta_graph_pb2
@@ -16,65 +15,59 @@ READS = "reads files that are not assets of the SavedModel"
 WRITES = "writes files"
 PRINTS = "prints what passes through it, to the server's log or a file"
 CALLS = "calls other machines"
+SETS = "changes how files are reached"
 ENDS = "ends the server"
 
-# Where a file's name is an input, its place: the name of an asset may stand there.
+# Where a file's name is an input, its place: the path of an asset may stand there.
 NAMED = {
-    **dict.fromkeys(("ReadFile", "TextLineDataset", "LMDBDataset"), (0,)),
-    **dict.fromkeys(("TFRecordDataset", "TFRecordDatasetV2"), (0,)),
-    **dict.fromkeys(("FixedLengthRecordDataset", "FixedLengthRecordDatasetV2"), (0,)),
-    **dict.fromkeys(("CSVDataset", "CSVDatasetV2", "ExperimentalCSVDataset"), (0,)),
-    **dict.fromkeys(("ExperimentalLMDBDataset", "LoadAndRemapMatrix"), (0,)),
+    "CSVDataset": (0,),
+    "CSVDatasetV2": (0,),
+    "FixedLengthRecordDataset": (0,),
+    "FixedLengthRecordDatasetV2": (0,),
+    "GenerateVocabRemapping": (0, 1),
     "InitializeTableFromTextFile": (1,),
     "InitializeTableFromTextFileV2": (1,),
-    "GenerateVocabRemapping": (0, 1),
+    "LMDBDataset": (0,),
+    "LoadAndRemapMatrix": (0,),
+    "ReadFile": (0,),
+    "TFRecordDataset": (0,),
+    "TFRecordDatasetV2": (0,),
+    "TextLineDataset": (0,),
 }
-CHECKPOINTS = {
+CHECKPOINTS = {  # fit for the saver, and for nothing else
     **dict.fromkeys(("Restore", "RestoreSlice", "RestoreV2"), READS),
     **dict.fromkeys(("Save", "SaveSlices", "SaveV2", "MergeV2Checkpoints"), WRITES),
 }
+_OTHERS = {
+    READS: """
+        ExperimentalCSVDataset ExperimentalLMDBDataset ExperimentalMatchingFilesDataset
+        ExperimentalSqlDataset FixedLengthRecordReader FixedLengthRecordReaderV2
+        ImmutableConst LMDBReader ListSnapshotChunksDataset LoadDataset MatchingFiles
+        MatchingFilesDataset RecordInput Skipgram SnapshotChunkDataset
+        SnapshotDatasetReader SnapshotNestedDatasetReader SqlDataset TFRecordReader
+        TFRecordReaderV2 TextLineReader TextLineReaderV2 WholeFileReader
+        WholeFileReaderV2
+    """,
+    WRITES: """
+        CalibrationStatisticsSaver CreateSummaryDbWriter CreateSummaryFileWriter
+        DatasetToTFRecord DistributedSave DumpTensor ExperimentalDatasetToTFRecord
+        SaveDataset SaveDatasetV2 SnapshotDataset SnapshotDatasetV2 WriteFile
+    """,
+    PRINTS: """
+        DebugIdentity DebugIdentityV2 DebugIdentityV3 DebugNanCount DebugNumericSummary
+        Print PrintV2
+    """,
+    CALLS: """
+        DataServiceDataset DataServiceDatasetV2 DataServiceDatasetV3
+        DataServiceDatasetV4 RegisterDataset RegisterDatasetV2 RpcClient RpcServer
+    """,
+    SETS: "FileSystemSetConfiguration",
+    ENDS: "Abort",
+}
 EFFECTS = {
+    **{name: effect for effect, names in _OTHERS.items() for name in names.split()},
     **dict.fromkeys(NAMED, READS),
     **CHECKPOINTS,
-    **dict.fromkeys(
-        [
-            *("MatchingFiles", "MatchingFilesDataset", "RecordInput", "Skipgram"),
-            *("ExperimentalMatchingFilesDataset", "ImmutableConst", "LMDBReader"),
-            *("SqlDataset", "ExperimentalSqlDataset", "LoadDataset"),
-            *("ListSnapshotChunksDataset", "SnapshotChunkDataset"),
-            *("SnapshotDatasetReader", "SnapshotNestedDatasetReader"),
-            *("WholeFileReader", "WholeFileReaderV2"),
-            *("TextLineReader", "TextLineReaderV2"),
-            *("TFRecordReader", "TFRecordReaderV2"),
-            *("FixedLengthRecordReader", "FixedLengthRecordReaderV2"),
-        ],
-        READS,
-    ),
-    **dict.fromkeys(
-        [
-            *("WriteFile", "SaveDataset", "SaveDatasetV2", "DistributedSave"),
-            *("DatasetToTFRecord", "ExperimentalDatasetToTFRecord", "DumpTensor"),
-            *("SnapshotDataset", "SnapshotDatasetV2", "CalibrationStatisticsSaver"),
-            *("CreateSummaryFileWriter", "CreateSummaryDbWriter"),
-        ],
-        WRITES,
-    ),
-    **dict.fromkeys(
-        [
-            *("Print", "PrintV2", "DebugIdentity", "DebugIdentityV2"),
-            *("DebugIdentityV3", "DebugNanCount", "DebugNumericSummary"),
-        ],
-        PRINTS,
-    ),
-    **dict.fromkeys(
-        [
-            *("RpcClient", "RpcServer", "RegisterDataset", "RegisterDatasetV2"),
-            *(f"DataServiceDataset{v}" for v in ("", "V2", "V3", "V4")),
-            "FileSystemSetConfiguration",
-        ],
-        CALLS,
-    ),
-    "Abort": ENDS,
 }
 # Those that do so only where an attribute says so, and what does not.
 BY_ATTRIBUTE = {
@@ -88,12 +81,12 @@ FIRST = {
     **dict.fromkeys(("StatefulPartitionedCall", "PartitionedCall"), 0),
     **dict.fromkeys(("If", "StatelessIf", "Case", "StatelessCase"), 1),
 }
-
 VARIABLE_OPS = {"AssignVariableOp", "ReadVariableOp", "VarIsInitializedOp"}
-
 GRAPH = ""  # stands for the graph itself, where others are functions' names
 
 Nodes = dict[str, node_def_pb2.NodeDef]
+Place = tuple[str, int]  # a node of the graph, and the number of its output
+Test = Callable[[Place | None, node_def_pb2.NodeDef], bool]
 
 
 def file_problems(meta_graph: meta_graph_pb2.MetaGraphDef) -> list[str]:
@@ -185,7 +178,7 @@ class _Graph:
         """Whether a tensor is the empty string."""
         return self._always(scope, tensor, lambda _, node: _is_empty(node), frozenset())
 
-    def _always(self, scope: str, tensor: str, test: Any, seen: frozenset) -> bool:
+    def _always(self, scope: str, tensor: str, test: Test, seen: frozenset) -> bool:
         """Whether a tensor comes from such a node wherever the function is called."""
         name = _name(tensor)
         if (scope, name) in seen:  # a function that calls itself
@@ -282,10 +275,9 @@ def _name(tensor: str) -> str:
     return tensor.removeprefix("^").split(":")[0]
 
 
-def _place(tensor: str) -> tuple[str, int]:
-    """A tensor of the graph as its node and its number among the outputs."""
+def _place(tensor: str) -> Place:
     name, _, number = tensor.partition(":")
-    return name, int(number or 0)
+    return name, int(number) if number.isdigit() else 0
 
 
 def _is_empty(node: node_def_pb2.NodeDef) -> bool:

@@ -58,13 +58,13 @@ def test_pairs_and_sequence_outputs(tmp_path):
 def test_a_models_directory_is_checked_at_its_newest_version(tmp_path):
     for version in ("2", "10"):
         save(tmp_path / "m" / version, lengths)
-    (tmp_path / "m" / ".export-half").mkdir()
+    (tmp_path / "m" / ".draft-half").mkdir()
     (tmp_path / "m" / "3").mkdir()
     report = check_servable(tmp_path / "m")
     assert report.ok
     assert report.path == str(tmp_path / "m" / "10")
     draft, half = report.warnings
-    assert ".export-half is not named by a number" in draft
+    assert ".draft-half is not named by a number" in draft
     assert "3 is no whole version" in half
     assert f"warning: {half}" in str(report)
 
