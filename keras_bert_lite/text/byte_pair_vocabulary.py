@@ -47,7 +47,8 @@ def in_order(ids: Any, source: str) -> list[str]:
     """
     if not isinstance(ids, Mapping) or not ids:
         raise ValueError(f"{source} must map pieces to ids. Received: {ids!r:.60}")
-    if set(ids.values()) != set(range(len(ids))):
+    integers = all(type(x) is int for x in ids.values())
+    if not integers or set(ids.values()) != set(range(len(ids))):
         raise ValueError(
             f"{source}: the ids must be 0 to n - 1. "
             f"Received {len(ids)} pieces with other ids"

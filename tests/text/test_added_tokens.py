@@ -44,12 +44,12 @@ def byte_pair(**arguments):
     )
 
 
-def sentence_piece(added_tokens=(), **arguments):
+def sentence_piece(added_tokens=(), normalization=("lowercase",), **arguments):
     more = [x for x in (*ADDED, *SPECIAL, "[MASK]") if x not in VOCABULARY]
     return kbl.SentencePieceTokenizer(
         [*VOCABULARY, *more],
         SCORES,
-        ["lowercase"],
+        normalization,
         user_defined_tokens=added_tokens,
         **arguments,
     )

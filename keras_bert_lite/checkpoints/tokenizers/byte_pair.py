@@ -127,7 +127,11 @@ def _check(
 def _merges(merges: Any, path: Path) -> list[str]:
     if not isinstance(merges, list):
         _refuse(path, "model.merges", "a list", merges)
-    return [x if isinstance(x, str) else " ".join(map(str, x)) for x in merges]
+    pairs = [x.split(" ") if isinstance(x, str) else x for x in merges]
+    for pair in pairs:
+        if not isinstance(pair, list) or not all(isinstance(x, str) for x in pair):
+            _refuse(path, "model.merges", "pairs of strings", pair)
+    return [" ".join(pair) for pair in pairs]
 
 
 def _trims(processor: Any, prefix: bool, path: Path) -> bool:

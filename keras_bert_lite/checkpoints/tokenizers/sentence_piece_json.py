@@ -36,12 +36,15 @@ _PARTS: list[tuple[str, list[dict[str, Any]]]] = [
 
 def read_normalizer(part: Any, path: Path) -> dict[str, Any]:
     """Returns `normalization` and `charsmap`."""
-    parts = _flat(part, "normalizers")
+    parts = _flat(part, "normalizer", "normalizers", path)
     steps: list[str] = []
     charsmap = ""
     while parts:
         if parts[0].get("type") == "Precompiled":
-            charsmap = parts.pop(0).get("precompiled_charsmap") or ""
+            charsmap = parts[0].get("precompiled_charsmap") or ""
+            if not isinstance(charsmap, str):
+                raise _unknown(path, "normalizer", parts[0])
+            del parts[0]
             steps += ["charsmap"] if charsmap else []
             continue
         for step, written in _PARTS:
@@ -56,7 +59,7 @@ def read_normalizer(part: Any, path: Path) -> dict[str, Any]:
 
 def read_pre_tokenizer(part: Any, path: Path) -> dict[str, Any]:
     """Returns `split_white_space` and `split_punctuation`."""
-    parts = _flat(part, "pretokenizers")
+    parts = _flat(part, "pre_tokenizer", "pretokenizers", path)
     split = {"type": "WhitespaceSplit"} in parts
     isolated = {"type": "Punctuation", "behavior": "Isolated"}
     punctuation = isolated in parts
@@ -74,8 +77,7 @@ def read_special_tokens(
     """Returns the special tokens and `user_defined_tokens`."""
     added = added_tokens.read(content, path)
     tokens: dict[str, Any] = {"user_defined_tokens": added.plain, **added.arguments}
-    template = (content.get("post_processor") or {}).get("single") or []
-    ends = [x["SpecialToken"]["id"] for x in template if "SpecialToken" in x]
+    ends = _ends(content.get("post_processor"), path)
     if len(ends) == 2:
         tokens |= {"cls_token": ends[0], "sep_token": ends[1]}
     for role, names in (("pad", ("<pad>", "[PAD]")), ("mask", ("<mask>", "[MASK]"))):
@@ -83,12 +85,30 @@ def read_special_tokens(
     return tokens
 
 
-def _flat(part: Any, key: str) -> list[dict[str, Any]]:
-    if not part:
+def _ends(processor: Any, path: Path) -> list[str]:
+    """Returns the special tokens around one text."""
+    try:
+        template = (processor or {}).get("single") or []
+        ends = [x["SpecialToken"]["id"] for x in template if "SpecialToken" in x]
+    except (AttributeError, KeyError, TypeError):
+        ends = [None]
+    if not all(isinstance(x, str) for x in ends):
+        raise _unknown(path, "post_processor", processor)
+    return ends
+
+
+def _flat(part: Any, name: str, key: str, path: Path) -> list[dict[str, Any]]:
+    """Returns the parts of a section of this name, one or a sequence."""
+    if part is None or part == {}:
         return []
-    if part.get("type") == "Sequence":
-        return [x for inner in part[key] for x in _flat(inner, key)]
-    return [part]
+    if not isinstance(part, dict):
+        raise _unknown(path, name, part)
+    if part.get("type") != "Sequence":
+        return [part]
+    inner = part.get(key)
+    if not isinstance(inner, list):
+        raise _unknown(path, name, part)
+    return [x for one in inner for x in _flat(one, name, key, path)]
 
 
 def _is_metaspace(part: dict[str, Any]) -> bool:

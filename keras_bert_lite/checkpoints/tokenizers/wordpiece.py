@@ -99,7 +99,8 @@ def _in_order(ids: Any, added: dict[str, int], path: Path) -> list[str]:
 
 def _num_model_pieces(ids: dict[str, int]) -> int | None:
     """How many pieces the model has, if they are the first."""
-    return len(ids) if set(ids.values()) == set(range(len(ids))) else None
+    found = {x for x in ids.values() if type(x) is int}
+    return len(ids) if found == set(range(len(ids))) else None
 
 
 def _switches(path: Path) -> dict[str, Any]:
