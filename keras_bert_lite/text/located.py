@@ -5,7 +5,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from keras_bert_lite.text.repeats import rows_of
-from keras_bert_lite.text.strings import valid_utf8
+from keras_bert_lite.text.strings import slices, valid_utf8
 from keras_bert_lite.text.tokenizer import Tokenizer
 
 _IN_WORD = r"[\p{L}\p{M}\p{N}_]"
@@ -47,9 +47,8 @@ def word_begins(tokenizer: Tokenizer, tokens: LocatedTokens) -> tf.Tensor:
     seen = tokens.ends > tokens.starts
     continues = tokenizer.continues_word(tokens.ids.values)
     if continues is None:
-        text = tf.gather(tokens.text, tokens.rows)
         continues = tf.logical_and(
-            _in_word(text, tokens.starts), _in_word(text, tokens.starts - 1)
+            _in_word(tokens, tokens.starts), _in_word(tokens, tokens.starts - 1)
         )
         continues = tf.logical_or(continues, _begins_inside(tokens))
     return tf.logical_and(seen, tf.logical_not(continues))
@@ -93,12 +92,11 @@ def _begins_inside(tokens: LocatedTokens) -> tf.Tensor:
     return tf.logical_and(tf.equal(rows, row_before), tokens.starts < end_before)
 
 
-def _in_word(text: tf.Tensor, place: tf.Tensor) -> tf.Tensor:
-    """Whether a character, (T,) of texts (T,), belongs into a word."""
-    length = tf.strings.length(text, unit="UTF8_CHAR")
-    inside = tf.logical_and(place >= 0, place < length)
+def _in_word(tokens: LocatedTokens, place: tf.Tensor) -> tf.Tensor:
+    """Whether the character at a place, (T,), of each token's text is a word's."""
+    lengths = tf.strings.length(tokens.text, unit="UTF8_CHAR")
+    inside = tf.logical_and(place >= 0, place < tf.gather(lengths, tokens.rows))
     begin = tf.where(inside, place, 0)
-    character = tf.strings.substr(
-        text, begin, tf.cast(inside, tf.int32), unit="UTF8_CHAR"
-    )
-    return tf.strings.regex_full_match(character, _IN_WORD)
+    end = begin + tf.cast(inside, tf.int32)
+    characters = slices(tokens.text, tokens.rows, begin, end)
+    return tf.strings.regex_full_match(characters, _IN_WORD)

@@ -1,6 +1,7 @@
 """Which tokens begin words, and which words they are from."""
 
 import itertools
+import resource
 
 import pytest
 import tensorflow as tf
@@ -10,6 +11,7 @@ from keras_bert_lite.text.byte_pair import BytePairTokenizer
 from keras_bert_lite.text.located import firsts_of, locate, locate_words, word_begins
 from keras_bert_lite.text.sentence_piece import SentencePieceTokenizer
 from tests import tiny
+from tests.text.test_added_tokens import byte_pair
 from tests.training.data.files import DATA
 
 VOCABULARIES = DATA / "vocabularies"
@@ -108,3 +110,13 @@ def test_invalid_utf8_is_no_part_of_a_text():
 def test_first_tokens_of_words():
     rows, words = tf.constant([0, 0, 0, 1, 2]), tf.constant([0, 0, 1, 1, 1])
     assert firsts_of(rows, words).numpy().tolist() == [True, False, True, True, True]
+
+
+def test_memory_is_linear_in_the_text():
+    text = tf.constant(["a day " * 20_000])  # with a copy for each token: 9 GB
+    tokens = locate(byte_pair(), text)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    begins = word_begins(byte_pair(), tokens)
+    assert tf.math.count_nonzero(begins).numpy() == 40_000
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert grown < 500_000  # kB
