@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parent
-MODELS = ("layers", "models/test_encoder.py", "models/test_classifier.py")
+MODELS = ("layers", "models/test_encoder.py", "models/tasks/test_classifier.py")
 PRETRAINING = (
     "models/test_pretraining.py",
     "models/test_replaced_tokens.py",

@@ -148,11 +148,12 @@ def test_written_tokenizer_json(name, folders, tmp_path):
     from tokenizers import Tokenizer
 
     tokenizer = ours(folders(name))
-    write(tokenizer, tmp_path)
+    write(tokenizer, tmp_path, num_separators=2 if name == "xlmr" else 1)
     written = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
     texts = [*HARD_STRINGS, *real_lines()[::10]]
     assert differing(tokenizer, encodings(written, texts), texts) == []
     reference = theirs(name, folders(name)).backend_tokenizer
+    reference.encode_special_tokens = True
     pairs = [*itertools.pairwise(texts[:50])]
     assert [(x.ids, x.type_ids) for x in written.encode_batch(pairs)] == [
         (x.ids, x.type_ids) for x in reference.encode_batch(pairs)

@@ -173,12 +173,10 @@ def _from_model(path: Path, family: str, config: dict[str, Any]) -> dict[str, An
     pairs = [(piece.piece, piece.score) for piece in model.pieces]
     names = dict(zip(ROLES, SPECIAL_TOKENS[family], strict=True))
     names |= special_tokens(path.parent, config)
-    flags: dict[str, list[str]] = {}
     if family == "xlm-roberta":
         first = ("cls_token", "pad_token", "sep_token", "unknown_token")
         pairs = [(names[role], 0.0) for role in first] + pairs[3:]
         pairs.append((names["mask_token"], 0.0))
-        flags = {names["mask_token"]: ["lstrip"]}
     else:
         _check_unknown(path, model, names["unknown_token"])
     vocabulary = [piece for piece, _ in pairs]
@@ -189,7 +187,6 @@ def _from_model(path: Path, family: str, config: dict[str, Any]) -> dict[str, An
     return {
         "vocabulary": [*vocabulary, *missing],
         "scores": [score for _, score in pairs],
-        "token_flags": flags,
         "user_defined_tokens": [x for x in user_defined if x not in names.values()],
         **_normalization(family, model, config),
         **names,
