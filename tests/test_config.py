@@ -211,7 +211,7 @@ def test_names_of_miniatures(name, miniature):
 
 def test_every_name_is_a_valid_configuration():
     names = kbl.EncoderConfig.names()
-    assert len(names) == len(set(names)) == 32 + len(MINIATURES)
+    assert len(names) == len(set(names)) == 38 + len(MINIATURES)
     for name in names:
         assert kbl.EncoderConfig.named(name).num_heads >= 2
 

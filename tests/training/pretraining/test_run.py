@@ -333,7 +333,9 @@ def test_refuses_a_run_of_other_layers_or_data(data, tmp_path):
     given = {"steps": 2, "batch_size": 4, "save_every": 2}
     rates = {"max_sequence_length": 32, "attention_dropout": 0.0}
     other = for_masked_positions(pretrainer(kbl.encoder(tiny.config(**rates))))
-    with pytest.raises(ValueError, match=r"'layer \d+, Encoder: attention_dropout': "):
+    with pytest.raises(
+        ValueError, match=r"'layer \d+, Encoder: config: attention_dropout': "
+    ):
         pretrain(other, data, tmp_path / "run", **given)
     write(tmp_path / "text.txt", tmp_path / "other", seed=1)
     with pytest.raises(ValueError, match="'data': "):
