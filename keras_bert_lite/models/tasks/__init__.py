@@ -1,1 +1,12 @@
-"""The tasks, one file each: the builder, the answer and the row that names them."""
+"""The tasks, one file each: the answer, the row (`Task`) and the builders.
+
+| file | builders |
+|---|---|
+| `classification` | `text_classifier`, `multi_label_classifier`, `regressor` |
+| `token_classification` | `token_classifier` |
+| `intent_and_slots` | `intent_and_slot_classifier` |
+| `question_answering` | `question_answerer` |
+| `multiple_choice` | `multiple_choice` |
+| `masked_lm` | `masked_lm` |
+| `sentence_embedding` | `sentence_encoder`, `sentence_groups` |
+"""
