@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from keras_bert_lite.models.checks import check_fits
 from keras_bert_lite.models.tasks.registry import task_of
-from keras_bert_lite.models.tasks.strings import Answer, plain_form
+from keras_bert_lite.models.tasks.strings import Answer, check_options, plain_form
 from keras_bert_lite.text.inputs import as_batch, named_texts
 from keras_bert_lite.text.packing import Preprocessor
 
@@ -151,8 +151,9 @@ def with_text(
             f"takes over. Received: {model.output!r}"
         )
     task = task_of(model)
-    form = plain_form if task is None else task.string_form
-    inputs, answers = form(model, preprocessor, pairs, options)
+    form, answer = (task.string_form, task.answer) if task else (plain_form, None)
+    check_options(model, answer, options)
+    inputs, answers = form(answer, model, preprocessor, pairs, options)
     return TextModel(inputs, answers, name=f"{model.name}_with_text")
 
 

@@ -12,8 +12,16 @@ import tensorflow as tf
 from keras_bert_lite.text.character_classes import SPACES
 
 FLAGS = ("single_word", "lstrip", "rstrip", "normalized")
-_CUT = r"\x{D800}"  # a surrogate, which valid UTF-8 has none of
-_CUT_BYTES = b"\xed\xa0\x80"
+# A surrogate, which valid UTF-8 has none of; and a pattern that finds it.
+CUT, _CUT = b"\xed\xa0\x80", r"\x{D800}"
+
+
+def _range(part: str) -> tuple[int, int]:
+    first, _, last = part.partition("-")
+    return int(first, 16), int(last or first, 16)
+
+
+SPACE_RANGES = [_range(part) for part in SPACES.split()]
 
 
 def replace_tokens(strings: tf.Tensor, replacements: Mapping[str, str]) -> tf.Tensor:
@@ -28,15 +36,13 @@ def replace_tokens(strings: tf.Tensor, replacements: Mapping[str, str]) -> tf.Te
         ((token, new),) = replacements.items()
         return replace(strings, re.escape(token), new)
     if replacements:
-        strings = replace(
-            strings, any_of(replacements), _CUT_BYTES + rb"\1" + _CUT_BYTES
-        )
+        strings = replace(strings, _any_of(replacements), CUT + rb"\1" + CUT)
     for token, new in replacements.items():
         strings = replace(strings, _CUT + re.escape(token) + _CUT, new)
     return strings
 
 
-def any_of(tokens: Sequence[str] | Mapping[str, str]) -> str:
+def _any_of(tokens: Sequence[str] | Mapping[str, str]) -> str:
     """Returns a pattern of any of the tokens, the longest of those that fit."""
     return f"({'|'.join(re.escape(x) for x in sorted(tokens, key=len, reverse=True))})"
 
@@ -59,7 +65,7 @@ def with_spaces_before(
     is_space = tf.reduce_any(
         [
             (points.values >= first) & (points.values <= last)
-            for first, last in _SPACE_RANGES
+            for first, last in SPACE_RANGES
         ],
         axis=0,
     )
@@ -68,14 +74,6 @@ def with_spaces_before(
     before = tf.searchsorted(others, place) - 1  # the last that is no space
     behind = tf.gather(tf.concat([[-1], others], 0), before + 1) + 1
     return tf.cast(tf.maximum(behind, shift) - shift, tf.int32)
-
-
-def _range(part: str) -> tuple[int, int]:
-    first, _, last = part.partition("-")
-    return int(first, 16), int(last or first, 16)
-
-
-_SPACE_RANGES = [_range(part) for part in SPACES.split()]
 
 
 def check_flags(

@@ -6,11 +6,10 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from keras_bert_lite.text.added_tokens import CUT, SPACE_RANGES
 from keras_bert_lite.text.byte_pair_model import joined
-from keras_bert_lite.text.character_classes import SPACES
 
 _PLAIN = -1  # instead of an id
-_CUT = b"\xed\xa0\x80"  # a surrogate, which valid UTF-8 has none of
 
 
 class Segments(NamedTuple):
@@ -67,7 +66,7 @@ class SpecialTokens:
     """
 
     def __init__(self, ids: Mapping[str, int], eats_spaces: str | None) -> None:
-        spaces = "".join(_range(part) for part in SPACES.split())
+        spaces = "".join(rf"\x{{{x:x}}}-\x{{{y:x}}}" for x, y in SPACE_RANGES)
         longest_first = sorted(ids, key=len, reverse=True)
         patterns = {
             token: f"[{spaces}]*" * (token == eats_spaces) + re.escape(token)
@@ -78,8 +77,8 @@ class SpecialTokens:
 
     def segment(self, source: tf.Tensor) -> Segments:
         """Cuts (B,) strings at the special tokens in them."""
-        cut = tf.strings.regex_replace(source, self._any, _CUT + rb"\0" + _CUT)
-        strings = tf.strings.split(cut, _CUT)
+        cut = tf.strings.regex_replace(source, self._any, CUT + rb"\0" + CUT)
+        strings = tf.strings.split(cut, CUT)
         values, row_splits = strings.values, strings.row_splits
         ids = tf.fill([tf.size(values)], _PLAIN)
         lengths = tf.strings.length(values, "UTF8_CHAR")
@@ -89,8 +88,3 @@ class SpecialTokens:
             ids = tf.where(found, id, ids)
             eaten = tf.where(found, lengths - length, eaten)
         return Segments(values, row_splits, ids, eaten)
-
-
-def _range(part: str) -> str:
-    first, _, last = part.partition("-")
-    return rf"\x{{{first}}}-\x{{{last or first}}}"

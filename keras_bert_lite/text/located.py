@@ -47,8 +47,8 @@ def word_begins(tokenizer: Tokenizer, tokens: LocatedTokens) -> tf.Tensor:
     seen = tokens.ends > tokens.starts
     continues = tokenizer.continues_word(tokens.ids.values)
     if continues is None:
-        continues = tf.logical_and(
-            _in_word(tokens, tokens.starts), _in_word(tokens, tokens.starts - 1)
+        continues = tf.reduce_all(
+            _in_word(tokens, tf.stack([tokens.starts, tokens.starts - 1])), axis=0
         )
         continues = tf.logical_or(continues, _begins_inside(tokens))
     return tf.logical_and(seen, tf.logical_not(continues))
@@ -92,11 +92,14 @@ def _begins_inside(tokens: LocatedTokens) -> tf.Tensor:
     return tf.logical_and(tf.equal(rows, row_before), tokens.starts < end_before)
 
 
-def _in_word(tokens: LocatedTokens, place: tf.Tensor) -> tf.Tensor:
-    """Whether the character at a place, (T,), of each token's text is a word's."""
+def _in_word(tokens: LocatedTokens, places: tf.Tensor) -> tf.Tensor:
+    """Whether characters are of words, at places (K, T) of the tokens' texts."""
     lengths = tf.strings.length(tokens.text, unit="UTF8_CHAR")
-    inside = tf.logical_and(place >= 0, place < tf.gather(lengths, tokens.rows))
-    begin = tf.where(inside, place, 0)
-    end = begin + tf.cast(inside, tf.int32)
-    characters = slices(tokens.text, tokens.rows, begin, end)
-    return tf.strings.regex_full_match(characters, _IN_WORD)
+    inside = tf.logical_and(places >= 0, places < tf.gather(lengths, tokens.rows))
+    begins = tf.where(inside, places, 0)
+    ends = begins + tf.cast(inside, tf.int32)
+    rows = tf.broadcast_to(tokens.rows, tf.shape(places, tf.int64))
+    flat = (tf.reshape(x, [-1]) for x in (rows, begins, ends))
+    characters = slices(tokens.text, *flat)  # all at once: it decodes the texts
+    found = tf.strings.regex_full_match(characters, _IN_WORD)
+    return tf.reshape(found, tf.shape(places))

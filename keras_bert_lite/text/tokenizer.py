@@ -267,8 +267,10 @@ def check_in_vocabulary(
     argument: str, tokens: Sequence[str], ids: dict[str, int]
 ) -> list[str]:
     """Returns tokens as a list, all of which must be in the vocabulary."""
+    if isinstance(tokens, str):
+        raise TypeError(f"`{argument}` must be a list of strings. Received: {tokens!r}")
     missing = [token for token in tokens if not token or token not in ids]
-    if isinstance(tokens, str) or missing:
+    if missing:
         raise ValueError(
             f"`{argument}` must be pieces of `vocabulary`. Received: {missing[:5]}, "
             "which are none"

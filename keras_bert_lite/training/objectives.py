@@ -14,7 +14,6 @@ from keras_bert_lite.models.tasks.task import (
     Output,
     Task,
     head_layers,
-    marked_model,
 )
 from keras_bert_lite.tagging import has_scheme
 from keras_bert_lite.training import data
@@ -232,7 +231,8 @@ def _check_loss(loss: Any, output: Output) -> None:
 def _name(loss: Any) -> str:
     """The name of a loss's kind, as functions have it: of an object, its class's."""
     if isinstance(loss, keras.losses.Loss):
-        return inspect.signature(type(loss)).parameters["name"].default
+        name = inspect.signature(type(loss)).parameters.get("name")
+        return "" if name is None else name.default
     return getattr(loss, "__name__", "")
 
 
@@ -244,9 +244,7 @@ def _from_logits(loss: Any) -> bool:
 
 
 def _metrics(model: keras.Model, output: Output) -> list[keras.metrics.Metric]:
-    owner, marks = marked_model(model)
-    heads = head_layers(owner, output.name) if output.name in marks else {}
-    head = next(iter(heads.values()), None)
+    head = next(iter(head_layers(model, output.name).values()), None)
     return [METRICS[name](head) for name in output.metrics]
 
 

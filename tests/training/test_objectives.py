@@ -107,6 +107,16 @@ def test_refuses_losses_that_do_not_fit_the_head(task, loss):
     assert not model.compiled
 
 
+class Own(keras.losses.Loss):
+    """A loss of a user's, which takes no name."""
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def call(self, y_true, y_pred):
+        return keras.ops.sum(y_pred, axis=-1)
+
+
 @pytest.mark.parametrize(
     ("task", "loss"),
     [
@@ -114,6 +124,7 @@ def test_refuses_losses_that_do_not_fit_the_head(task, loss):
             "text_classification",
             keras.losses.SparseCategoricalCrossentropy(from_logits=True, name="mine"),
         ),
+        ("text_classification", Own()),
         ("text_classification", lambda y, x: keras.ops.sum(x, axis=-1)),
         ("regression", "mae"),
         ("regression", keras.losses.Huber()),

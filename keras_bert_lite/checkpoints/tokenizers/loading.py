@@ -39,7 +39,6 @@ KINDS: dict[str, tuple[type[Tokenizer], ModuleType]] = {
 # Classes of transformers, with or without `Fast`, whose ids these tokenizers give.
 CLASSES = (
     *(family.tokenizer.removesuffix("Tokenizer") for family in FAMILIES.values()),
-    "MPNet",
     "PreTrained",
     "Tokenizers",  # transformers 5: `TokenizersBackend`
 )

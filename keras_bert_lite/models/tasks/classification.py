@@ -1,6 +1,6 @@
 """Classification of texts and of pairs of texts; numbers for them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import keras
@@ -13,10 +13,8 @@ from keras_bert_lite.models.tasks.sequence_head import head_arguments, with_head
 from keras_bert_lite.models.tasks.strings import (
     Answer,
     Options,
-    StringForm,
     Tensors,
     about_text,
-    check_options,
 )
 from keras_bert_lite.models.tasks.task import Output, Task, labels_of, options_of
 from keras_bert_lite.text.packing import Preprocessor
@@ -127,21 +125,19 @@ class NumberAnswer(Answer):
         return {"scores": keras.KerasTensor((batch, units), dtype="float32")}
 
 
-def _about_logits(kind: type[Answer]) -> StringForm:
-    """Makes the string-in form of a model whose answer reads its `logits`."""
-
-    def form(
-        model: keras.Model, preprocessor: Preprocessor, pairs: bool, options: Options
-    ) -> tuple[Tensors, Tensors]:
-        labels = labels_of(model) if kind is not NumberAnswer else None
-        given = {} if labels is None else {"labels": labels}
-        check_options(model, kind, options)
-        answer = kind(**given, **options, name="answer")
-        windows = "windows" in options_of(model)
-        inputs, values = about_text(model, preprocessor, pairs, windows)
-        return inputs, answer(values["logits"])
-
-    return form
+def _string_form(
+    answer: Callable,
+    model: keras.Model,
+    preprocessor: Preprocessor,
+    pairs: bool,
+    options: Options,
+) -> tuple[Tensors, Tensors]:
+    """The answer about a text, or a pair, that reads the `logits`."""
+    labels = labels_of(model)
+    given = {} if labels is None else {"labels": labels}
+    windows = "windows" in options_of(model)
+    inputs, values = about_text(model, preprocessor, pairs, windows)
+    return inputs, answer(**given, **options, name="answer")(values["logits"])
 
 
 TEXT_CLASSIFICATION = Task(
@@ -150,7 +146,7 @@ TEXT_CLASSIFICATION = Task(
     outputs=(Output("logits", "cross_entropy", ("accuracy",)),),
     data_set="text_dataset",
     answer=LabelAnswer,
-    string_form=_about_logits(LabelAnswer),
+    string_form=_string_form,
     hugging_face="ForSequenceClassification",
     alternatives=True,
     answers_ids=True,
@@ -162,7 +158,7 @@ MULTI_LABEL_CLASSIFICATION = Task(
     outputs=(Output("logits", "binary_cross_entropy", ("multi_label_f1",)),),
     data_set="text_dataset",
     answer=LabelSetAnswer,
-    string_form=_about_logits(LabelSetAnswer),
+    string_form=_string_form,
     hugging_face="ForSequenceClassification",
     answers_ids=True,
 )
@@ -172,7 +168,7 @@ REGRESSION = Task(
     outputs=(Output("logits", "mean_squared_error", ("pearson_correlation",)),),
     data_set="text_dataset",
     answer=NumberAnswer,
-    string_form=_about_logits(NumberAnswer),
+    string_form=_string_form,
     hugging_face="ForSequenceClassification",
     answers_ids=True,
 )

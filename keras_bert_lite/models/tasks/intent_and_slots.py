@@ -1,6 +1,6 @@
 """Intent and slots: one label for a text, and a tag for each of its words."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import keras
@@ -15,7 +15,6 @@ from keras_bert_lite.models.tasks.strings import (
     Answer,
     Options,
     Tensors,
-    check_options,
     over_windows,
     string_inputs,
 )
@@ -90,13 +89,16 @@ class IntentAndSlotAnswer(Answer):
 
 
 def _string_form(
-    model: keras.Model, preprocessor: Preprocessor, pairs: bool, options: Options
+    answer: Callable,
+    model: keras.Model,
+    preprocessor: Preprocessor,
+    pairs: bool,
+    options: Options,
 ) -> tuple[Tensors, Tensors]:
-    intents, slots = (labels_of(model, x.name) or () for x in (INTENT, SLOTS))
-    check_options(model, EntityAnswer, {**options, "split_words": False})
-    answer = IntentAndSlotAnswer(intents, slots, **options, name="answer")
+    labels = [labels_of(model, output.name) for output in (INTENT, SLOTS)]
     inputs = string_inputs(["text"])
-    return inputs, answer(over_windows(model, preprocessor, inputs))
+    values = over_windows(model, preprocessor, inputs)
+    return inputs, answer(*labels, **options, name="answer")(values)
 
 
 INTENT_AND_SLOTS = Task(

@@ -1,5 +1,6 @@
 """Prediction of masked words."""
 
+from collections.abc import Callable
 from typing import Any
 
 import keras
@@ -18,7 +19,6 @@ from keras_bert_lite.models.tasks.strings import (
     Answer,
     Options,
     Tensors,
-    check_options,
     check_windows,
     string_inputs,
 )
@@ -149,14 +149,17 @@ class MaskAnswer(Answer):
 
 
 def _string_form(
-    model: keras.Model, preprocessor: Preprocessor, pairs: bool, options: Options
+    answer: Callable,
+    model: keras.Model,
+    preprocessor: Preprocessor,
+    pairs: bool,
+    options: Options,
 ) -> tuple[Tensors, Tensors]:
-    options = check_options(model, MaskAnswer, options)
     check_windows(preprocessor, False)
-    answer = MaskAnswer(preprocessor.tokenizer, **options, name="answer")
+    fill = answer(preprocessor.tokenizer, **options, name="answer")
     inputs = string_inputs(["text"])
     ids = preprocessor(inputs)
-    return inputs, answer({**model(ids), "token_ids": ids["token_ids"], **inputs})
+    return inputs, fill({**model(ids), "token_ids": ids["token_ids"], **inputs})
 
 
 PREDICTION = Output(

@@ -1,5 +1,6 @@
 """Choosing among several texts."""
 
+from collections.abc import Callable
 from typing import Any
 
 import keras
@@ -17,7 +18,6 @@ from keras_bert_lite.models.tasks.strings import (
     Answer,
     Options,
     Tensors,
-    check_options,
     check_windows,
     string_inputs,
 )
@@ -56,13 +56,17 @@ class ChoiceAnswer(Answer):
 
 
 def _string_form(
-    model: keras.Model, preprocessor: Preprocessor, pairs: bool, options: Options
+    answer: Callable,
+    model: keras.Model,
+    preprocessor: Preprocessor,
+    pairs: bool,
+    options: Options,
 ) -> tuple[Tensors, Tensors]:
-    answer = ChoiceAnswer(**check_options(model, ChoiceAnswer, options), name="answer")
     check_windows(preprocessor, False)
     inputs = string_inputs(["text", "text_pair"], {"text_pair": (None,)})
     values = model(preprocessor(inputs))
-    return inputs, answer({**values, "choices": inputs["text_pair"]})
+    choose = answer(**options, name="answer")
+    return inputs, choose({**values, "choices": inputs["text_pair"]})
 
 
 MULTIPLE_CHOICE = Task(

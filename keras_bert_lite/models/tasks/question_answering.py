@@ -1,5 +1,6 @@
 """Extractive question answering: the best spans of a context."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import keras
@@ -12,7 +13,6 @@ from keras_bert_lite.models.tasks.strings import (
     Answer,
     Options,
     Tensors,
-    check_options,
     over_windows,
     string_inputs,
 )
@@ -234,11 +234,15 @@ def _texts(
 
 
 def _string_form(
-    model: keras.Model, preprocessor: Preprocessor, pairs: bool, options: Options
+    answer: Callable,
+    model: keras.Model,
+    preprocessor: Preprocessor,
+    pairs: bool,
+    options: Options,
 ) -> tuple[Tensors, Tensors]:
-    answer = SpanAnswer(**check_options(model, SpanAnswer, options), name="answer")
     inputs = string_inputs(["text", "text_pair"])
-    return inputs, answer(over_windows(model, preprocessor, inputs))
+    values = over_windows(model, preprocessor, inputs)
+    return inputs, answer(**options, name="answer")(values)
 
 
 QUESTION_ANSWERING = Task(

@@ -12,9 +12,10 @@ from keras_bert_lite.text.window_layer import TextWindows
 
 Tensors = dict[str, Any]
 Options = dict[str, Any]
-# (model, preprocessor, whether it takes pairs, options) -> inputs, answers
+# (the task's answer, model, preprocessor, whether it takes pairs, the answer's
+# options) -> inputs, answers
 StringForm = Callable[
-    [keras.Model, Preprocessor, bool, Options], tuple[Tensors, Tensors]
+    [Any, keras.Model, Preprocessor, bool, Options], tuple[Tensors, Tensors]
 ]
 
 
@@ -29,10 +30,13 @@ class Answer(TextLayer):
 
 
 def plain_form(
-    model: keras.Model, preprocessor: Preprocessor, pairs: bool, options: Options
+    answer: Callable | None,
+    model: keras.Model,
+    preprocessor: Preprocessor,
+    pairs: bool,
+    options: Options,
 ) -> tuple[Tensors, Tensors]:
     """The model's own values for a text, or for a pair."""
-    check_options(model, None, options)
     return about_text(model, preprocessor, pairs)
 
 
@@ -82,13 +86,12 @@ def check_windows(preprocessor: Preprocessor, windows: bool) -> None:
 
 def check_options(
     model: keras.Model, answer: Callable | None, options: Options
-) -> Options:
-    """Returns the options if the answer has them."""
-    given = {"self", "labels", "tokenizer", "kwargs"}
-    known = set(inspect.signature(answer).parameters) - given if answer else set()
+) -> None:
+    """Refuses options that the answer does not have: arguments with a default."""
+    arguments = inspect.signature(answer).parameters.values() if answer else ()
+    known = {x.name for x in arguments if x.default is not x.empty}
     if unknown := set(options) - known:
         raise TypeError(
             f"{model.name!r} answers with {sorted(known) or 'no'} options. "
             f"Received: {sorted(unknown)}"
         )
-    return options

@@ -46,7 +46,8 @@ class Task:
             set; `None`: there is none.
         answer: The layer that turns the outputs into what a client reads; its
             arguments are the options of `with_text`. `None`: the outputs are it.
-        string_form: Makes the string inputs and the answers of a model.
+        string_form: Makes the string inputs and the answers of a model, given
+            `answer`, whose options have been checked.
         hugging_face: Suffix of the class in transformers, such as
             `ForTokenClassification`.
         not_saved: Why there is no such class, in words that follow "`model` must

@@ -1,7 +1,7 @@
 """Classification of tokens: names, parts of speech, chunks."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import keras
@@ -18,7 +18,6 @@ from keras_bert_lite.models.tasks.strings import (
     Answer,
     Options,
     Tensors,
-    check_options,
     over_windows,
     string_inputs,
 )
@@ -262,15 +261,17 @@ def _word_ends(
 
 
 def _string_form(
-    model: keras.Model, preprocessor: Preprocessor, pairs: bool, options: Options
+    answer: Callable,
+    model: keras.Model,
+    preprocessor: Preprocessor,
+    pairs: bool,
+    options: Options,
 ) -> tuple[Tensors, Tensors]:
-    options = check_options(model, EntityAnswer, options)
-    answer = EntityAnswer(labels_of(model) or (), **options, name="answer")
-    shapes = {"text": (None,)} if answer.split_words else {}
-    inputs = string_inputs(["text"], shapes)
+    tag = answer(labels_of(model), **options, name="answer")
+    inputs = string_inputs(["text"], {"text": (None,)} if tag.split_words else {})
     values = over_windows(model, preprocessor, inputs)
-    given = {"given": inputs["text"]} if answer.split_words else {}
-    return inputs, answer({**values, **given})
+    given = {"given": inputs["text"]} if tag.split_words else {}
+    return inputs, tag({**values, **given})
 
 
 TOKEN_CLASSIFICATION = Task(

@@ -118,6 +118,13 @@ def test_from_strings_to_a_served_model(tmp_path):
 
 
 @tensorflow_only
+def test_refuses_options_of_other_answers():
+    model, _ = random_model()
+    with pytest.raises(TypeError, match=r"\['decoding'\] options.*'split_words'"):
+        kbl.with_text(model, tiny.preprocessor(), split_words=True)
+
+
+@tensorflow_only
 def test_padding_of_batches_is_that_of_entities():
     tagger = kbl.with_text(random_model()[0], tiny.preprocessor())
     found = tagger.predict(TEXTS, batch_size=1)

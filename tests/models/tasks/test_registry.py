@@ -48,6 +48,8 @@ def test_a_model_says_its_task_after_saving_and_cloning(name, tmp_path):
     assert task is TASKS[name]
     assert outputs == [output.name for output in task.outputs]
     assert set(outputs) == set(model.output)
+    heads = head_layers(model).values()
+    assert task.head is None or any(isinstance(x, task.head) for x in heads)
     model.save(tmp_path / "model.keras")
     assert record(keras.saving.load_model(tmp_path / "model.keras")) == expected
     assert record(keras.models.clone_model(model)) == expected
