@@ -9,7 +9,7 @@ from keras_bert_lite.published import PUBLISHED
 
 ACTIVATIONS = ("gelu", "gelu_tanh", "relu", "silu", "tanh")
 RELATIVE_TERMS = ("c2p", "p2c")
-POOLINGS = ("first_token", "mean", "max", "attention")
+POOLINGS = ("cls", "cls_dense", "mean", "max", "attention")  # see `layers.Pooler`
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -247,9 +247,8 @@ class EncoderConfig:
             sees (DeBERTa-v2 xlarge: 3); 0 for none.
         convolution_groups: Groups of its channels.
         convolution_activation: Its activation.
-        pooling: How `pooled_output` is made: `"first_token"` (with a tanh
-            dense layer, as BERT), `"mean"`, `"max"`, `"attention"`, or `None`
-            for an encoder without it.
+        pooling: How `pooled_output` is made, one of `POOLINGS`; see
+            `layers.Pooler`. `None`: there is none.
         initializer_range: Standard deviation of the truncated normal that
             weights start from.
         family: The architecture, as Hugging Face names it: the layout in which
@@ -291,7 +290,7 @@ class EncoderConfig:
     convolution_size: int = 0
     convolution_groups: int = 1
     convolution_activation: str = "tanh"
-    pooling: str | None = "first_token"
+    pooling: str | None = "cls_dense"
     initializer_range: float = 0.02
     family: str = "bert"
 

@@ -45,7 +45,7 @@ def parameters(config: kbl.EncoderConfig) -> int:
     attention = 4 * (hidden + 1) * hidden
     feed_forward = (hidden + 1) * inner + (inner + 1) * hidden
     blocks = config.num_groups or config.num_layers
-    pooler = {"first_token": (hidden + 1) * hidden, "attention": hidden + 1}
+    pooler = {"cls_dense": (hidden + 1) * hidden, "attention": hidden + 1}
     return (
         (rows + 2) * width
         + projection
@@ -225,14 +225,14 @@ def test_replace_changes_a_copy():
     config = tiny.config()
     changed = config.replace(num_layers=5, pooling="mean")
     assert (changed.num_layers, changed.pooling) == (5, "mean")
-    assert changed.replace(num_layers=2, pooling="first_token") == config
+    assert changed.replace(num_layers=2, pooling="cls_dense") == config
     with pytest.raises(AttributeError):
         config.num_layers = 5
 
 
 def test_named_takes_changes():
     config = kbl.EncoderConfig.named("bert_tiny_uncased", pooling="max")
-    assert config.replace(pooling="first_token") == kbl.EncoderConfig.named(
+    assert config.replace(pooling="cls_dense") == kbl.EncoderConfig.named(
         "bert_tiny_uncased"
     )
 
@@ -263,7 +263,7 @@ def test_refuses_unknown_names():
         ("initializer_range", float("nan")),
         ("initializer_range", True),
         ("activation", "swish"),
-        ("pooling", "cls"),
+        ("pooling", "first_token"),
     ],
 )
 def test_refuses_fields_out_of_range(field, value):

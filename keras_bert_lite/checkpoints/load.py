@@ -34,7 +34,7 @@ def load_encoder(
             or `keras-hub://preset`; or `bert_mini_books`, which comes with
             this package.
         pooling: How `pooled_output` is made; see `EncoderConfig`. By default
-            as in the checkpoint: `"first_token"` if it has BERT's pooler,
+            as in the checkpoint: `"cls_dense"` if it has BERT's pooler,
             else no pooled output.
         **changes: `dropout` or `attention_dropout`, to replace the rates in
             the checkpoint.

@@ -19,7 +19,7 @@ from keras_bert_lite.layers.encoder_block import EncoderBlock
 from keras_bert_lite.layers.feed_forward import FeedForward
 from keras_bert_lite.layers.heads import ClassificationHead, DenseHead, RegressionHead
 from keras_bert_lite.layers.masked_lm_head import MaskedLMTransform, VocabularyBias
-from keras_bert_lite.layers.pooler import FirstToken, Pooler
+from keras_bert_lite.layers.pooler import Pooler
 from keras_bert_lite.layers.positions import SequencePositions, TakePositions
 from keras_bert_lite.layers.replaced_tokens import ReplaceTokens, WithSeenTokens
 from keras_bert_lite.layers.task_output import TaskOutput
@@ -37,7 +37,6 @@ __all__ = [
     "Encoder",
     "EncoderBlock",
     "FeedForward",
-    "FirstToken",
     "GradientDisentangledEmbeddings",
     "HasTokens",
     "JoinChoices",

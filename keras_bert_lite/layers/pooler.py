@@ -13,12 +13,13 @@ from keras_bert_lite.layers.base import CompositeLayer, Initializer
 class Pooler(CompositeLayer):
     """Pools the real positions of a sequence.
 
-    - `"first_token"`: `tanh(W x[0] + b)`, BERT's pooler on `[CLS]`;
+    - `"cls"`: `x[0]`, the vector of the first token, `[CLS]`;
+    - `"cls_dense"`: `tanh(W x[0] + b)`, BERT's pooler;
     - `"mean"`: the mean of the real positions;
     - `"max"`: their maximum, feature by feature;
     - `"attention"`: their sum, weighted by `softmax(w x + b)`.
 
-    A row without any real position pools to zeros (`first_token` apart).
+    A row without any real position pools to zeros, but for the two of `[CLS]`.
 
     Args:
         pooling: One of the names above.
@@ -35,7 +36,7 @@ class Pooler(CompositeLayer):
 
     def __init__(
         self,
-        pooling: str = "first_token",
+        pooling: str = "cls_dense",
         initializer_range: float = 0.02,
         **kwargs: Any,
     ) -> None:
@@ -51,11 +52,11 @@ class Pooler(CompositeLayer):
                 "`x` must have the shape (batch, sequence, hidden). "
                 f"Received: {tuple(x_shape)}"
             )
-        if self.pooling in ("first_token", "attention"):
-            first = self.pooling == "first_token"
+        width = {"cls_dense": x_shape[-1], "attention": 1}.get(self.pooling)
+        if width is not None:
             self.dense = keras.layers.Dense(
-                x_shape[-1] if first else 1,
-                activation="tanh" if first else None,
+                width,
+                activation="tanh" if self.pooling == "cls_dense" else None,
                 kernel_initializer=Initializer(stddev=self.initializer_range),
                 trainable=self.trainable,
                 dtype=self.dtype_policy,
@@ -64,25 +65,21 @@ class Pooler(CompositeLayer):
             self.dense.build((x_shape[0], x_shape[-1]))
 
     def call(self, x, padding_mask=None):
-        if self.pooling == "first_token":
-            return self.dense(x[:, 0])
         if padding_mask is None:
             padding_mask = ops.ones(ops.shape(x)[:2], "bool")
         real = ops.cast(padding_mask, "bool")[:, :, None]  # (B, S, 1)
-        if self.pooling == "max":
-            peak = ops.max(ops.where(real, x, _lowest(x.dtype)), axis=1)
-            return ops.where(ops.any(real, axis=1), peak, ops.zeros_like(peak))
-        return ops.sum(ops.where(real, x, ops.zeros_like(x)) * self._shares(x, real), 1)
+        return {
+            "cls": lambda: x[:, 0],
+            "cls_dense": lambda: self.dense(x[:, 0]),
+            "mean": lambda: _weighted(x, real, _equal_weights(real)),
+            "max": lambda: _max(x, real),
+            "attention": lambda: _weighted(x, real, self._attention(x, real)),
+        }[self.pooling]()
 
-    def _shares(self, x, real):
-        """(B, S, 1): how much each position counts; sums to 1."""
-        if self.pooling == "attention":
-            scores = ops.cast(self.dense(x), "float32")
-            shares = ops.softmax(ops.where(real, scores, -1e30), axis=1)
-        else:
-            real = ops.cast(real, "float32")
-            shares = real / ops.maximum(ops.sum(real, axis=1, keepdims=True), 1.0)
-        return ops.cast(shares, x.dtype)
+    def _attention(self, x, real):
+        """(B, S, 1): a softmax of scores over the real positions."""
+        scores = ops.cast(self.dense(x), "float32")
+        return ops.softmax(ops.where(real, scores, -1e30), axis=1)
 
     def compute_output_shape(self, x_shape, padding_mask_shape=None):
         return (x_shape[0], x_shape[-1])
@@ -95,15 +92,22 @@ class Pooler(CompositeLayer):
         }
 
 
-@keras.saving.register_keras_serializable(package="keras_bert_lite")
-class FirstToken(keras.layers.Layer):
-    """Takes the vector of the first token: `(B, S, H)` -> `(B, H)`."""
+def _equal_weights(real):
+    """(B, S, 1): one share for each real position."""
+    real = ops.cast(real, "float32")
+    return real / ops.maximum(ops.sum(real, axis=1, keepdims=True), 1.0)
 
-    def call(self, x):
-        return x[:, 0]
 
-    def compute_output_shape(self, x_shape):
-        return (x_shape[0], x_shape[-1])
+def _weighted(x, real, weights):
+    """Sums the real positions of x (B, S, H) by weights (B, S, 1): (B, H)."""
+    x = ops.where(real, x, ops.zeros_like(x))
+    return ops.sum(x * ops.cast(weights, x.dtype), axis=1)
+
+
+def _max(x, real):
+    """Takes the largest of the real positions, feature by feature: (B, H)."""
+    peak = ops.max(ops.where(real, x, _lowest(x.dtype)), axis=1)
+    return ops.where(ops.any(real, axis=1), peak, ops.zeros_like(peak))
 
 
 def _lowest(dtype) -> float:

@@ -4,8 +4,9 @@ As Hugging Face's `AddedVocabulary` finds them: of tokens that overlap the one t
 begins first, of those that begin together the longest.
 """
 
+import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import tensorflow as tf
 
@@ -32,14 +33,26 @@ def replace_tokens(strings: tf.Tensor, replacements: Mapping[str, str]) -> tf.Te
         replacements: What stands for each token afterwards.
     """
     replace = tf.strings.regex_replace
-    if len(replacements) == 1:
-        ((token, new),) = replacements.items()
-        return replace(strings, re.escape(token), new)
-    if replacements:
-        strings = replace(strings, _any_of(replacements), CUT + rb"\1" + CUT)
+    if not _can_overlap(replacements):  # one pass less
+        for token, new in replacements.items():
+            strings = replace(strings, re.escape(token), new)
+        return strings
+    strings = replace(strings, _any_of(replacements), CUT + rb"\1" + CUT)
     for token, new in replacements.items():
         strings = replace(strings, _CUT + re.escape(token) + _CUT, new)
     return strings
+
+
+def _can_overlap(tokens: Iterable[str]) -> bool:
+    """Whether a text can have a token that begins inside of another, or with it."""
+    known = set(tokens)
+    beginnings = {token[:i] for token in known for i in range(1, len(token))}
+    return any(
+        part != token and (part in known or (j == len(token) and part in beginnings))
+        for token in known
+        for i, j in itertools.combinations(range(len(token) + 1), 2)
+        for part in [token[i:j]]
+    )
 
 
 def _any_of(tokens: Sequence[str] | Mapping[str, str]) -> str:

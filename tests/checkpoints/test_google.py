@@ -411,7 +411,7 @@ def test_poolings(tmp_path):
     google_files.write(tmp_path, variables)
     code = google_files.Code(variables, SIZES)
     assert_encoder(load_encoder(tmp_path), code)
-    assert "pooled_output" in load_encoder(tmp_path, "first_token").output
+    assert "pooled_output" in load_encoder(tmp_path, "cls_dense").output
     mean = quietly(load_encoder, tmp_path, "mean")
     assert "pooled_output" in mean.output
     assert list(quietly(load_encoder, tmp_path, None).output) == ["sequence_output"]

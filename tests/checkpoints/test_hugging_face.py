@@ -133,7 +133,7 @@ def test_without_pooler(tmp_path):
     model = kbl.load_encoder(write(tmp_path, weights))
     assert sorted(model.output) == ["sequence_output"]
     with pytest.warns(UserWarning, match=r"no weights for \['pooler/dense/kernel'"):
-        model = kbl.load_encoder(tmp_path, pooling="first_token")
+        model = kbl.load_encoder(tmp_path, pooling="cls_dense")
     assert "pooled_output" in model.output
 
 
@@ -296,7 +296,7 @@ def test_a_new_pooler_is_drawn(tmp_path):
     weights = {k: v for k, v in tensors().items() if "pooler" not in k}
     write(tmp_path, weights)
     with pytest.warns(UserWarning, match="start from random weights"):
-        model = kbl.load_encoder(tmp_path, pooling="first_token")
+        model = kbl.load_encoder(tmp_path, pooling="cls_dense")
     kernel, bias = model.get_layer("pooler").get_weights()
     assert 0.01 < kernel.std() < 0.03
     assert not bias.any()

@@ -15,14 +15,14 @@ from tests.layers.samples import HIDDEN, PADDING_MASK, STATES
 INPUTS = {"x": STATES, "padding_mask": PADDING_MASK}
 
 
-@pytest.mark.parametrize("pooling", ["first_token", "attention"])
+@pytest.mark.parametrize("pooling", ["cls_dense", "attention"])
 def test_with_weights_conforms(pooling):
     make = functools.partial(layers.Pooler, pooling, initializer_range=0.2)
     without_gradient = ("dense/bias",) if pooling == "attention" else ("none",)
     check_layer(make, INPUTS, without_gradient=without_gradient)
 
 
-@pytest.mark.parametrize("pooling", ["mean", "max"])
+@pytest.mark.parametrize("pooling", ["cls", "mean", "max"])
 def test_without_weights_conforms(pooling):
     check_layer(functools.partial(layers.Pooler, pooling), INPUTS)
 
@@ -38,8 +38,12 @@ def real_positions(row: int) -> np.ndarray:
     return STATES[row][PADDING_MASK[row]]
 
 
-def test_first_token_is_dense_and_tanh():
-    layer = random_layer("first_token")
+def test_cls_is_the_first_token():
+    assert_all_close(layers.Pooler("cls")(**INPUTS), STATES[:, 0])
+
+
+def test_cls_dense_is_dense_and_tanh():
+    layer = random_layer("cls_dense")
     expected = np.tanh(formulas.dense(layer.dense, STATES[:, 0]))
     assert_all_close(layer(**INPUTS), expected)
 
@@ -82,7 +86,7 @@ def test_nan_at_padding_stays_there(pooling):
     assert_all_close(layer(x, padding_mask=PADDING_MASK), layer(**INPUTS))
 
 
-@pytest.mark.parametrize("pooling", ["cls", None, 1])
+@pytest.mark.parametrize("pooling", ["first", None, 1])
 def test_refuses_unknown_poolings(pooling):
     with pytest.raises(ValueError, match=f"`pooling` must be one of .*{pooling!r}"):
         layers.Pooler(pooling)

@@ -39,7 +39,7 @@ class Checkpoint:
 
     @property
     def pooling(self) -> str | None:
-        return "first_token" if self.source.has(names.POOLER) else None
+        return "cls_dense" if self.source.has(names.POOLER) else None
 
 
 def open_files(directory: Path, part: str | None) -> Checkpoint:

@@ -24,7 +24,7 @@ def load_encoder(
     """Loads the encoder of a directory; see `load.load_encoder`."""
     family, raw = read_family(directory)
     source = _source(directory, family, raw)
-    stored = "first_token" if _has(source, _pooler_tensors(family)) else None
+    stored = "cls_dense" if _has(source, _pooler_tensors(family)) else None
     config = read_config(
         directory, raw, stored if pooling == "checkpoint" else pooling, changes
     )
@@ -44,7 +44,7 @@ def load_model(directory: Path, changes: dict[str, Any]) -> keras.Model:
     source = _source(directory, family, raw)
     if head.pooled and not _has(source, _pooler_tensors(family)):
         raise ValueError(f"{source.location} lacks the tensors 'pooler.*'.")
-    pooling = "first_token" if head.pooled else None
+    pooling = "cls_dense" if head.pooled else None
     body = encoder(read_config(directory, raw, pooling, changes))
     try:
         model = head.build(body, raw, head)

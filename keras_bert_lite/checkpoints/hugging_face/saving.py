@@ -66,7 +66,7 @@ def save_hugging_face(
 
     Raises:
         ValueError: If the family's architecture has no place for a part of the
-            model, such as a pooling other than `"first_token"`; the model is
+            model, such as a pooling other than `"cls_dense"`; the model is
             quantized or has LoRA; or a weight is too large for `dtype`.
     """
     check_choice("dtype", dtype, tuple(DTYPES))
@@ -81,7 +81,7 @@ def save_hugging_face(
     )
     sentences = task_of(model) is SENTENCE_EMBEDDING
     if not sentences and (suffix == "Model" or head.pooled):
-        check_choice("pooling", config.pooling, ("first_token", None))
+        check_choice("pooling", config.pooling, ("cls_dense", None))
     tensors = _tensors(model, family, suffix, head)
     raw = {
         **fields,

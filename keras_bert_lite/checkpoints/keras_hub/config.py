@@ -45,7 +45,7 @@ def read_config(
     config = EncoderConfig(
         **{**constants, **values, **functions},
         attention_dropout=values["dropout"],
-        pooling="first_token" if row.pooled else None,
+        pooling="cls_dense" if row.pooled else None,
         family=family,
     )
     if stored is not None:
@@ -95,7 +95,7 @@ def _essence(config: EncoderConfig) -> dict[str, Any]:
         del values["convolution_groups"], values["convolution_activation"]
     row = row_of(config.family)
     if config.pooling is None and row.pooled:
-        values["pooling"] = "first_token"  # a pooler more does not matter
+        values["pooling"] = "cls_dense"  # a pooler more does not matter
     if FAMILIES[config.family].positions_after_padding:
         # Rows before the first position's are left out, one segment is added.
         del values["position_offset"]

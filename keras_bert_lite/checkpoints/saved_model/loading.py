@@ -128,7 +128,7 @@ def _layout(source: TensorFlowSource) -> tuple[Layout, str]:
 def _stored_pooling(source: TensorFlowSource, pooler: str) -> str | None:
     if not source.has(f"{pooler}/"):
         return None
-    return "attention" if source.size(f"{pooler}/kernel", 1) == 1 else "first_token"
+    return "attention" if source.size(f"{pooler}/kernel", 1) == 1 else "cls_dense"
 
 
 def _target(

@@ -195,9 +195,8 @@ def text_classifier(
         head_form: `hidden_activation` and `hidden_dropout` of the
             `layers.DenseHead`; by default those of the encoder's family. `{}`
             classifies the `pooled_output`.
-        pooling: What the head reads: `"cls"`, the first token's vector; the
-            `"mean"` or `"max"` of all tokens'; `"attention"`, a learned weighted
-            sum. `None`: as the family has it.
+        pooling: What makes the vector that the head reads; see `layers.Pooler`.
+            `None`: as the family has it.
         windows: For texts longer than the encoder takes: the head reads the
             `"mean"` or the `"max"` of the vectors of a text's windows. The
             inputs then are `(B, W, S)`, as a `Preprocessor` with a `stride`

@@ -3,13 +3,8 @@
 import keras
 
 from keras_bert_lite import layers
-from keras_bert_lite.config import check_choice
 from keras_bert_lite.models.encoder import config_of, id_inputs
-from keras_bert_lite.models.tasks.sequence_head import (
-    POOLINGS,
-    grouped_inputs,
-    pooled,
-)
+from keras_bert_lite.models.tasks.sequence_head import grouped_inputs
 from keras_bert_lite.models.tasks.task import (
     Output,
     Task,
@@ -37,8 +32,7 @@ def sentence_encoder(
 
     Args:
         encoder: An encoder.
-        pooling: `"mean"` or `"max"` of the tokens' vectors, `"cls"`, that of the
-            first token, or `"attention"`, a weighted sum that is learned.
+        pooling: What makes one vector of the tokens'; see `layers.Pooler`.
         normalize: Whether to scale the vector to length 1.
         name: Name of the model.
 
@@ -48,11 +42,11 @@ def sentence_encoder(
 
     Reference: [Reimers and Gurevych, 2019](https://arxiv.org/abs/1908.10084).
     """
-    check_choice("pooling", pooling, POOLINGS)
     inputs = id_inputs()
     tokens = encoder(inputs)["sequence_output"]
     initializer_range = config_of(encoder).initializer_range
-    vector = pooled(tokens, inputs["padding_mask"], pooling, initializer_range)
+    pooler = layers.Pooler(pooling, initializer_range, name="pooling")
+    vector = pooler(tokens, padding_mask=inputs["padding_mask"])
     if normalize:
         vector = keras.layers.UnitNormalization(name="normalize")(vector)
     return task_model(

@@ -5,13 +5,10 @@ from typing import Any
 import keras
 
 from keras_bert_lite import layers
-from keras_bert_lite.config import check_choice
+from keras_bert_lite.config import POOLINGS, check_choice
 from keras_bert_lite.families import FAMILIES
 from keras_bert_lite.models.encoder import config_of, id_inputs, without_pooler
 from keras_bert_lite.models.tasks.task import Task, task_model
-
-# What makes one vector of a sequence's vectors.
-POOLINGS = ("cls", "mean", "max", "attention")
 
 
 def head_arguments(
@@ -27,7 +24,7 @@ def head_arguments(
         dropout: Rate of dropout; `None` means the encoder's.
         form: `hidden_activation` and `hidden_dropout` of the head, if not the
             family's.
-        pooling: One of `POOLINGS`, or `None`: as the family has it.
+        pooling: One of `layers.Pooler`'s, or `None`: as the family has it.
 
     Raises:
         ValueError: If the head needs a `pooled_output` that is not there.
@@ -47,19 +44,6 @@ def head_arguments(
         "initializer_range": config.initializer_range,
         "name": "head",
     }
-
-
-def pooled(
-    tokens: keras.KerasTensor,
-    mask: keras.KerasTensor,
-    pooling: str,
-    initializer_range: float,
-) -> keras.KerasTensor:
-    """Makes one vector `(B, H)` of a sequence's `(B, S, H)`."""
-    if pooling == "cls":
-        return layers.FirstToken(name="pooling")(tokens)
-    pooler = layers.Pooler(pooling, initializer_range, name="pooling")
-    return pooler(tokens, padding_mask=mask)
 
 
 def sequence_vector(
@@ -87,9 +71,9 @@ def read_sequence(
         return outputs["sequence_output"], outputs["pooled_output"]
     tokens = without_pooler(encoder)(inputs)["sequence_output"]
     if pooling is None:
-        return tokens, layers.FirstToken(name="first_token")(tokens)
-    mask = inputs["padding_mask"]
-    return tokens, pooled(tokens, mask, pooling, head.initializer_range)
+        pooling = "cls"  # the head has a dense layer of its own
+    pooler = layers.Pooler(pooling, head.initializer_range, name="pooling")
+    return tokens, pooler(tokens, padding_mask=inputs["padding_mask"])
 
 
 def with_head(
