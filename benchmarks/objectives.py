@@ -23,8 +23,8 @@ import keras
 
 import keras_bert_lite as kbl
 from benchmarks.inference.environment import environment
-from keras_bert_lite.models.encoder import config_of
-from keras_bert_lite.text.corpus import documents, read_chunks
+from keras_bert_lite.models.encoder_model import config_of
+from keras_bert_lite.training.pretraining.data.corpus import documents, read_chunks
 
 RESULTS = Path(__file__).parent / "results"
 WORDS = "masked words"

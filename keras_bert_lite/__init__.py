@@ -11,24 +11,23 @@ from keras_bert_lite.checkpoints.tokenizers.loading import (
 )
 from keras_bert_lite.config import EncoderConfig, RelativePositions
 from keras_bert_lite.models.distillation import distillation_model
-from keras_bert_lite.models.encoder import (
+from keras_bert_lite.models.encoder_model import (
     encoder,
     encoder_of,
     set_remove_padding,
     with_internals,
 )
-from keras_bert_lite.models.pretraining import (
+from keras_bert_lite.models.pretraining.bert import (
     for_masked_positions,
     next_sentence_predictor,
     pretrainer,
     replaced_token_detector,
 )
-from keras_bert_lite.models.replaced_tokens import (
+from keras_bert_lite.models.pretraining.electra import (
     discriminator_of,
     replaced_token_pretrainer,
 )
-from keras_bert_lite.models.resize import add_tokens, resize
-from keras_bert_lite.models.shrink import take_layers
+from keras_bert_lite.models.surgery import add_tokens, resize, take_layers
 from keras_bert_lite.models.tasks.classification import (
     multi_label_classifier,
     regressor,
@@ -44,22 +43,20 @@ from keras_bert_lite.models.tasks.sentence_embedding import (
 )
 from keras_bert_lite.models.tasks.token_classification import token_classifier
 from keras_bert_lite.models.text_model import TextModel, with_text
+from keras_bert_lite.serving.check.servable import check_servable
 from keras_bert_lite.serving.client import Client
-from keras_bert_lite.serving.export import export_saved_model
-from keras_bert_lite.serving.litert import export_litert
 from keras_bert_lite.serving.offline import predict_texts
-from keras_bert_lite.serving.onnx import export_onnx
-from keras_bert_lite.serving.runtimes import LiteRTModel, OnnxModel
-from keras_bert_lite.serving.servable import check_servable
-from keras_bert_lite.serving.tf_hub import export_tf_hub
-from keras_bert_lite.text.byte_pair import BytePairTokenizer
-from keras_bert_lite.text.masking import Masking
-from keras_bert_lite.text.packing import Preprocessor
-from keras_bert_lite.text.sentence_piece import SentencePieceTokenizer
-from keras_bert_lite.text.vocabulary import learn_vocabulary
-from keras_bert_lite.text.wordpiece import WordPieceTokenizer
+from keras_bert_lite.serving.runtimes.litert import export_litert
+from keras_bert_lite.serving.runtimes.onnx import export_onnx
+from keras_bert_lite.serving.runtimes.runtime_models import LiteRTModel, OnnxModel
+from keras_bert_lite.serving.saved_model.export import export_saved_model
+from keras_bert_lite.serving.saved_model.tf_hub import export_tf_hub
+from keras_bert_lite.text.byte_pair.tokenizer import BytePairTokenizer
+from keras_bert_lite.text.preprocessor import Preprocessor
+from keras_bert_lite.text.sentence_piece.tokenizer import SentencePieceTokenizer
+from keras_bert_lite.text.wordpiece.tokenizer import WordPieceTokenizer
+from keras_bert_lite.text.wordpiece.training import learn_vocabulary
 from keras_bert_lite.training import losses, metrics
-from keras_bert_lite.training.checkpointing import set_gradient_checkpointing
 from keras_bert_lite.training.data import (
     choice_dataset,
     intent_and_slot_dataset,
@@ -71,15 +68,17 @@ from keras_bert_lite.training.data import (
     text_dataset,
     token_dataset,
 )
+from keras_bert_lite.training.distillation.token_vectors import distil_words
 from keras_bert_lite.training.evaluation import Evaluation, scorers, squad_scores
 from keras_bert_lite.training.freezing import freeze
+from keras_bert_lite.training.gradient_checkpointing import set_gradient_checkpointing
 from keras_bert_lite.training.lora import enable_lora, merge_lora
 from keras_bert_lite.training.objectives import compile
 from keras_bert_lite.training.optimizer import adamw, lamb
-from keras_bert_lite.training.pretraining.dataset import pretraining_dataset
+from keras_bert_lite.training.pretraining.data.dataset import pretraining_dataset
+from keras_bert_lite.training.pretraining.data.masking import Masking
+from keras_bert_lite.training.pretraining.data.write import write_pretraining_data
 from keras_bert_lite.training.pretraining.run import pretrain
-from keras_bert_lite.training.pretraining.words import distil_words
-from keras_bert_lite.training.pretraining.write import write_pretraining_data
 
 __all__ = [
     "BytePairTokenizer",

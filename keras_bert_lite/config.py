@@ -1,11 +1,18 @@
 """The configuration of an encoder, and the published sizes."""
 
 import dataclasses
-import math
 from typing import Any
 
+from keras_bert_lite.checks import (
+    check_above_zero,
+    check_bool,
+    check_choice,
+    check_not_negative,
+    check_positive,
+    check_rate,
+)
 from keras_bert_lite.families import FAMILIES
-from keras_bert_lite.published import PUBLISHED
+from keras_bert_lite.presets import PUBLISHED
 
 ACTIVATIONS = ("gelu", "gelu_tanh", "relu", "silu", "tanh")
 RELATIVE_TERMS = ("c2p", "p2c")
@@ -318,8 +325,8 @@ class EncoderConfig:
             check_above_zero(name, getattr(self, name))
         for name in ("project_before_norm", "gated"):
             check_bool(name, getattr(self, name))
-        check_groups(self.num_layers, self.num_groups)
-        check_heads(self.hidden_dim, self.num_heads)
+        _check_groups(self.num_layers, self.num_groups)
+        _check_heads(self.hidden_dim, self.num_heads)
         check_rate("dropout", self.dropout)
         check_rate("attention_dropout", self.attention_dropout)
         check_choice("activation", self.activation, ACTIVATIONS)
@@ -439,19 +446,7 @@ def _check_buckets(buckets: int, max_distance: int) -> None:
         )
 
 
-def check_positive(name: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ValueError(f"`{name}` must be a positive integer. Received: {value!r}")
-
-
-def check_not_negative(name: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ValueError(
-            f"`{name}` must be a whole number, 0 or more. Received: {value!r}"
-        )
-
-
-def check_groups(num_layers: int, num_groups: int | None) -> None:
+def _check_groups(num_layers: int, num_groups: int | None) -> None:
     if num_groups is None:
         return
     check_positive("num_groups", num_groups)
@@ -462,49 +457,7 @@ def check_groups(num_layers: int, num_groups: int | None) -> None:
         )
 
 
-def check_bool(name: str, value: Any) -> None:
-    if not isinstance(value, bool):
-        raise ValueError(f"`{name}` must be True or False. Received: {value!r}")
-
-
-def check_above_zero(name: str, value: Any) -> None:
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not number or not 0 < value < math.inf:
-        raise ValueError(f"`{name}` must be a positive number. Received: {value!r}")
-
-
-def check_rate(name: str, value: Any) -> None:
-    if not isinstance(value, (int, float)) or not 0 <= value < 1:
-        raise ValueError(f"`{name}` must be in [0, 1). Received: {value!r}")
-
-
-def check_share(name: str, value: Any) -> None:
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not number or not 0 <= value <= 1:
-        raise ValueError(f"`{name}` must be in [0, 1]. Received: {value!r}")
-
-
-def check_number(name: str, value: Any) -> None:
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not number or not math.isfinite(value):
-        raise ValueError(f"`{name}` must be a finite number. Received: {value!r}")
-
-
-def check_between(name: str, value: Any, low: float, high: float) -> None:
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not number or not low < value < high:
-        raise ValueError(
-            f"`{name}` must be between {low} and {high}, both excluded. "
-            f"Received: {value!r}"
-        )
-
-
-def check_choice(name: str, value: Any, choices: tuple) -> None:
-    if value not in choices:
-        raise ValueError(f"`{name}` must be one of {choices}. Received: {value!r}")
-
-
-def check_heads(hidden_dim: int, num_heads: int) -> None:
+def _check_heads(hidden_dim: int, num_heads: int) -> None:
     if hidden_dim % num_heads:
         raise ValueError(
             "`num_heads` must divide `hidden_dim`. "

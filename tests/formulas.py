@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from keras_bert_lite.layers.relative_positions import table_rows
+from keras_bert_lite.layers.attention.relative_positions import table_rows
 from tests.conformance import to_numpy
 
 ZEROS = np.zeros((1, 1, 1))

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parent
-MODELS = ("layers", "models/test_encoder.py", "models/tasks/test_classifier.py")
+MODELS = ("layers", "models/test_encoder_model.py", "models/tasks/test_classifier.py")
 PRETRAINING = (
-    "models/test_pretraining.py",
-    "models/test_replaced_tokens.py",
+    "models/pretraining/test_bert.py",
+    "models/pretraining/test_electra.py",
     "models/test_distillation.py",
     "models/test_word_distillation.py",
     "training/pretraining/test_run.py",
-    "training/pretraining/test_words.py",
+    "training/distillation/test_token_vectors.py",
 )
 FILES = {"jax": (*MODELS, *PRETRAINING), "torch": MODELS}
 

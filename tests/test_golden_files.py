@@ -1,7 +1,6 @@
 """Files written by earlier versions load, and answer as they did."""
 
 import json
-from pathlib import Path
 
 import keras
 import numpy as np
@@ -9,8 +8,7 @@ import pytest
 
 import keras_bert_lite  # noqa: F401 - registers the layers
 from tests import tiny
-
-GOLDEN = Path(__file__).with_name("golden")
+from tests.paths import GOLDEN
 
 
 @pytest.mark.skipif(

@@ -4,12 +4,12 @@ import json
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import keras
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from tests.paths import ROOT
+
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 FAMILIES = (
     *("bert", "roberta", "xlm-roberta", "distilbert", "albert", "electra"),

@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks.inference.environment import environment
 from benchmarks.inference.tables import table
 from benchmarks.pretraining_data.worker import SIDES
-from keras_bert_lite.text.files import opened
+from keras_bert_lite.text.text_files import opened
 
 RESULTS = Path(__file__).parents[1] / "results"
 ALONE = [side for side in SIDES if "all cores" not in side]

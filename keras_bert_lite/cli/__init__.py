@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from keras_bert_lite.cli import distillation, pretraining
+from keras_bert_lite.cli import distil as distillation, pretrain as pretraining
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -47,13 +47,13 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _demo(options: argparse.Namespace) -> None:
-    from keras_bert_lite import demo as script  # TensorFlow takes seconds to load
+    from keras_bert_lite.cli import demo as script  # TensorFlow takes seconds to load
 
     script.run(options.directory, options.epochs)
 
 
 def _check(options: argparse.Namespace) -> None:
-    from keras_bert_lite.serving.servable import check_servable
+    from keras_bert_lite.serving.check.servable import check_servable
 
     report = check_servable(options.path, options.running)
     print(report)

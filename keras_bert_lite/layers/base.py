@@ -8,12 +8,9 @@ from typing import Any
 
 import keras
 
-from keras_bert_lite.config import (
-    EncoderConfig,
-    check_not_negative,
-    encoder_config,
-)
-from keras_bert_lite.layers.normalization import LayerNorm
+from keras_bert_lite.checks import check_not_negative
+from keras_bert_lite.config import EncoderConfig, encoder_config
+from keras_bert_lite.layers.execution.layer_norm import LayerNorm
 
 _drawing = contextvars.ContextVar("_drawing", default=True)
 

@@ -5,15 +5,16 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_bert_lite.config import EncoderConfig, check_choice
+from keras_bert_lite.checks import check_choice
+from keras_bert_lite.config import EncoderConfig
+from keras_bert_lite.layers.attention.relative_bias import RelativeBiasTable
+from keras_bert_lite.layers.attention.relative_positions import RelativeTable
 from keras_bert_lite.layers.base import EncoderPart
 from keras_bert_lite.layers.encoder_block import EncoderBlock
-from keras_bert_lite.layers.normalization import LayerNorm
-from keras_bert_lite.layers.relative_bias import RelativeBiasTable
-from keras_bert_lite.layers.relative_table import RelativeTable
-from keras_bert_lite.layers.rows import PaddedRows
+from keras_bert_lite.layers.execution.layer_norm import LayerNorm
+from keras_bert_lite.layers.execution.padded_rows import PaddedRows
+from keras_bert_lite.layers.execution.real_tokens import RealTokens, compiles_with_xla
 from keras_bert_lite.layers.token_convolution import TokenConvolution
-from keras_bert_lite.layers.unpadding import RealTokens, compiles_with_xla
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")

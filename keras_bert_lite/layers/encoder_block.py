@@ -6,12 +6,14 @@ import keras
 from keras import ops
 
 from keras_bert_lite.config import EncoderConfig
-from keras_bert_lite.layers.attention import SelfAttention
+from keras_bert_lite.layers.attention.disentangled_attention import (
+    DisentangledAttention,
+)
+from keras_bert_lite.layers.attention.self_attention import SelfAttention
 from keras_bert_lite.layers.base import BlockPart
-from keras_bert_lite.layers.disentangled_attention import DisentangledAttention
+from keras_bert_lite.layers.execution.layer_norm import LayerNorm
+from keras_bert_lite.layers.execution.padded_rows import PaddedRows
 from keras_bert_lite.layers.feed_forward import FeedForward
-from keras_bert_lite.layers.normalization import LayerNorm
-from keras_bert_lite.layers.rows import PaddedRows
 
 # What all blocks share and learn: arguments of a block's call.
 SHARED = ("relative_embeddings", "relative_biases")

@@ -5,7 +5,8 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_bert_lite.config import POOLINGS, check_choice
+from keras_bert_lite.checks import check_choice
+from keras_bert_lite.config import POOLINGS
 from keras_bert_lite.layers.base import CompositeLayer, Initializer
 
 

@@ -5,7 +5,8 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_bert_lite.config import EncoderConfig, check_positive
+from keras_bert_lite.checks import check_positive
+from keras_bert_lite.config import EncoderConfig
 from keras_bert_lite.layers.base import EncoderPart, activation_function
 
 

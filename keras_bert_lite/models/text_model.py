@@ -7,11 +7,11 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from keras_bert_lite.models.checks import check_fits
+from keras_bert_lite.models.compatibility import check_fits
 from keras_bert_lite.models.tasks.registry import task_of
-from keras_bert_lite.models.tasks.strings import Answer, check_options, plain_form
+from keras_bert_lite.models.tasks.string_form import Answer, check_options, plain_form
 from keras_bert_lite.text.inputs import as_batch, named_texts
-from keras_bert_lite.text.packing import Preprocessor
+from keras_bert_lite.text.preprocessor import Preprocessor
 
 HALF_FLOATS = ("bfloat16", "float16")
 

@@ -8,7 +8,7 @@ import numpy as np
 from keras import ops
 
 from keras_bert_lite import layers
-from keras_bert_lite.models.encoder import config_of, encoder_layers, id_inputs
+from keras_bert_lite.models.encoder_model import config_of, encoder_layers, id_inputs
 
 TEACHER = "teacher_"  # begins the names of the teacher's inputs
 SECOND = "teacher_second_"  # those of the second text of a pair

@@ -1,20 +1,27 @@
 """Serving: SavedModels, what servers need beside them, and calling them."""
 
+from keras_bert_lite.serving.check.servable import ServableReport, check_servable
 from keras_bert_lite.serving.client import Client
-from keras_bert_lite.serving.export import export_saved_model
-from keras_bert_lite.serving.litert import export_litert
 from keras_bert_lite.serving.offline import predict_texts
-from keras_bert_lite.serving.onnx import export_onnx
-from keras_bert_lite.serving.runtimes import LiteRTModel, OnnxModel
-from keras_bert_lite.serving.servable import ServableReport, check_servable
-from keras_bert_lite.serving.server_config import (
+from keras_bert_lite.serving.runtimes.litert import export_litert
+from keras_bert_lite.serving.runtimes.onnx import export_onnx
+from keras_bert_lite.serving.runtimes.runtime_models import LiteRTModel, OnnxModel
+from keras_bert_lite.serving.saved_model.export import export_saved_model
+from keras_bert_lite.serving.saved_model.server_config import (
     batching_parameters,
     model_config,
     monitoring_config,
 )
-from keras_bert_lite.serving.server_files import compose_file, write_server_files
-from keras_bert_lite.serving.tf_hub import export_tf_hub
-from keras_bert_lite.serving.warmup import read_warmup, replay_warmup, write_warmup
+from keras_bert_lite.serving.saved_model.server_files import (
+    compose_file,
+    write_server_files,
+)
+from keras_bert_lite.serving.saved_model.tf_hub import export_tf_hub
+from keras_bert_lite.serving.saved_model.warmup import (
+    read_warmup,
+    replay_warmup,
+    write_warmup,
+)
 
 __all__ = [
     "Client",

@@ -9,9 +9,9 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from keras_bert_lite.config import check_positive
+from keras_bert_lite.checks import check_positive
 from keras_bert_lite.models.text_model import TextModel
-from keras_bert_lite.serving.saved_model_files import find_version
+from keras_bert_lite.serving.check.saved_model_files import find_version
 
 WINDOW = 64  # batches that are sorted by length together
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import tensorflow as tf
 
-from keras_bert_lite.text.character_classes import SPACES
+from keras_bert_lite.text.unicode.character_classes import SPACES
 
 FLAGS = ("single_word", "lstrip", "rstrip", "normalized")
 # A surrogate, which valid UTF-8 has none of; and a pattern that finds it.

@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from keras_bert_lite.text.repeats import rows_of
+from keras_bert_lite.text.ragged import rows_of
 
 
 def truncate_longest_first(

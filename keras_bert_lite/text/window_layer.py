@@ -5,15 +5,15 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from keras_bert_lite.text.layer import TextLayer
-from keras_bert_lite.text.located import (
+from keras_bert_lite.text.preprocessor import ID_DTYPES, Preprocessor
+from keras_bert_lite.text.text_layer import TextLayer
+from keras_bert_lite.text.token_offsets import (
     LocatedTokens,
     firsts_of,
     locate,
     locate_words,
     word_begins,
 )
-from keras_bert_lite.text.packing import ID_DTYPES, Preprocessor
 
 PLACE_DTYPES = {
     "window_rows": "int64",

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from keras_bert_lite.text.repeats import repeat, repeated_places
+from keras_bert_lite.text.ragged import repeat, repeated_places
 
 
 class Windows(NamedTuple):

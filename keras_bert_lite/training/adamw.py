@@ -8,7 +8,7 @@ import keras
 import tensorflow as tf
 from keras import ops
 
-from keras_bert_lite.config import check_above_zero, check_rate
+from keras_bert_lite.checks import check_above_zero, check_rate
 from keras_bert_lite.training.gradients import WholeGradients
 
 # Names of the weights that do not decay: of biases and of normalizations.

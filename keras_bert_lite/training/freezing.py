@@ -3,8 +3,8 @@
 import keras
 
 from keras_bert_lite import layers
-from keras_bert_lite.config import check_not_negative
-from keras_bert_lite.models.encoder import (
+from keras_bert_lite.checks import check_not_negative
+from keras_bert_lite.models.encoder_model import (
     check_plain_weights,
     encoder_layers,
     encoder_of,

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import keras
 
-from keras_bert_lite.config import check_above_zero, check_positive
-from keras_bert_lite.models.encoder import encoder_layers, encoder_of
+from keras_bert_lite.checks import check_above_zero, check_positive
+from keras_bert_lite.models.encoder_model import encoder_layers, encoder_of
 from keras_bert_lite.training.freezing import thaw
 
 

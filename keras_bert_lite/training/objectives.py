@@ -27,7 +27,7 @@ from keras_bert_lite.training.metrics import (
     ReplacedTokenRecall,
 )
 from keras_bert_lite.training.optimizer import adamw
-from keras_bert_lite.training.pretraining.dataset import pretraining_dataset
+from keras_bert_lite.training.pretraining.data.dataset import pretraining_dataset
 
 LEARNING_RATE = 5e-5  # of those that the BERT paper tries, the highest
 OF_WORDS = "mean_with_sample_weight"  # the mean over what has a weight

@@ -4,7 +4,7 @@ from typing import Any
 
 import keras
 
-from keras_bert_lite.config import check_above_zero, check_positive, check_rate
+from keras_bert_lite.checks import check_above_zero, check_positive, check_rate
 from keras_bert_lite.training.adamw import WITHOUT_DECAY, AdamW
 from keras_bert_lite.training.gradients import WholeGradients
 from keras_bert_lite.training.schedules import LinearWarmup

@@ -5,11 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_bert_lite.config import (
-    check_above_zero,
-    check_not_negative,
-    check_positive,
-)
+from keras_bert_lite.checks import check_above_zero, check_not_negative, check_positive
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")

@@ -7,8 +7,8 @@ import pytest
 from tokenizers import Tokenizer
 
 from keras_bert_lite.checkpoints.tokenizers import byte_pair as byte_pair_files
-from keras_bert_lite.text.byte_pair import BytePairTokenizer
-from keras_bert_lite.text.byte_pair_vocabulary import read_merges, read_pieces
+from keras_bert_lite.text.byte_pair.tokenizer import BytePairTokenizer
+from keras_bert_lite.text.byte_pair.vocabulary import read_merges, read_pieces
 from tests.golden import make_byte_pair_golden
 
 TEXTS = make_byte_pair_golden.TEXTS

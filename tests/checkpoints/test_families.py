@@ -2,7 +2,6 @@
 
 import json
 import warnings
-from pathlib import Path
 
 import keras
 import numpy as np
@@ -11,10 +10,9 @@ import safetensors.numpy
 
 import keras_bert_lite as kbl
 from tests.families import checkpoints
+from tests.paths import GOLDEN
 
-GOLDEN = json.loads(
-    (Path(__file__).parents[1] / "golden" / "families.json").read_text()
-)
+GOLDEN = json.loads((GOLDEN / "families.json").read_text())
 CASES = GOLDEN["cases"]
 # transformers stores this bias of an untied output layer, and never reads it.
 UNREAD = {"cls.predictions.bias", "lm_head.bias", "predictions.bias"}

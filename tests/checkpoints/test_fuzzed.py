@@ -20,10 +20,10 @@ import pytest
 import safetensors.numpy
 
 import keras_bert_lite as kbl
-from keras_bert_lite.checkpoints import tensors
+from keras_bert_lite.checkpoints.core import tensors
+from keras_bert_lite.checkpoints.core.name_table import model_parts, targets
 from keras_bert_lite.checkpoints.hugging_face.names import BERT
 from keras_bert_lite.checkpoints.hugging_face.safetensors_files import SafetensorsSource
-from keras_bert_lite.checkpoints.names import model_parts, targets
 from tests.checkpoints.test_families import CASES
 from tests.checkpoints.test_tokenizer_files import TOKENIZER_JSON
 from tests.families import checkpoints

@@ -4,7 +4,6 @@ import functools
 import json
 import os
 import warnings
-from pathlib import Path
 
 import keras
 import ml_dtypes
@@ -12,13 +11,12 @@ import numpy as np
 import pytest
 
 from keras_bert_lite.checkpoints.google import loading as google
-from keras_bert_lite.models.encoder import config_of, encoder_of
+from keras_bert_lite.models.encoder_model import config_of, encoder_of
 from tests import formulas, tiny
 from tests.checkpoints import google_formulas as google_files
 from tests.checkpoints.test_fuzzed import peak
+from tests.paths import DATA
 
-ROOT = Path(__file__).parents[2]
-DATA = Path(os.environ.get("KERAS_BERT_LITE_DATA", ROOT.parent / "shared" / "data"))
 TOY = DATA / "checkpoints" / "keras_bert_toy_tf1"
 SIZES, ALBERT = google_files.SIZES, google_files.ALBERT
 QUERY = "bert/encoder/layer_0/attention/self/query/kernel"

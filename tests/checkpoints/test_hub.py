@@ -5,7 +5,6 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import huggingface_hub
 import numpy as np
@@ -21,6 +20,7 @@ from tests.checkpoints.test_hugging_face import (
     with_head,
     write,
 )
+from tests.paths import ROOT
 
 NAME = "hf://owner/name"
 WANTED = {
@@ -200,7 +200,7 @@ def test_settings_of_the_environment(hub, tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM],
         env={**kept, **settings, "TF_CPP_MIN_LOG_LEVEL": "3"},
-        cwd=Path(kbl.__file__).parents[1],
+        cwd=ROOT,
         capture_output=True,
         text=True,
         timeout=300,

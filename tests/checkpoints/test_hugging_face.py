@@ -304,7 +304,7 @@ def test_a_new_pooler_is_drawn(tmp_path):
 
 def test_large_tables_are_read_by_rows(tmp_path, monkeypatch):
     expected = kbl.load_encoder(write(tmp_path))
-    monkeypatch.setattr("keras_bert_lite.checkpoints.tensors.LARGE", 50)
+    monkeypatch.setattr("keras_bert_lite.checkpoints.core.tensors.LARGE", 50)
     assert_same(kbl.load_encoder(tmp_path), expected)
 
 

@@ -15,7 +15,7 @@ from keras_bert_lite.checkpoints.keras_hub.families import check_buckets
 from keras_bert_lite.checkpoints.keras_hub.presets import load_preset
 from keras_bert_lite.checkpoints.keras_hub.tokenizers import tokenizer_from_keras_hub
 from keras_bert_lite.config import RelativePositions
-from keras_bert_lite.models.encoder import config_of, encoder_of
+from keras_bert_lite.models.encoder_model import config_of, encoder_of
 from tests import tiny
 from tests.checkpoints.test_fuzzed import peak
 

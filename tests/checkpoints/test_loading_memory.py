@@ -2,13 +2,10 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-import keras_bert_lite as kbl
-
-ROOT = Path(kbl.__file__).parents[1]
+from tests.paths import ROOT
 
 
 def program(*arguments):

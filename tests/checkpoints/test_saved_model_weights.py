@@ -9,7 +9,7 @@ import tensorflow as tf
 
 import keras_bert_lite as kbl
 from keras_bert_lite.checkpoints.saved_model import loading as saved_model_weights
-from keras_bert_lite.models.encoder import config_of
+from keras_bert_lite.models.encoder_model import config_of
 from tests import tiny
 from tests.checkpoints import google_formulas
 from tests.checkpoints.google_formulas import Code

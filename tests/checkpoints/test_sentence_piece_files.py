@@ -6,7 +6,7 @@ import json
 import pytest
 
 from keras_bert_lite.checkpoints.tokenizers.sentence_piece import arguments_from, write
-from keras_bert_lite.text.sentence_piece import SentencePieceTokenizer
+from keras_bert_lite.text.sentence_piece.tokenizer import SentencePieceTokenizer
 from tests.golden.make_sentence_piece_golden import train
 
 TEXTS = ["Kalo mi ``ne'' <mask> [MASK].", " ru\n ta ☃☃ é e\u0301 ª\u0301", ""]

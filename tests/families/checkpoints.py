@@ -12,7 +12,7 @@ import numpy as np
 import safetensors.numpy
 
 import keras_bert_lite as kbl
-from keras_bert_lite.models.encoder import encoder_of
+from keras_bert_lite.models.encoder_model import encoder_of
 
 
 def weight(name, shape):

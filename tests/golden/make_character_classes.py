@@ -1,4 +1,4 @@
-"""Writes keras_bert_lite/text/character_classes.py from the reference tokenizer.
+"""Writes text/unicode/character_classes.py from the reference tokenizer.
 
 Asks Hugging Face's `tokenizers` which Unicode code points its patterns take
 for letters, numbers and white space, and writes them down as ranges. Run it
@@ -16,7 +16,7 @@ from tokenizers.normalizers import Replace
 
 from tests.golden.make_unicode_tables import CODE_POINTS, as_ranges
 
-TARGET = Path("keras_bert_lite/text/character_classes.py")
+TARGET = Path("keras_bert_lite/text/unicode/character_classes.py")
 CLASSES = {
     "LETTERS": ("Letters, `\\p{L}`.", r"\p{L}"),
     "NUMBERS": ("Numbers, `\\p{N}`.", r"\p{N}"),

@@ -1,4 +1,4 @@
-"""Writes keras_bert_lite/text/grapheme_tables.py from the reference tokenizer.
+"""Writes keras_bert_lite/text/unicode/graphemes.py from the reference tokenizer.
 
 Asks Hugging Face's `tokenizers` how it joins code points to grapheme clusters
 and what its NFKD decomposes, and writes the facts down as ranges. The
@@ -19,7 +19,7 @@ from tokenizers.normalizers import NFKD, Precompiled, StripAccents
 from tests.golden.make_sentence_piece_golden import train
 from tests.golden.make_unicode_tables import CODE_POINTS, as_ranges
 
-TARGET = Path("keras_bert_lite/text/grapheme_tables.py")
+TARGET = Path("keras_bert_lite/text/unicode/graphemes.py")
 
 
 def folding_normalizer():

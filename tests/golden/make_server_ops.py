@@ -1,4 +1,4 @@
-"""Writes keras_bert_lite/serving/server_ops.json from TensorFlow's own wheels.
+"""Writes keras_bert_lite/serving/check/server_ops.json from TensorFlow's own wheels.
 
 A server has the operations of the TensorFlow it was built on and those of the
 tensorflow-text that its BUILD files link. A wheel stands for a server: the
@@ -24,7 +24,7 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-TARGET = Path("keras_bert_lite/serving/server_ops.json")
+TARGET = Path("keras_bert_lite/serving/check/server_ops.json")
 # TF Serving: (tensorflow, tensorflow-text)
 SERVERS = {
     **{v: (v, "2.12.1") for v in ("2.12.1", "2.13.1", "2.14.1", "2.15.1", "2.16.1")},

@@ -15,7 +15,7 @@ from keras_bert_lite.config import (
     RelativePositions,
     Rotary,
 )
-from keras_bert_lite.layers.relative_bias import RelativeBiasTable
+from keras_bert_lite.layers.attention.relative_bias import RelativeBiasTable
 from tests import formulas
 from tests.conformance import (
     assert_all_close,
@@ -183,7 +183,7 @@ def test_gradients_are_those_of_padded_rows(fields):
 
 @tensorflow_only
 def test_rows_know_all_layers_once():
-    from keras_bert_lite.layers.unpadding import RealTokens
+    from keras_bert_lite.layers.execution.real_tokens import RealTokens
 
     config = stack_of(PARTS["ModernBERT"]).config
     rows = RealTokens(config, MASK)

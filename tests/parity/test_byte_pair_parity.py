@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_bert_lite.text.byte_pair import BytePairTokenizer
+from keras_bert_lite.text.byte_pair.tokenizer import BytePairTokenizer
 from tests.golden.make_byte_pair_golden import TEXTS
 from tests.parity.test_wordpiece_parity import DATA, differing, real_lines
 

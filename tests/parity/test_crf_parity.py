@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from keras_bert_lite.layers.crf import CRF, split_crf_scores
-from keras_bert_lite.layers.viterbi import viterbi
+from keras_bert_lite.layers.heads.crf import CRF, split_crf_scores
+from keras_bert_lite.layers.heads.viterbi import viterbi
 from keras_bert_lite.training.losses import CRFLoss
 from tests.conformance import assert_all_close, randomize, to_numpy
 

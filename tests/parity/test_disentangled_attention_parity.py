@@ -10,8 +10,10 @@ import pytest
 
 from keras_bert_lite.checkpoints.hugging_face import deberta_fields
 from keras_bert_lite.config import EncoderConfig, RelativePositions
-from keras_bert_lite.layers.disentangled_attention import DisentangledAttention
-from keras_bert_lite.layers.relative_positions import table_rows
+from keras_bert_lite.layers.attention.disentangled_attention import (
+    DisentangledAttention,
+)
+from keras_bert_lite.layers.attention.relative_positions import table_rows
 from keras_bert_lite.layers.token_convolution import TokenConvolution
 from tests.conformance import to_numpy
 

@@ -14,13 +14,13 @@ import safetensors.numpy
 
 import keras_bert_lite as kbl
 from tests.families import checkpoints
+from tests.paths import ROOT
 
 pytestmark = pytest.mark.parity
 torch = pytest.importorskip("torch", reason="needs torch and transformers")
 transformers = pytest.importorskip("transformers")
 reference = importlib.import_module("tests.parity.reference")
 
-ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = Path(__file__).with_name("family_program.py")
 CASES = {name: case for name, *case in reference.cases()}
 # transformers stores this bias of an untied output layer, and never reads it.

@@ -3,21 +3,16 @@
 Each is transformers' own class over a vocabulary of another family.
 """
 
-import os
-from pathlib import Path
-
 import pytest
 
 import keras_bert_lite as kbl
 from tests import tiny
+from tests.paths import VOCABULARIES
 from tests.text.hard_strings import HARD_STRINGS
 
 pytestmark = pytest.mark.parity
 transformers = pytest.importorskip("transformers")
 
-ROOT = Path(__file__).resolve().parents[2]
-DATA = Path(os.environ.get("KERAS_BERT_LITE_DATA", ROOT.parent / "shared" / "data"))
-VOCABULARIES = DATA / "vocabularies"
 needs_data = pytest.mark.skipif(
     not VOCABULARIES.is_dir(), reason=f"needs the vocabularies in {VOCABULARIES}"
 )

@@ -8,10 +8,10 @@ import keras
 import numpy as np
 import pytest
 
+from keras_bert_lite.checkpoints.core.name_table import Fused, model_parts, targets
+from keras_bert_lite.checkpoints.core.tensors import fill
 from keras_bert_lite.checkpoints.hugging_face.names import BERT
 from keras_bert_lite.checkpoints.hugging_face.safetensors_files import SafetensorsSource
-from keras_bert_lite.checkpoints.names import Fused, model_parts, targets
-from keras_bert_lite.checkpoints.tensors import fill
 from tests import tiny
 
 torch = pytest.importorskip("torch")

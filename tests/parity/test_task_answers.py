@@ -12,7 +12,7 @@ from keras_bert_lite.tagging import to_bio
 from keras_bert_lite.text.window_layer import TextWindows
 from keras_bert_lite.training.data.questions import question_dataset
 from keras_bert_lite.training.data.tokens import token_dataset
-from keras_bert_lite.training.losses.embeddings import (
+from keras_bert_lite.training.losses.sentence_pairs import (
     CosineSimilarityLoss,
     InBatchNegativesLoss,
     TripletLoss,

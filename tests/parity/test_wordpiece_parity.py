@@ -2,18 +2,15 @@
 
 import functools
 import itertools
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
 from keras_bert_lite import Preprocessor, WordPieceTokenizer, load_tokenizer
+from tests.paths import DATA
 from tests.text.hard_strings import HARD_STRINGS
 
-ROOT = Path(__file__).parents[2]
-DATA = Path(os.environ.get("KERAS_BERT_LITE_DATA", ROOT.parent / "shared" / "data"))
 VOCABULARIES = {
     "bert-base-uncased": True,
     "bert-base-cased": False,

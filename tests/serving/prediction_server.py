@@ -20,7 +20,8 @@ import tensorflow as tf
 import tensorflow_text  # noqa: F401  (registers its ops)
 from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
 
-ROOT = Path(__file__).parents[2]
+from tests.paths import ROOT
+
 STATUS = {code.value[0]: code for code in grpc.StatusCode}
 
 

@@ -107,7 +107,9 @@ def test_warmup_that_fails_keeps_the_version_back(model, tmp_path, monkeypatch):
     def fail(_):
         raise ValueError("Warm-up record 0 fails")
 
-    monkeypatch.setattr("keras_bert_lite.serving.export.replay_warmup", fail)
+    monkeypatch.setattr(
+        "keras_bert_lite.serving.saved_model.export.replay_warmup", fail
+    )
     with pytest.raises(ValueError, match="Warm-up record 0"):
         kbl.export_saved_model(model, tmp_path / "m")
     assert list((tmp_path / "m").iterdir()) == []

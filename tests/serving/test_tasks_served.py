@@ -8,10 +8,13 @@ import pytest
 import tensorflow as tf
 
 import keras_bert_lite as kbl
-from keras_bert_lite.serving.exported_signatures import model_on_ids, takes_windows
-from keras_bert_lite.serving.file_metadata import file_metadata
-from keras_bert_lite.serving.server_operations import versions
-from tests.models.tasks.test_strings import PAIRS, TASKS, model_of, predicted
+from keras_bert_lite.serving.check.server_operations import versions
+from keras_bert_lite.serving.runtimes.file_metadata import file_metadata
+from keras_bert_lite.serving.saved_model.exported_signatures import (
+    model_on_ids,
+    takes_windows,
+)
+from tests.models.tasks.test_string_form import PAIRS, TASKS, model_of, predicted
 
 pytestmark = pytest.mark.skipif(
     keras.backend.backend() != "tensorflow", reason="exports need TensorFlow"

@@ -2,13 +2,13 @@
 
 import functools
 import json
-from pathlib import Path
 
 import pytest
 
 from keras_bert_lite import WordPieceTokenizer
+from tests import paths
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "wordpiece.json"
+GOLDEN = paths.GOLDEN / "wordpiece.json"
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ import tokenizers
 import keras_bert_lite as kbl
 from keras_bert_lite.checkpoints.tokenizers.saving import write_tokenizer
 from tests import tiny
-from tests.text.test_sentence_piece import SCORES, VOCABULARY
+from tests.text.sentence_piece.test_tokenizer import SCORES, VOCABULARY
 
 ADDED = ["abc", "bcde", "fine", "e.f", "東京"]  # "fine" is a piece too
 SPECIAL = ["[E1]", "<user>", "weather"]

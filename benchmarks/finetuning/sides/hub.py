@@ -7,7 +7,7 @@ import tensorflow as tf
 import keras_bert_lite as kbl
 from benchmarks.finetuning.sides.keras_side import KerasSide
 from benchmarks.inference.models import minilm
-from keras_bert_lite.models.encoder import config_of
+from keras_bert_lite.models.encoder_model import config_of
 from keras_bert_lite.training.schedules import LinearWarmup
 
 

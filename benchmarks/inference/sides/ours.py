@@ -62,16 +62,16 @@ class SavedModel(Side):
 
 
 class Int8(Side):
-    """The int8 file of `serving.onnx`, run by `serving.runtimes`."""
+    """The int8 file of `export_onnx`, run by `OnnxModel`."""
 
     def prepare(self):
-        from keras_bert_lite.serving.onnx import export_onnx
+        from keras_bert_lite.serving.runtimes.onnx import export_onnx
 
         path = self.folder / "model_int8.onnx"
         export_onnx(string_model(self.model), path, int8=True)
 
     def load(self):
-        from keras_bert_lite.serving.runtimes import OnnxModel
+        from keras_bert_lite.serving.runtimes.runtime_models import OnnxModel
 
         use_threads(THREADS)
         path = self.folder / "model_int8.onnx"

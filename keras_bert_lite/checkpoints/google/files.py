@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from keras_bert_lite.checkpoints.google import names
-from keras_bert_lite.checkpoints.google.config import electra_sizes
-from keras_bert_lite.checkpoints.tensorflow_files import (
+from keras_bert_lite.checkpoints.core.tensorflow_files import (
     TensorFlowSource,
     checkpoint_prefix,
 )
-from keras_bert_lite.config import check_choice
+from keras_bert_lite.checkpoints.google import names
+from keras_bert_lite.checkpoints.google.config import electra_sizes
+from keras_bert_lite.checks import check_choice
 
 PARTS = ("discriminator", "generator")
 

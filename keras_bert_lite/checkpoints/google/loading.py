@@ -6,19 +6,19 @@ from typing import Any
 
 import keras
 
-from keras_bert_lite.checkpoints.filling import fill_model, is_new_pooler
-from keras_bert_lite.checkpoints.google import names
-from keras_bert_lite.checkpoints.google.config import read_config
-from keras_bert_lite.checkpoints.google.files import Checkpoint, open_files
-from keras_bert_lite.checkpoints.names import (
+from keras_bert_lite.checkpoints.core.assign import fill_model, is_new_pooler
+from keras_bert_lite.checkpoints.core.name_table import (
     TENSORFLOW,
     Target,
     model_parts,
     targets,
 )
-from keras_bert_lite.checkpoints.tensorflow_files import INDEX
-from keras_bert_lite.models.encoder import encoder
-from keras_bert_lite.models.pretraining import (
+from keras_bert_lite.checkpoints.core.tensorflow_files import INDEX
+from keras_bert_lite.checkpoints.google import names
+from keras_bert_lite.checkpoints.google.config import read_config
+from keras_bert_lite.checkpoints.google.files import Checkpoint, open_files
+from keras_bert_lite.models.encoder_model import encoder
+from keras_bert_lite.models.pretraining.bert import (
     next_sentence_predictor,
     pretrainer,
     replaced_token_detector,

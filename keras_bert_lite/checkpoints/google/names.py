@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 import keras
 
+from keras_bert_lite.checkpoints.core.name_table import Variables
 from keras_bert_lite.checkpoints.hugging_face import names as family_names
-from keras_bert_lite.checkpoints.names import Variables
 
 Names = Mapping[str, str]
 

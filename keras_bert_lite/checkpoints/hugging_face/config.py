@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from keras_bert_lite.checkpoints.core.sizes import check_sizes
 from keras_bert_lite.checkpoints.hugging_face.activations import THEIRS, activation_name
 from keras_bert_lite.checkpoints.hugging_face.families import (
     REFUSED,
@@ -12,9 +13,9 @@ from keras_bert_lite.checkpoints.hugging_face.families import (
     ROWS,
     Family,
 )
-from keras_bert_lite.checkpoints.sizes import check_sizes
 from keras_bert_lite.checkpoints.sources import read_json
-from keras_bert_lite.config import EncoderConfig, check_positive
+from keras_bert_lite.checks import check_positive
+from keras_bert_lite.config import EncoderConfig
 
 CONFIG = "config.json"
 CHANGEABLE = ("dropout", "attention_dropout")

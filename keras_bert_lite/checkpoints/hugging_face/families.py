@@ -9,12 +9,12 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from keras_bert_lite.checkpoints.core.name_table import Table
 from keras_bert_lite.checkpoints.hugging_face import (
     deberta_fields,
     names as family_names,
 )
 from keras_bert_lite.checkpoints.hugging_face.heads import HEADS, Head
-from keras_bert_lite.checkpoints.names import Table
 from keras_bert_lite.config import Biases, RelativeBias
 
 # No default: the field must be there.

@@ -7,8 +7,8 @@ from typing import Any
 import keras
 
 from keras_bert_lite.checkpoints.hugging_face.activations import activation_name
-from keras_bert_lite.config import check_positive, check_rate
-from keras_bert_lite.models import pretraining
+from keras_bert_lite.checks import check_positive, check_rate
+from keras_bert_lite.models.pretraining import bert as pretraining
 from keras_bert_lite.models.tasks import (
     classification,
     masked_lm as words,

@@ -5,15 +5,15 @@ from typing import Any
 
 import keras
 
-from keras_bert_lite.checkpoints.filling import fill_model, is_new_pooler
+from keras_bert_lite.checkpoints.core.assign import fill_model, is_new_pooler
+from keras_bert_lite.checkpoints.core.name_table import model_parts, targets
 from keras_bert_lite.checkpoints.hugging_face.config import read_config, read_family
 from keras_bert_lite.checkpoints.hugging_face.families import Family
 from keras_bert_lite.checkpoints.hugging_face.head_builders import is_tied
 from keras_bert_lite.checkpoints.hugging_face.heads import Head
 from keras_bert_lite.checkpoints.hugging_face.names import ENCODER_PARTS
 from keras_bert_lite.checkpoints.hugging_face.safetensors_files import SafetensorsSource
-from keras_bert_lite.checkpoints.names import model_parts, targets
-from keras_bert_lite.models.encoder import encoder
+from keras_bert_lite.models.encoder_model import encoder
 
 BASE = "Model"
 

@@ -3,7 +3,7 @@
 Without the prefix (`bert.`) that models with a head put in front. See `names`.
 """
 
-from keras_bert_lite.checkpoints.names import Fused, Table
+from keras_bert_lite.checkpoints.core.name_table import Fused, Table
 
 EMBEDDINGS = {
     "embeddings.word_embeddings": "embeddings.token_embedding",

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import safetensors
 
+from keras_bert_lite.checkpoints.core.tensors import FLOATS, TensorSource, as_float32
 from keras_bert_lite.checkpoints.sources import is_name, read_json
-from keras_bert_lite.checkpoints.tensors import FLOATS, TensorSource, as_float32
 
 WEIGHTS = "model.safetensors"
 INDEX = "model.safetensors.index.json"

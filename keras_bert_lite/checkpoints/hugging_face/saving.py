@@ -12,29 +12,33 @@ import numpy as np
 import safetensors.numpy
 
 from keras_bert_lite._files import replaced_directory
+from keras_bert_lite.checkpoints.core.name_table import Target, model_parts, targets
 from keras_bert_lite.checkpoints.hugging_face import sentence_transformers
-from keras_bert_lite.checkpoints.hugging_face.config import CONFIG, write_config
-from keras_bert_lite.checkpoints.hugging_face.families import ROWS, Family
-from keras_bert_lite.checkpoints.hugging_face.head_kinds import (
+from keras_bert_lite.checkpoints.hugging_face.architectures import (
     check_prediction,
     head_fields,
     suffix_of,
 )
+from keras_bert_lite.checkpoints.hugging_face.config import CONFIG, write_config
+from keras_bert_lite.checkpoints.hugging_face.families import ROWS, Family
 from keras_bert_lite.checkpoints.hugging_face.heads import Head
 from keras_bert_lite.checkpoints.hugging_face.loading import unused_bias
 from keras_bert_lite.checkpoints.hugging_face.names import ENCODER_PARTS
 from keras_bert_lite.checkpoints.hugging_face.safetensors_files import WEIGHTS
-from keras_bert_lite.checkpoints.names import Target, model_parts, targets
 from keras_bert_lite.checkpoints.tokenizers.saving import (
     tokenizer_fields,
     write_tokenizer,
 )
-from keras_bert_lite.config import check_choice
-from keras_bert_lite.models.encoder import check_plain_weights, config_of, encoder_of
+from keras_bert_lite.checks import check_choice
+from keras_bert_lite.models.encoder_model import (
+    check_plain_weights,
+    config_of,
+    encoder_of,
+)
 from keras_bert_lite.models.tasks.registry import task_of
 from keras_bert_lite.models.tasks.sentence_embedding import SENTENCE_EMBEDDING
 from keras_bert_lite.models.tasks.task import options_of
-from keras_bert_lite.text.packing import Preprocessor
+from keras_bert_lite.text.preprocessor import Preprocessor
 
 DTYPES: dict[str, Any] = {
     "float32": np.float32,

@@ -8,7 +8,7 @@ import keras
 
 from keras_bert_lite.checkpoints.hugging_face import loading as hugging_face
 from keras_bert_lite.checkpoints.sources import is_name, read_json
-from keras_bert_lite.models.encoder import config_of, encoder_of
+from keras_bert_lite.models.encoder_model import config_of, encoder_of
 from keras_bert_lite.models.tasks.sentence_embedding import sentence_encoder
 from keras_bert_lite.models.tasks.task import options_of
 

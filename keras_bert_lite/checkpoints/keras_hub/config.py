@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from keras_bert_lite.checkpoints.core.sizes import check_sizes
 from keras_bert_lite.checkpoints.keras_hub.families import ROWS, check_buckets, row_of
-from keras_bert_lite.checkpoints.sizes import check_sizes
 from keras_bert_lite.config import EncoderConfig
 from keras_bert_lite.families import FAMILIES
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import keras
 
+from keras_bert_lite.checkpoints.core.name_table import model_parts
+from keras_bert_lite.checkpoints.core.tensors import Filled, fill
 from keras_bert_lite.checkpoints.keras_hub import heads
 from keras_bert_lite.checkpoints.keras_hub.config import read_config, write_config
 from keras_bert_lite.checkpoints.keras_hub.families import ROWS, HubFamily, row_of
@@ -17,9 +19,7 @@ from keras_bert_lite.checkpoints.keras_hub.names import (
     our_targets,
 )
 from keras_bert_lite.checkpoints.keras_hub.presets import TASKS, load_preset
-from keras_bert_lite.checkpoints.names import model_parts
-from keras_bert_lite.checkpoints.tensors import Filled, fill
-from keras_bert_lite.models.encoder import config_of, encoder, encoder_of
+from keras_bert_lite.models.encoder_model import config_of, encoder, encoder_of
 
 
 def from_keras_hub(model: Any, labels: Sequence[str] | None = None) -> keras.Model:

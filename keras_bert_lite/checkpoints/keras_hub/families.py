@@ -9,7 +9,7 @@ from keras import ops
 
 from keras_bert_lite.checkpoints.keras_hub import names
 from keras_bert_lite.config import RelativePositions
-from keras_bert_lite.layers.relative_positions import table_rows
+from keras_bert_lite.layers.attention.relative_positions import table_rows
 
 # The check of buckets takes memory by its square, and no weights bound it.
 LONGEST = 4096

@@ -6,7 +6,11 @@ from typing import Any
 import keras
 
 from keras_bert_lite import layers
-from keras_bert_lite.models.encoder import connect_layers, encoder_layers, id_inputs
+from keras_bert_lite.models.encoder_model import (
+    connect_layers,
+    encoder_layers,
+    id_inputs,
+)
 from keras_bert_lite.models.tasks.classification import regressor, text_classifier
 from keras_bert_lite.models.tasks.masked_lm import MASKED_LM, PREDICTION, word_scores
 from keras_bert_lite.models.tasks.task import task_model

@@ -13,16 +13,16 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_bert_lite.checkpoints.names import (
+from keras_bert_lite.checkpoints.core.name_table import (
     Target,
     Variables,
     VariableTarget,
     model_parts,
     targets,
 )
-from keras_bert_lite.checkpoints.tensors import TensorSource, as_float32
+from keras_bert_lite.checkpoints.core.tensors import TensorSource, as_float32
 from keras_bert_lite.layers import VocabularyBias
-from keras_bert_lite.layers.normalization import LayerNorm
+from keras_bert_lite.layers.execution.layer_norm import LayerNorm
 
 VARIABLES: Variables = {
     keras.layers.Dense: {"kernel": ("kernel", None), "bias": ("bias", None)},

@@ -9,10 +9,10 @@ from keras_bert_lite.checkpoints.keras_hub.presets import load_tokenizer_preset
 from keras_bert_lite.checkpoints.tokenizers import (
     sentence_piece as sentence_piece_files,
 )
-from keras_bert_lite.text.byte_pair import BytePairTokenizer
-from keras_bert_lite.text.sentence_piece import SentencePieceTokenizer
-from keras_bert_lite.text.tokenizer import Tokenizer
-from keras_bert_lite.text.wordpiece import WordPieceTokenizer
+from keras_bert_lite.text.base_tokenizer import Tokenizer
+from keras_bert_lite.text.byte_pair.tokenizer import BytePairTokenizer
+from keras_bert_lite.text.sentence_piece.tokenizer import SentencePieceTokenizer
+from keras_bert_lite.text.wordpiece.tokenizer import WordPieceTokenizer
 
 WORD_PIECE = ("BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer")
 BYTE_PAIR = ("RobertaTokenizer",)

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from keras_bert_lite.checkpoints.core.tensorflow_files import TensorFlowSource
 from keras_bert_lite.checkpoints.saved_model.graph import SavedGraph
-from keras_bert_lite.checkpoints.tensorflow_files import TensorFlowSource
 
 LAYER_NORM_EPSILON = 1e-12
 

@@ -7,14 +7,16 @@ import keras
 from google.protobuf.message import DecodeError
 from tensorflow.core.protobuf import trackable_object_graph_pb2
 
-from keras_bert_lite.checkpoints.filling import fill_model, is_new_pooler
-from keras_bert_lite.checkpoints.hugging_face.config import changed
-from keras_bert_lite.checkpoints.names import (
+from keras_bert_lite.checkpoints.core.assign import fill_model, is_new_pooler
+from keras_bert_lite.checkpoints.core.name_table import (
     Target,
     VariableTarget,
     model_parts,
     targets,
 )
+from keras_bert_lite.checkpoints.core.sizes import check_sizes
+from keras_bert_lite.checkpoints.core.tensorflow_files import SLOTS, TensorFlowSource
+from keras_bert_lite.checkpoints.hugging_face.config import changed
 from keras_bert_lite.checkpoints.saved_model.config import encoder_values
 from keras_bert_lite.checkpoints.saved_model.graph import FILE, SavedGraph
 from keras_bert_lite.checkpoints.saved_model.names import (
@@ -23,10 +25,8 @@ from keras_bert_lite.checkpoints.saved_model.names import (
     Layout,
     with_heads,
 )
-from keras_bert_lite.checkpoints.sizes import check_sizes
-from keras_bert_lite.checkpoints.tensorflow_files import SLOTS, TensorFlowSource
 from keras_bert_lite.config import EncoderConfig
-from keras_bert_lite.models.encoder import encoder
+from keras_bert_lite.models.encoder_model import encoder
 
 OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
 # What is saved beside weights: a Keras model's counters and seeds.

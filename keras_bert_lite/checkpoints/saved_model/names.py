@@ -9,8 +9,12 @@ from collections.abc import Mapping
 
 import keras
 
-from keras_bert_lite.checkpoints.names import Target, Variables, VariableTarget
-from keras_bert_lite.layers.normalization import LayerNorm
+from keras_bert_lite.checkpoints.core.name_table import (
+    Target,
+    Variables,
+    VariableTarget,
+)
+from keras_bert_lite.layers.execution.layer_norm import LayerNorm
 
 Names = Mapping[str, str]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from keras_bert_lite.text.added_tokens import FLAGS
-from keras_bert_lite.text.tokenizer import Tokenizer
+from keras_bert_lite.text.base_tokenizer import Tokenizer
 
 
 class AddedTokens(NamedTuple):

@@ -7,12 +7,8 @@ from typing import Any, NoReturn
 from keras_bert_lite.checkpoints.sources import read_json
 from keras_bert_lite.checkpoints.tokenizers import added_tokens
 from keras_bert_lite.checkpoints.tokenizers.post_processor import template
-from keras_bert_lite.text.byte_pair import BytePairTokenizer
-from keras_bert_lite.text.byte_pair_vocabulary import (
-    in_order,
-    read_merges,
-    read_pieces,
-)
+from keras_bert_lite.text.byte_pair.tokenizer import BytePairTokenizer
+from keras_bert_lite.text.byte_pair.vocabulary import in_order, read_merges, read_pieces
 
 # The parts of tokenizer.json that change the result; absent is as listed first.
 _MODEL = {

@@ -24,11 +24,11 @@ from keras_bert_lite.checkpoints.tokenizers.config import (
     special_tokens,
 )
 from keras_bert_lite.families import FAMILIES, Family
-from keras_bert_lite.text.byte_pair import BytePairTokenizer
-from keras_bert_lite.text.packing import Preprocessor
-from keras_bert_lite.text.sentence_piece import SentencePieceTokenizer
-from keras_bert_lite.text.tokenizer import Tokenizer
-from keras_bert_lite.text.wordpiece import WordPieceTokenizer
+from keras_bert_lite.text.base_tokenizer import Tokenizer
+from keras_bert_lite.text.byte_pair.tokenizer import BytePairTokenizer
+from keras_bert_lite.text.preprocessor import Preprocessor
+from keras_bert_lite.text.sentence_piece.tokenizer import SentencePieceTokenizer
+from keras_bert_lite.text.wordpiece.tokenizer import WordPieceTokenizer
 
 # The type of `model` in tokenizer.json -> the tokenizer and its files.
 KINDS: dict[str, tuple[type[Tokenizer], ModuleType]] = {

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from keras_bert_lite.text.tokenizer import Tokenizer
+from keras_bert_lite.text.base_tokenizer import Tokenizer
 
 
 def template(tokenizer: Tokenizer, num_separators: int) -> dict[str, Any]:

@@ -11,11 +11,11 @@ from keras_bert_lite.checkpoints.tokenizers import (
 )
 from keras_bert_lite.config import EncoderConfig
 from keras_bert_lite.families import FAMILIES
-from keras_bert_lite.text.byte_pair import BytePairTokenizer
-from keras_bert_lite.text.packing import Preprocessor
-from keras_bert_lite.text.sentence_piece import SentencePieceTokenizer
-from keras_bert_lite.text.tokenizer import Tokenizer
-from keras_bert_lite.text.wordpiece import WordPieceTokenizer
+from keras_bert_lite.text.base_tokenizer import Tokenizer
+from keras_bert_lite.text.byte_pair.tokenizer import BytePairTokenizer
+from keras_bert_lite.text.preprocessor import Preprocessor
+from keras_bert_lite.text.sentence_piece.tokenizer import SentencePieceTokenizer
+from keras_bert_lite.text.wordpiece.tokenizer import WordPieceTokenizer
 
 WRITERS: dict[type[Tokenizer], Any] = {
     WordPieceTokenizer: wordpiece_files,

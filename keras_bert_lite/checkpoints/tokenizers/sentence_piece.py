@@ -22,7 +22,7 @@ from keras_bert_lite.checkpoints.tokenizers.sentence_piece_json import (
     read_pre_tokenizer,
     read_special_tokens,
 )
-from keras_bert_lite.text.sentence_piece import SentencePieceTokenizer
+from keras_bert_lite.text.sentence_piece.tokenizer import SentencePieceTokenizer
 
 # protobuf makes its classes at run time.
 model_proto: Any = _model_pb2

@@ -7,7 +7,7 @@ from typing import Any
 from keras_bert_lite.checkpoints.sources import read_json
 from keras_bert_lite.checkpoints.tokenizers import added_tokens
 from keras_bert_lite.checkpoints.tokenizers.post_processor import template
-from keras_bert_lite.text.wordpiece import WordPieceTokenizer, read_vocabulary
+from keras_bert_lite.text.wordpiece.tokenizer import WordPieceTokenizer, read_vocabulary
 
 JSON = "tokenizer.json"
 VOCABULARY = "vocab.txt"

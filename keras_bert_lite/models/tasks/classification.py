@@ -7,17 +7,17 @@ import keras
 import tensorflow as tf
 
 from keras_bert_lite import layers
-from keras_bert_lite.config import check_between
-from keras_bert_lite.layers.heads import check_labels
+from keras_bert_lite.checks import check_between
+from keras_bert_lite.layers.heads.dense_heads import check_labels
 from keras_bert_lite.models.tasks.sequence_head import head_arguments, with_head
-from keras_bert_lite.models.tasks.strings import (
+from keras_bert_lite.models.tasks.string_form import (
     Answer,
     Options,
     Tensors,
     about_text,
 )
 from keras_bert_lite.models.tasks.task import Output, Task, labels_of, options_of
-from keras_bert_lite.text.packing import Preprocessor
+from keras_bert_lite.text.preprocessor import Preprocessor
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")

@@ -7,11 +7,11 @@ import keras
 import tensorflow as tf
 
 from keras_bert_lite import layers
-from keras_bert_lite.layers.heads import check_labels
-from keras_bert_lite.models.encoder import id_inputs
+from keras_bert_lite.layers.heads.dense_heads import check_labels
+from keras_bert_lite.models.encoder_model import id_inputs
 from keras_bert_lite.models.tasks.classification import LabelAnswer
 from keras_bert_lite.models.tasks.sequence_head import head_arguments, read_sequence
-from keras_bert_lite.models.tasks.strings import (
+from keras_bert_lite.models.tasks.string_form import (
     Answer,
     Options,
     Tensors,
@@ -20,7 +20,7 @@ from keras_bert_lite.models.tasks.strings import (
 )
 from keras_bert_lite.models.tasks.task import Output, Task, labels_of, task_model
 from keras_bert_lite.models.tasks.token_classification import EntityAnswer
-from keras_bert_lite.text.packing import Preprocessor
+from keras_bert_lite.text.preprocessor import Preprocessor
 
 INTENT = Output("intent_logits", "cross_entropy", ("accuracy",))
 SLOTS = Output("slot_logits", "word_cross_entropy", ("entity_f1",))

@@ -8,14 +8,14 @@ import numpy as np
 import tensorflow as tf
 
 from keras_bert_lite import layers
-from keras_bert_lite.config import check_positive
-from keras_bert_lite.models.encoder import (
+from keras_bert_lite.checks import check_positive
+from keras_bert_lite.models.encoder_model import (
     config_of,
     connect_layers,
     encoder_layers,
     id_inputs,
 )
-from keras_bert_lite.models.tasks.strings import (
+from keras_bert_lite.models.tasks.string_form import (
     Answer,
     Options,
     Tensors,
@@ -28,10 +28,10 @@ from keras_bert_lite.models.tasks.task import (
     head_layers,
     task_model,
 )
-from keras_bert_lite.text.packing import Preprocessor
-from keras_bert_lite.text.repeats import repeat
+from keras_bert_lite.text.base_tokenizer import Tokenizer
+from keras_bert_lite.text.preprocessor import Preprocessor
+from keras_bert_lite.text.ragged import repeat
 from keras_bert_lite.text.strings import valid_utf8
-from keras_bert_lite.text.tokenizer import Tokenizer
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")

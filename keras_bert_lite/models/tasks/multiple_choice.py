@@ -8,13 +8,13 @@ import tensorflow as tf
 
 from keras_bert_lite import layers
 from keras_bert_lite.families import FAMILIES
-from keras_bert_lite.models.encoder import config_of
+from keras_bert_lite.models.encoder_model import config_of
 from keras_bert_lite.models.tasks.sequence_head import (
     grouped_inputs,
     head_arguments,
     sequence_vector,
 )
-from keras_bert_lite.models.tasks.strings import (
+from keras_bert_lite.models.tasks.string_form import (
     Answer,
     Options,
     Tensors,
@@ -22,7 +22,7 @@ from keras_bert_lite.models.tasks.strings import (
     string_inputs,
 )
 from keras_bert_lite.models.tasks.task import Output, Task, task_model
-from keras_bert_lite.text.packing import Preprocessor
+from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.text.strings import valid_utf8
 
 

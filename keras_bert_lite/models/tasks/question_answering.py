@@ -7,9 +7,9 @@ import keras
 import tensorflow as tf
 
 from keras_bert_lite import layers
-from keras_bert_lite.config import check_positive
-from keras_bert_lite.models.encoder import config_of, id_inputs, without_pooler
-from keras_bert_lite.models.tasks.strings import (
+from keras_bert_lite.checks import check_positive
+from keras_bert_lite.models.encoder_model import config_of, id_inputs, without_pooler
+from keras_bert_lite.models.tasks.string_form import (
     Answer,
     Options,
     Tensors,
@@ -17,7 +17,7 @@ from keras_bert_lite.models.tasks.strings import (
     string_inputs,
 )
 from keras_bert_lite.models.tasks.task import Output, Task, task_model
-from keras_bert_lite.text.packing import Preprocessor
+from keras_bert_lite.text.preprocessor import Preprocessor
 
 LOWEST = -1e30
 NO_CONTEXT = 1e4  # the no-answer score of a context without tokens

@@ -26,7 +26,10 @@
 
 import keras
 
-from keras_bert_lite.models import pretraining, replaced_tokens
+from keras_bert_lite.models.pretraining import (
+    bert as pretraining,
+    electra as replaced_tokens,
+)
 from keras_bert_lite.models.tasks import (
     classification,
     intent_and_slots,

@@ -3,7 +3,7 @@
 import keras
 
 from keras_bert_lite import layers
-from keras_bert_lite.models.encoder import config_of, id_inputs
+from keras_bert_lite.models.encoder_model import config_of, id_inputs
 from keras_bert_lite.models.tasks.sequence_head import grouped_inputs
 from keras_bert_lite.models.tasks.task import (
     Output,

@@ -5,9 +5,10 @@ from typing import Any
 import keras
 
 from keras_bert_lite import layers
-from keras_bert_lite.config import POOLINGS, check_choice
+from keras_bert_lite.checks import check_choice
+from keras_bert_lite.config import POOLINGS
 from keras_bert_lite.families import FAMILIES
-from keras_bert_lite.models.encoder import config_of, id_inputs, without_pooler
+from keras_bert_lite.models.encoder_model import config_of, id_inputs, without_pooler
 from keras_bert_lite.models.tasks.task import Task, task_model
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import keras
 
 from keras_bert_lite import layers
-from keras_bert_lite.models.tasks.strings import Answer, StringForm, plain_form
+from keras_bert_lite.models.tasks.string_form import Answer, StringForm, plain_form
 
 
 @dataclasses.dataclass(frozen=True)

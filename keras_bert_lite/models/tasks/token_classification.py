@@ -8,13 +8,13 @@ import keras
 import tensorflow as tf
 
 from keras_bert_lite import layers
-from keras_bert_lite.config import check_choice
-from keras_bert_lite.layers.chunks import Chunks, chunks
-from keras_bert_lite.layers.crf import FORBIDDEN, split_crf_scores
-from keras_bert_lite.layers.heads import check_labels
-from keras_bert_lite.layers.viterbi import CRFScores, viterbi
-from keras_bert_lite.models.encoder import config_of, id_inputs, without_pooler
-from keras_bert_lite.models.tasks.strings import (
+from keras_bert_lite.checks import check_choice
+from keras_bert_lite.layers.heads.crf import FORBIDDEN, split_crf_scores
+from keras_bert_lite.layers.heads.dense_heads import check_labels
+from keras_bert_lite.layers.heads.tag_spans import Chunks, chunks
+from keras_bert_lite.layers.heads.viterbi import CRFScores, viterbi
+from keras_bert_lite.models.encoder_model import config_of, id_inputs, without_pooler
+from keras_bert_lite.models.tasks.string_form import (
     Answer,
     Options,
     Tensors,
@@ -27,8 +27,8 @@ from keras_bert_lite.tagging import (
     chunk_types,
     has_scheme,
 )
-from keras_bert_lite.text.packing import Preprocessor
-from keras_bert_lite.text.repeats import rows_of
+from keras_bert_lite.text.preprocessor import Preprocessor
+from keras_bert_lite.text.ragged import rows_of
 from keras_bert_lite.text.strings import slices
 
 DECODINGS = ("lenient", "constrained")

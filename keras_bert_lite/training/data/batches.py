@@ -7,9 +7,9 @@ from typing import Any, TypedDict
 
 import tensorflow as tf
 
-from keras_bert_lite.config import check_positive
+from keras_bert_lite.checks import check_positive
 from keras_bert_lite.training.data.records import Record, records
-from keras_bert_lite.training.data.rows import Row, row_dataset
+from keras_bert_lite.training.data.row_datasets import Row, row_dataset
 
 POOL = 50  # batches whose rows are sorted by length, or shuffled, together
 

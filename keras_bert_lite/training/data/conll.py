@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from keras_bert_lite.config import check_choice
+from keras_bert_lite.checks import check_choice
 from keras_bert_lite.tagging import to_bio, to_bioes
 from keras_bert_lite.training.data.lines import Line, Paths, as_paths, read_rows
 from keras_bert_lite.training.data.records import Record, Records

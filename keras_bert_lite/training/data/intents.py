@@ -6,14 +6,14 @@ from typing import Any, Unpack
 import numpy as np
 import tensorflow as tf
 
-from keras_bert_lite.layers.heads import check_labels
+from keras_bert_lite.layers.heads.dense_heads import check_labels
 from keras_bert_lite.models.tasks.intent_and_slots import INTENT, SLOTS
-from keras_bert_lite.text.packing import Preprocessor
+from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.training.data import fields
 from keras_bert_lite.training.data.batches import WindowBatching
 from keras_bert_lite.training.data.records import Record
 from keras_bert_lite.training.data.tokens import TaggedWords
-from keras_bert_lite.training.data.windows import Rows, window_batches
+from keras_bert_lite.training.data.window_datasets import Rows, window_batches
 
 
 def intent_and_slot_dataset(

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from keras_bert_lite.text.files import BOM, BROKEN, opened
+from keras_bert_lite.text.text_files import BOM, BROKEN, opened
 
 Paths = str | os.PathLike | Sequence[str | os.PathLike]
 

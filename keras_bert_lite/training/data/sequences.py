@@ -6,8 +6,8 @@ from typing import Any, Unpack
 import numpy as np
 import tensorflow as tf
 
-from keras_bert_lite.layers.heads import check_labels
-from keras_bert_lite.text.packing import Preprocessor
+from keras_bert_lite.layers.heads.dense_heads import check_labels
+from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.training.data import fields
 from keras_bert_lite.training.data.batches import Batching, batches
 from keras_bert_lite.training.data.records import Record

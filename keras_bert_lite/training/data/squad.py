@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from keras_bert_lite.config import check_choice
+from keras_bert_lite.checks import check_choice
 from keras_bert_lite.training.data.lines import Paths, as_paths, read_text
 from keras_bert_lite.training.data.records import Record, Records
 

@@ -6,15 +6,15 @@ from typing import Any, Unpack
 import numpy as np
 import tensorflow as tf
 
-from keras_bert_lite.config import check_choice
-from keras_bert_lite.layers.heads import check_labels
+from keras_bert_lite.checks import check_choice
+from keras_bert_lite.layers.heads.dense_heads import check_labels
 from keras_bert_lite.tagging import has_scheme, parse_tags
-from keras_bert_lite.text.located import firsts_of, locate_words
-from keras_bert_lite.text.packing import Preprocessor
+from keras_bert_lite.text.preprocessor import Preprocessor
+from keras_bert_lite.text.token_offsets import firsts_of, locate_words
 from keras_bert_lite.training.data import fields
 from keras_bert_lite.training.data.batches import WindowBatching
 from keras_bert_lite.training.data.records import Record
-from keras_bert_lite.training.data.windows import Rows, window_batches
+from keras_bert_lite.training.data.window_datasets import Rows, window_batches
 
 SEPARATOR = "\x1f"  # a row of words travels as one string: rows have one shape
 

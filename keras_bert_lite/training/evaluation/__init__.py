@@ -2,6 +2,6 @@
 
 from keras_bert_lite.training.evaluation import scorers
 from keras_bert_lite.training.evaluation.callback import Evaluation
-from keras_bert_lite.training.evaluation.squad import squad_scores
+from keras_bert_lite.training.evaluation.squad_scores import squad_scores
 
 __all__ = ["Evaluation", "scorers", "squad_scores"]

@@ -5,7 +5,7 @@ from typing import Any
 
 import keras
 
-from keras_bert_lite.config import check_positive
+from keras_bert_lite.checks import check_positive
 
 Score = Callable[[keras.Model], Mapping[str, float]]
 

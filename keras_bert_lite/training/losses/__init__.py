@@ -7,12 +7,12 @@ weight is not 0, and 0 where there are none.
 """
 
 from keras_bert_lite.training.losses.crf import CRFLoss
-from keras_bert_lite.training.losses.embeddings import (
+from keras_bert_lite.training.losses.electra import ReplacedTokenLoss
+from keras_bert_lite.training.losses.sentence_pairs import (
     CosineSimilarityLoss,
     InBatchNegativesLoss,
     TripletLoss,
 )
-from keras_bert_lite.training.losses.replaced_tokens import ReplacedTokenLoss
 
 __all__ = [
     "CRFLoss",

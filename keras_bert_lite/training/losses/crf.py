@@ -3,9 +3,9 @@
 import keras
 from keras import ops
 
-from keras_bert_lite.layers.chunks import compact
-from keras_bert_lite.layers.crf import split_crf_scores
-from keras_bert_lite.layers.viterbi import CRFScores, log_partition
+from keras_bert_lite.layers.heads.crf import split_crf_scores
+from keras_bert_lite.layers.heads.tag_spans import compact
+from keras_bert_lite.layers.heads.viterbi import CRFScores, log_partition
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
@@ -63,7 +63,7 @@ class CRFLoss(keras.losses.Loss):
 
 
 def negative_log_likelihood(scores: CRFScores, tags, mask):
-    """`log_partition - path_score`: `(B,)`; see `layers.viterbi`."""
+    """`log_partition - path_score`: `(B,)`; see `layers.heads.viterbi`."""
     # Both change alike; small numbers lose less of the difference.
     peaks = ops.stop_gradient(ops.max(scores.logits, axis=-1, keepdims=True))
     scores = scores._replace(logits=scores.logits - peaks)

@@ -1,6 +1,10 @@
 """Metrics of whole epochs, computed in the graph, on any backend."""
 
 from keras_bert_lite.training.metrics.confusion import ConfusionMatrix
+from keras_bert_lite.training.metrics.electra import (
+    ReplacedTokenAccuracy,
+    ReplacedTokenRecall,
+)
 from keras_bert_lite.training.metrics.entity_f1 import (
     EntityF1,
     EntityPrecision,
@@ -11,10 +15,6 @@ from keras_bert_lite.training.metrics.matthews import MatthewsCorrelation
 from keras_bert_lite.training.metrics.multi_label import MultiLabelF1
 from keras_bert_lite.training.metrics.pearson import PearsonCorrelation
 from keras_bert_lite.training.metrics.perplexity import Perplexity
-from keras_bert_lite.training.metrics.replaced_tokens import (
-    ReplacedTokenAccuracy,
-    ReplacedTokenRecall,
-)
 
 __all__ = [
     "F1",

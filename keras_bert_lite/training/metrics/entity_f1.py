@@ -6,11 +6,11 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_bert_lite.config import check_choice
-from keras_bert_lite.layers.chunks import chunks
-from keras_bert_lite.layers.crf import split_crf_scores
-from keras_bert_lite.layers.heads import check_labels
-from keras_bert_lite.layers.viterbi import viterbi
+from keras_bert_lite.checks import check_choice
+from keras_bert_lite.layers.heads.crf import split_crf_scores
+from keras_bert_lite.layers.heads.dense_heads import check_labels
+from keras_bert_lite.layers.heads.tag_spans import chunks
+from keras_bert_lite.layers.heads.viterbi import viterbi
 from keras_bert_lite.tagging import chunk_types
 
 AVERAGES = ("micro", "macro", None)

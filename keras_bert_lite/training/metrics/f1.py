@@ -5,7 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_bert_lite.config import check_choice
+from keras_bert_lite.checks import check_choice
 from keras_bert_lite.training.metrics.confusion import ConfusionMatrix
 
 AVERAGES = ("binary", "micro", "macro", "weighted", None)

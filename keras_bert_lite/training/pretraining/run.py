@@ -10,22 +10,25 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from keras_bert_lite.config import check_choice, check_positive
-from keras_bert_lite.models.replaced_tokens import REPLACED_TOKEN_PRETRAINING
+from keras_bert_lite.checks import check_choice, check_positive
+from keras_bert_lite.models.pretraining.electra import REPLACED_TOKEN_PRETRAINING
 from keras_bert_lite.models.tasks.registry import task_of
-from keras_bert_lite.text.masking import Masking
 from keras_bert_lite.training.objectives import compile
 from keras_bert_lite.training.optimizer import adamw, lamb
-from keras_bert_lite.training.pretraining.checks import check_validation, checked_config
-from keras_bert_lite.training.pretraining.dataset import (
+from keras_bert_lite.training.pretraining.data.dataset import (
     pretraining_dataset,
     read_recipe,
 )
-from keras_bert_lite.training.pretraining.recipe import Recipe
-from keras_bert_lite.training.pretraining.shards import (
+from keras_bert_lite.training.pretraining.data.masking import Masking
+from keras_bert_lite.training.pretraining.data.recipe import Recipe
+from keras_bert_lite.training.pretraining.data.shards import (
     check_records,
     digest,
     read_index,
+)
+from keras_bert_lite.training.pretraining.objective_checks import (
+    check_validation,
+    checked_config,
 )
 from keras_bert_lite.training.pretraining.state import fit_from_state
 

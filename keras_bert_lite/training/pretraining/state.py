@@ -14,9 +14,9 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from keras_bert_lite._files import remove_left_over, replaced_file, write_text
-from keras_bert_lite.config import check_positive
+from keras_bert_lite.checks import check_positive
 from keras_bert_lite.layers import Teacher
-from keras_bert_lite.training.pretraining.recipe import nameless
+from keras_bert_lite.training.pretraining.data.recipe import nameless
 
 SETTINGS = "run.json"  # not that of pretraining data, which may lie beside
 KEPT = 2  # states that stay; the last one may be broken by a failing disk

@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 from seqeval.metrics.sequence_labeling import get_entities
 
-from keras_bert_lite.layers.crf import CRF, CRFDecoder
+from keras_bert_lite.layers.heads.crf import CRF, CRFDecoder
 from keras_bert_lite.models.tasks.token_classification import EntityAnswer
 from keras_bert_lite.tagging import allowed_transitions
 from keras_bert_lite.text.window_layer import TextWindows

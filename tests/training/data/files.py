@@ -1,12 +1,9 @@
 """Files that the tests write, and the real ones beside the checkout."""
 
-import os
-from pathlib import Path
-
 import pytest
 
-ROOT = Path(__file__).parents[3]
-DATA = Path(os.environ.get("KERAS_BERT_LITE_DATA", ROOT.parent / "shared" / "data"))
+from tests.paths import DATA
+
 needs_data = pytest.mark.skipif(
     not (DATA / "glue").is_dir(),
     reason=f"{DATA} has no glue; KERAS_BERT_LITE_DATA names the folder",

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from keras import ops
 
-from keras_bert_lite.layers.crf import CRF, split_crf_scores
+from keras_bert_lite.layers.heads.crf import CRF, split_crf_scores
 from keras_bert_lite.training.losses.crf import CRFLoss, negative_log_likelihood
 from tests.conformance import EAGERLY, assert_all_close, randomize, to_numpy
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from seqeval.metrics import f1_score, precision_score, recall_score
 
-from keras_bert_lite.layers.crf import CRF, CRFDecoder
+from keras_bert_lite.layers.heads.crf import CRF, CRFDecoder
 from keras_bert_lite.training.losses import CRFLoss
 from keras_bert_lite.training.metrics.entity_f1 import (
     EntityF1,

@@ -10,13 +10,13 @@ from safetensors import safe_open
 
 import keras_bert_lite as kbl
 from keras_bert_lite._files import DRAFT, LOCK
-from keras_bert_lite.models.pretraining import for_masked_positions, pretrainer
+from keras_bert_lite.models.pretraining.bert import for_masked_positions, pretrainer
 from keras_bert_lite.training.pretraining import run as run_module, state
 from keras_bert_lite.training.pretraining.run import pretrain
 from tests import tiny
 from tests.conformance import randomize
+from tests.training.pretraining.data.test_write import text, write
 from tests.training.pretraining.interrupts import Interrupts
-from tests.training.pretraining.test_write import text, write
 
 tensorflow_only = pytest.mark.skipif(
     keras.backend.backend() != "tensorflow",

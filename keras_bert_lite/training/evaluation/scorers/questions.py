@@ -8,9 +8,9 @@ import keras
 import numpy as np
 
 from keras_bert_lite.models.text_model import TextModel, with_text
-from keras_bert_lite.text.packing import Preprocessor
+from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.training.evaluation.callback import Score
-from keras_bert_lite.training.evaluation.squad import squad_scores
+from keras_bert_lite.training.evaluation.squad_scores import squad_scores
 
 
 def squad(

@@ -1,0 +1,1 @@
+"""What every format of checkpoints shares: names, tensors, sizes, assignment."""

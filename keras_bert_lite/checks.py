@@ -1,0 +1,58 @@
+"""Checks of arguments: each names the argument and what was received."""
+
+import math
+from typing import Any
+
+
+def check_positive(name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ValueError(f"`{name}` must be a positive integer. Received: {value!r}")
+
+
+def check_not_negative(name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ValueError(
+            f"`{name}` must be a whole number, 0 or more. Received: {value!r}"
+        )
+
+
+def check_bool(name: str, value: Any) -> None:
+    if not isinstance(value, bool):
+        raise ValueError(f"`{name}` must be True or False. Received: {value!r}")
+
+
+def check_above_zero(name: str, value: Any) -> None:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or not 0 < value < math.inf:
+        raise ValueError(f"`{name}` must be a positive number. Received: {value!r}")
+
+
+def check_rate(name: str, value: Any) -> None:
+    if not isinstance(value, (int, float)) or not 0 <= value < 1:
+        raise ValueError(f"`{name}` must be in [0, 1). Received: {value!r}")
+
+
+def check_share(name: str, value: Any) -> None:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or not 0 <= value <= 1:
+        raise ValueError(f"`{name}` must be in [0, 1]. Received: {value!r}")
+
+
+def check_number(name: str, value: Any) -> None:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or not math.isfinite(value):
+        raise ValueError(f"`{name}` must be a finite number. Received: {value!r}")
+
+
+def check_between(name: str, value: Any, low: float, high: float) -> None:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or not low < value < high:
+        raise ValueError(
+            f"`{name}` must be between {low} and {high}, both excluded. "
+            f"Received: {value!r}"
+        )
+
+
+def check_choice(name: str, value: Any, choices: tuple) -> None:
+    if value not in choices:
+        raise ValueError(f"`{name}` must be one of {choices}. Received: {value!r}")

@@ -1,0 +1,1 @@
+"""Attention, and the ways in which it knows positions."""

@@ -1,0 +1,162 @@
+"""Relative positions: which row of a table belongs to a distance, and where."""
+
+import functools
+from typing import Any
+
+import keras
+import numpy as np
+from keras import ops
+
+from keras_bert_lite.config import EncoderConfig
+from keras_bert_lite.layers.base import EncoderPart
+from keras_bert_lite.layers.execution.layer_norm import LayerNorm
+
+# Longer distances are told apart nowhere; no attention is over so many tokens.
+LONGEST_DISTANCE = 2**16
+
+
+def log_buckets(distances, num_buckets: int, max_distance: int) -> np.ndarray:
+    """Numbers distances such that far ones share a number.
+
+    With `m = num_buckets // 2`, a distance d of at most m is its own number, and
+    a longer one has `sign(d) (m + ceil((m - 1) log(|d| / m) / log((M - 1) / m)))`,
+    M being `max_distance`. Computed in float32, as the published models were.
+
+    Args:
+        distances: Integers of any shape.
+        num_buckets: Numbers in each direction (k); twice those that are exact.
+        max_distance: The distance (M) that has the last number but one or so.
+
+    Returns:
+        Integers of the shape of `distances`; those of distances over M exceed
+        `num_buckets` and are for the caller to clip.
+
+    Reference: [He et al., 2021](https://arxiv.org/abs/2111.09543), as in its code.
+    """
+    distances = np.asarray(distances, "int64")
+    middle = num_buckets // 2
+    size = np.maximum(np.abs(distances), middle)
+    last = np.log(np.float32((max_distance - 1) / middle))
+    logs = np.log((size / middle).astype("float32")) / last
+    far = np.ceil(logs * np.float32(middle - 1)) + np.float32(middle)
+    far = np.sign(distances) * far.astype("int64")
+    return np.where(np.abs(distances) <= middle, distances, far)
+
+
+@functools.cache
+def rows_by_distance(
+    max_distance: int, num_buckets: int | None = None
+) -> tuple[np.ndarray, int]:
+    """Returns which row of an embedding table each distance has, and a limit L.
+
+    The table has `2 * span` rows, `span` being `num_buckets` or, without
+    buckets, `max_distance`. The array is for the distances from -L to L; longer
+    ones have the rows of these.
+    """
+    span = num_buckets or max_distance
+    distances = np.arange(LONGEST_DISTANCE + 1 if num_buckets else span + 1)
+    buckets = distances
+    if num_buckets:
+        buckets = log_buckets(distances, num_buckets, max_distance)
+    limit = min(int(np.count_nonzero(buckets < span)), len(buckets) - 1)
+    buckets = buckets[: limit + 1]
+    both = np.concatenate([-buckets[:0:-1], buckets])
+    return np.clip(both + span, 0, 2 * span - 1).astype("int32"), limit
+
+
+def table_rows(distances, max_distance: int, num_buckets: int | None = None) -> Any:
+    """Returns the row of the embedding table for each distance.
+
+    Of a numpy array, a numpy array; so what depends on a length that is known
+    beforehand is known beforehand too, which XLA needs.
+    """
+    rows, limit = rows_by_distance(max_distance, num_buckets)
+    math = np if isinstance(distances, np.ndarray) else ops
+    return math.take(rows, math.clip(distances, -limit, limit) + limit, axis=0)
+
+
+def falling_distances(length) -> Any:
+    """The integers S - 1, ..., 0, ..., -S for a length S: see `skew`."""
+    math = np if isinstance(length, int) else ops
+    return length - 1 - math.arange(2 * length)
+
+
+def skew(x):
+    """Turns columns for distances into columns for positions.
+
+    Column c of `x` is for the distance `S - 1 - c` from the position of the row
+    to another, so column j of the output, for position j, holds column
+    `S - 1 - i + j` of row i. That is a matter of reading the same numbers in
+    rows shorter by one: cheaper than gathering, and without an index.
+
+    Args:
+        x: Tensor of shape `(B, N, S, 2 * S)`.
+
+    Returns:
+        Tensor of shape `(B, N, S, S)`.
+    """
+    batch, heads, length, width = ops.shape(x)
+    shorter = abs(width - 1)  # not -1 where there is no position
+    x = ops.reshape(x, (batch, heads, length * width))
+    x = x[:, :, : length * shorter]
+    x = ops.reshape(x, (batch, heads, length, shorter))
+    return x[:, :, :, length - 1 : width - 1]
+
+
+def scores_by_distance(x, table):
+    """Scores each position with what the table says of its distance to others.
+
+    Args:
+        x: Heads of each position: `(B, N, S, D)`.
+        table: Heads for the distances of `falling_distances(S)`: `(2 * S, H)`.
+
+    Returns:
+        Floats, float32, of shape `(B, N, S, S)`.
+    """
+    _, num_heads, _, size = x.shape
+    heads = ops.reshape(table, (-1, num_heads, size))
+    scores = ops.matmul(x, ops.transpose(heads, (1, 2, 0)))
+    return ops.cast(skew(scores), "float32")
+
+
+@keras.saving.register_keras_serializable(package="keras_bert_lite")
+class RelativeTable(EncoderPart):
+    """A vector for each relative position, which all blocks share.
+
+    Args:
+        config: The encoder's `EncoderConfig`, or its fields in a dictionary. Of
+            it count `relative_positions`, which must be there, `hidden_dim`,
+            `layer_norm_epsilon`, `norms.bias` and `initializer_range`.
+
+    Raises:
+        ValueError: If there are no `relative_positions`.
+
+    Reference: [He et al., 2021](https://arxiv.org/abs/2006.03654), section 3.1.
+    """
+
+    def __init__(self, config: EncoderConfig | dict[str, Any], **kwargs: Any) -> None:
+        super().__init__(config, **kwargs)
+        relative = self.config.relative_positions
+        if relative is None:
+            raise ValueError("`config` must have `relative_positions`. Received: None")
+        self.num_rows = 2 * relative.span
+        self.embedding = self._table(self.num_rows, self.config.hidden_dim, "embedding")
+        self.layer_norm: LayerNorm | None = None
+        if relative.normalize:
+            self.layer_norm = self._layer_norm("layer_norm")
+
+    def build(self, x_shape=None):
+        self.embedding.build((None,))
+        if self.layer_norm is not None:
+            self.layer_norm.build((self.num_rows, self.config.hidden_dim))
+
+    def call(self, x=None):
+        return self.rows()
+
+    def rows(self):
+        """Returns the vectors, `(2 K, H)`: K distances in each direction."""
+        rows = self.embedding(keras.ops.arange(self.num_rows, dtype="int32"))
+        return rows if self.layer_norm is None else self.layer_norm(rows)
+
+    def compute_output_shape(self, x_shape=None):
+        return (self.num_rows, self.config.hidden_dim)

@@ -1,0 +1,157 @@
+"""Bidirectional multi-head self-attention."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_bert_lite.config import EncoderConfig
+from keras_bert_lite.layers.attention.rotary import rotate
+from keras_bert_lite.layers.base import BlockPart
+from keras_bert_lite.layers.execution.padded_rows import PaddedRows
+
+
+@keras.saving.register_keras_serializable(package="keras_bert_lite")
+class SelfAttention(BlockPart):
+    """Lets every position attend to every real position.
+
+    `softmax(Q K^T / sqrt(D)) V` in each of N heads of size D = H / N, where Q,
+    K and V are dense projections of the input; the heads joined and projected
+    once more. The softmax runs in float32.
+
+    Where the configuration says so, Q and K are turned by their positions
+    (`rotary`), biases by distance are added to the scores (`relative_bias`),
+    and only positions near by are attended to (`local_attention`).
+
+    Args:
+        config: The encoder's `EncoderConfig`, or its fields in a dictionary. Of
+            it count `num_heads`, `hidden_dim`, `attention_dropout`, `biases`,
+            `initializer_range`, and the parts named above.
+        layer: Which of the encoder's layers it is in, counted from 0.
+
+    Call arguments:
+        x: Floats of shape `(B, S, H)`.
+        padding_mask: Booleans of shape `(B, S)`, true at real positions, which
+            alone are attended to; all are real if absent.
+        sequence_ids: Integers of shape `(B, S)`: positions attend only to
+            positions with the same number (a block-diagonal mask, for several
+            sequences packed in a row).
+        return_weights: Whether to return the attention weights too.
+        rows: Where the rows of the batch are, in place of the masks: the
+            `PaddedRows` of these, or a `RealTokens`, with `x` of shape `(T, H)`.
+        relative_biases: What `RelativeBiasTable` says of each group of rows:
+            a list of `(1, N, S, S)`. Needed with a `relative_bias` only.
+
+    Output shape:
+        `(B, S, H)`; with `return_weights`, also the weights, `(B, N, S, S)`:
+        for each query position (rows), one weight for each key position.
+
+    Raises:
+        ValueError: If `x` has another width or rank, or `relative_biases` are
+            missing.
+
+    Reference: [Vaswani et al., 2017](https://arxiv.org/abs/1706.03762), section 3.2.
+    """
+
+    def __init__(
+        self, config: EncoderConfig | dict[str, Any], layer: int = 0, **kwargs: Any
+    ) -> None:
+        super().__init__(config, layer, **kwargs)
+        width, biases = self.config.hidden_dim, self.config.biases
+        self.query = self._dense(width, "query", biases.query)
+        self.key = self._dense(width, "key", biases.key)
+        self.value = self._dense(width, "value", biases.value)
+        self.output_dense = self._dense(width, "output_dense", biases.attention_output)
+        self.dropout = self._dropout(self.config.attention_dropout)
+
+    def build(self, x_shape, padding_mask_shape=None, sequence_ids_shape=None):
+        self._check_width(x_shape)
+        for dense in (self.query, self.key, self.value, self.output_dense):
+            dense.build(x_shape)
+        batch, length, _ = x_shape
+        self.dropout.build((batch, self.config.num_heads, length, length))
+
+    def call(
+        self,
+        x,
+        padding_mask=None,
+        sequence_ids=None,
+        return_weights=False,
+        rows=None,
+        relative_biases=None,
+        training=None,
+    ):
+        rows = rows or self._padded(x, padding_mask, sequence_ids)
+        return self._attend(
+            x, rows, self._scores, relative_biases, return_weights, training
+        )
+
+    def _padded(self, x, padding_mask, sequence_ids) -> PaddedRows:
+        return PaddedRows(self.config, ops.shape(x)[1], padding_mask, sequence_ids)
+
+    def _attend(self, x, rows, scores_of, relative_biases, return_weights, training):
+        """Attends by the scores that `scores_of` gives queries and keys."""
+        queries, keys, values = (
+            rows.split_heads(dense(x)) for dense in (self.query, self.key, self.value)
+        )
+        queries, keys = (self._turned(heads, rows) for heads in (queries, keys))
+        biases = self._biases(rows, relative_biases)
+        attended, weights = [], None
+        scores = scores_of(queries, keys)
+        for group, value, added in zip(scores, values, biases, strict=True):
+            for bias in added:
+                group = group + bias
+            weights = ops.cast(ops.softmax(group, axis=-1), value.dtype)
+            dropped = self.dropout(weights, training=training)
+            attended.append(ops.matmul(dropped, value))
+        output = self.output_dense(rows.join_heads(attended, like=x))
+        return (output, weights) if return_weights else output
+
+    def _turned(self, heads: list[Any], rows) -> list[Any]:
+        """Queries or keys, turned by their positions if that is their part."""
+        base = self.config.rotary_base(self.layer)
+        if base is None:
+            return heads
+        pairs = zip(heads, rows.rotations[base], strict=True)
+        return [rotate(group, rotation) for group, rotation in pairs]
+
+    def _biases(self, rows, relative_biases) -> list[list[Any]]:
+        """What to add to the scores of each group of rows, float32."""
+        masks = rows.biases[self.config.window(self.layer)]
+        biases = [[] if mask is None else [mask] for mask in masks]
+        if self.config.relative_bias is None:
+            return biases
+        if relative_biases is None:
+            raise ValueError("`relative_biases` must be given. Received: None")
+        pairs = zip(biases, relative_biases, strict=True)
+        return [[ops.cast(bias, "float32"), *others] for others, bias in pairs]
+
+    def _scores(self, queries, keys) -> Iterator[Any]:
+        """The scaled scores of each group of rows: (B, N, S, S), float32."""
+        scale = (self.config.hidden_dim // self.config.num_heads) ** -0.5
+        for query, key in zip(queries, keys, strict=True):
+            scores = ops.matmul(query, ops.transpose(key, (0, 1, 3, 2)))
+            yield ops.cast(scores, "float32") * scale
+
+    def compute_output_spec(
+        self,
+        x,
+        padding_mask=None,
+        sequence_ids=None,
+        return_weights=False,
+        rows=None,
+        relative_biases=None,
+        training=None,
+    ):
+        output = keras.KerasTensor(x.shape, dtype=self.compute_dtype)
+        if not return_weights:
+            return output
+        batch, length, _ = x.shape
+        shape = (batch, self.config.num_heads, length, length)
+        return output, keras.KerasTensor(shape, dtype=self.compute_dtype)
+
+    def compute_output_shape(
+        self, x_shape, padding_mask_shape=None, sequence_ids_shape=None
+    ):
+        return x_shape

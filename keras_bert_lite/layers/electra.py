@@ -1,0 +1,170 @@
+"""What ELECTRA's generator and discriminator exchange and share."""
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_bert_lite.checks import check_choice
+from keras_bert_lite.config import EncoderConfig
+from keras_bert_lite.layers.base import CompositeLayer
+from keras_bert_lite.layers.embeddings import Embeddings
+
+
+@keras.saving.register_keras_serializable(package="keras_bert_lite")
+class ReplaceTokens(keras.layers.Layer):
+    """Puts pieces drawn from a generator's scores where tokens are masked.
+
+    No gradient goes through it.
+
+    Args:
+        seed: Of the draws.
+
+    Call arguments:
+        token_ids: Integers `(B, S)`.
+        positions: Integers `(B, P)`; those that are 0 count for nothing: the
+            first token of a row is a special one, which is never masked.
+        logits: Floats `(B, P, V)`.
+
+    Output shape:
+        `(B, S)`, of the dtype of `token_ids`.
+
+    Reference: [Clark et al., 2020](https://arxiv.org/abs/2003.10555), section 2.
+    """
+
+    def __init__(self, seed: int | None = None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.seed = seed
+        self.seed_generator = keras.random.SeedGenerator(seed)
+
+    def call(self, token_ids, positions, logits):
+        scores = ops.stop_gradient(ops.cast(logits, "float32"))
+        flat = ops.reshape(scores, (-1, scores.shape[-1]))
+        drawn = keras.random.categorical(flat, 1, seed=self.seed_generator)
+        drawn = ops.reshape(ops.cast(drawn, token_ids.dtype), ops.shape(positions))
+        # Of positions that are 0 each writes what is there already.
+        drawn = ops.where(positions > 0, drawn, token_ids[:, :1])
+        rows = ops.arange(ops.shape(token_ids)[0], dtype=positions.dtype)[:, None]
+        places = ops.stack([ops.broadcast_to(rows, ops.shape(positions)), positions], 2)
+        places = ops.reshape(places, (-1, 2))
+        return ops.scatter_update(token_ids, places, ops.reshape(drawn, (-1,)))
+
+    def compute_output_spec(self, token_ids, positions, logits):
+        return keras.KerasTensor(token_ids.shape, dtype=token_ids.dtype)
+
+    def compute_output_shape(self, token_ids_shape, positions_shape, logits_shape):
+        return token_ids_shape
+
+    def get_config(self) -> dict[str, Any]:
+        return {**super().get_config(), "seed": self.seed}
+
+
+@keras.saving.register_keras_serializable(package="keras_bert_lite")
+class WithSeenTokens(keras.layers.Layer):
+    """Puts the tokens that a discriminator saw beside its scores.
+
+    What was replaced is known from them and from the original tokens, which are
+    the targets: `losses.ReplacedTokenLoss` compares them.
+
+    Call arguments:
+        logits: Floats `(B, S)`.
+        token_ids: Integers `(B, S)`, below 2^24.
+
+    Output shape:
+        `(B, S, 2)` float32: the score, the id.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**{**kwargs, "dtype": "float32"})
+
+    def call(self, logits, token_ids):
+        return ops.stack([logits, ops.cast(token_ids, "float32")], axis=-1)
+
+    def compute_output_spec(self, logits, token_ids):
+        return keras.KerasTensor((*logits.shape, 2), dtype="float32")
+
+    def compute_output_shape(self, logits_shape, token_ids_shape):
+        return (*logits_shape, 2)
+
+
+SIDES = ("generator", "discriminator")
+
+
+@keras.saving.register_keras_serializable(package="keras_bert_lite")
+class GradientDisentangledEmbeddings(CompositeLayer):
+    """The embeddings of a generator, and of a discriminator that adds to them.
+
+    A token's vector is E for the generator and `stop_gradient(E) + D` for the
+    discriminator, whose loss so changes D alone. Segments, positions,
+    normalization and projection are each side's own.
+
+    Args:
+        generator: The generator's `EncoderConfig`, or its dictionary.
+        discriminator: The discriminator's, whose token table is D.
+
+    Call arguments:
+        token_ids, segment_ids, position_ids, reverse: See `Embeddings`; vectors
+            are scored against E.
+        side: One of `SIDES`.
+
+    Output shape:
+        As that side's `Embeddings`.
+
+    Raises:
+        ValueError: For another side.
+
+    Reference: [He et al., 2021](https://arxiv.org/abs/2111.09543), section 3.3.
+    """
+
+    def __init__(
+        self,
+        generator: EncoderConfig | dict[str, Any],
+        discriminator: EncoderConfig | dict[str, Any],
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.generator = self._side(generator, "generator")
+        self.discriminator = self._side(discriminator, "discriminator")
+
+    def _side(self, config: EncoderConfig | dict[str, Any], name: str) -> Embeddings:
+        return Embeddings(
+            config, name=name, dtype=self.dtype_policy, trainable=self.trainable
+        )
+
+    def build(self, token_ids_shape, segment_ids_shape=None, position_ids_shape=None):
+        self.generator.build(token_ids_shape)
+        self.discriminator.build(token_ids_shape)
+
+    def call(
+        self,
+        token_ids,
+        segment_ids=None,
+        position_ids=None,
+        reverse=False,
+        side="discriminator",
+        training=None,
+    ):
+        check_choice("side", side, SIDES)
+        if reverse:
+            return self.generator(token_ids, reverse=True)
+        places = {"segment_ids": segment_ids, "position_ids": position_ids}
+        if side == "generator":
+            return self.generator(token_ids, **places, training=training)
+        base = ops.stop_gradient(self.generator.token_vectors(token_ids))
+        x = base + self.discriminator.token_vectors(token_ids)
+        return self.discriminator.finish(x, token_ids, **places, training=training)
+
+    def compute_output_spec(self, token_ids, *_, reverse=False, side=SIDES[1], **__):
+        check_choice("side", side, SIDES)
+        layer = self.generator if side == "generator" or reverse else self.discriminator
+        return layer.compute_output_spec(token_ids, reverse=reverse)
+
+    def compute_output_shape(self, token_ids_shape, *_, **__):
+        return self.discriminator.compute_output_shape(token_ids_shape)
+
+    def get_config(self) -> dict[str, Any]:
+        sides = (self.generator, self.discriminator)
+        return {
+            **super().get_config(),
+            **{x.name: x.config.to_dict() for x in sides},
+        }

@@ -1,0 +1,125 @@
+"""How attention sees the rows of a batch: which are there, and what is hidden."""
+
+from typing import Any
+
+from keras import ops
+
+from keras_bert_lite.config import EncoderConfig
+from keras_bert_lite.layers.attention.rotary import Rotation, rotations
+
+
+class PaddedRows:
+    """The rows of a padded batch `(B, S)`, of which attention is one group.
+
+    Made once a call of an encoder: what all its layers need to know of rows is
+    computed here. See `RealTokens` for the other way to lay out the same work.
+
+    Args:
+        config: The encoder's.
+        length: S, a number or, where it is known in a graph only, a tensor.
+        padding_mask: Booleans of shape `(B, S)`, true at real tokens; all are
+            real if absent.
+        sequence_ids: Integers of shape `(B, S)`: tokens see only those with the
+            same number (several sequences packed in a row).
+
+    Attributes:
+        mask: The padding mask, or None.
+        lengths: The length of the rows of each group.
+        biases: What to add to the attention scores of each group, by the window
+            of a layer (`EncoderConfig.window`).
+        rotations: The rotations of the positions of each group, by the base of a
+            layer (`EncoderConfig.rotary_base`).
+    """
+
+    def __init__(
+        self, config: EncoderConfig, length: Any, padding_mask=None, sequence_ids=None
+    ) -> None:
+        self.num_heads = config.num_heads
+        self.mask = None if padding_mask is None else ops.cast(padding_mask, "bool")
+        self.lengths = [length]
+        visible = [_visible(self.mask, sequence_ids)]
+        self.biases = biases_by_window(config, visible, self.lengths)
+        self.rotations = rotations_by_base(config, self.lengths)
+
+    def pack(self, x):
+        """Returns `x`, as it is laid out already."""
+        return x
+
+    def unpack(self, x):
+        """(B, S, H) -> (B, S, H), zeros at padding."""
+        if self.mask is None:
+            return x
+        return ops.where(self.mask[:, :, None], x, ops.zeros_like(x))
+
+    def split_heads(self, x) -> list[Any]:
+        """(B, S, H) -> (B, N, S, D)."""
+        length, hidden_dim = ops.shape(x)[1], x.shape[-1]
+        shape = (-1, length, self.num_heads, hidden_dim // self.num_heads)
+        return [ops.transpose(ops.reshape(x, shape), (0, 2, 1, 3))]
+
+    def join_heads(self, x: list[Any], like):
+        """(B, N, S, D) -> (B, S, H), the shape of `like`."""
+        (heads,) = x
+        return ops.reshape(ops.transpose(heads, (0, 2, 1, 3)), ops.shape(like))
+
+
+def biases_by_window(
+    config: EncoderConfig, visible: list[Any], lengths: list[Any]
+) -> dict[int | None, list[Any]]:
+    """Returns what hides keys from queries in each kind of layer.
+
+    Args:
+        config: The encoder's, which says which windows its layers have.
+        visible: For each group, booleans of the shape `(b, 1, 1 or s, s)`, true
+            where a query may see a key; None if all see all.
+        lengths: The length s of each group.
+
+    Returns:
+        By window, for each group 0 or -1e30, float32, `(b or 1, 1, 1 or s, s)`;
+        None if nothing is hidden. Hidden weights come out as exact zeros; a row
+        without any real position comes out uniform, not NaN.
+    """
+    windows = {config.window(layer) for layer in range(config.num_layers)}
+    return {
+        window: [
+            _bias(seen, length, window)
+            for seen, length in zip(visible, lengths, strict=True)
+        ]
+        for window in windows
+    }
+
+
+def rotations_by_base(
+    config: EncoderConfig, lengths: list[Any]
+) -> dict[float, list[Rotation]]:
+    """Returns the rotations of positions in groups, by the bases that layers have.
+
+    Positions count from the first token of a row, wherever a packed sequence in
+    it starts: only differences of positions matter.
+    """
+    size = config.hidden_dim // config.num_heads
+    bases = {config.rotary_base(layer) for layer in range(config.num_layers)}
+    return {
+        base: [rotations(length, size, base) for length in lengths]
+        for base in bases
+        if base is not None
+    }
+
+
+def _visible(mask, sequence_ids):
+    """Which keys (last axis) a query may see: (B, 1, 1 or S, S), or None."""
+    visible = None if mask is None else mask[:, None, None, :]
+    if sequence_ids is None:
+        return visible
+    same = sequence_ids[:, None, :, None] == sequence_ids[:, None, None, :]
+    return same if visible is None else ops.logical_and(visible, same)
+
+
+def _bias(visible, length, window):
+    if window is not None:
+        places = ops.arange(length, dtype="int32")
+        near = ops.abs(places[:, None] - places) <= window // 2
+        visible = (
+            near[None, None] if visible is None else ops.logical_and(visible, near)
+        )
+    return None if visible is None else ops.where(visible, 0.0, -1e30)

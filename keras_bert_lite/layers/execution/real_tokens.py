@@ -1,0 +1,205 @@
+"""Execution without padding: work on the real tokens of a batch only."""
+
+import itertools
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from keras_bert_lite.config import EncoderConfig
+from keras_bert_lite.layers.execution.padded_rows import (
+    biases_by_window,
+    rotations_by_base,
+)
+
+# How often rows, sorted by length, are cut in two for attention.
+CUTS = 1
+
+
+class Group(NamedTuple):
+    """Rows of similar length that attend together: b rows of length s."""
+
+    token_of_place: tf.Tensor  # (b, N, s) int32, into heads of tokens (T * N, D)
+    place_of_token: tf.Tensor  # (tokens of the group, N) int32, the inverse
+    real: tf.Tensor  # (b, s) booleans, false at padding
+
+
+class RealTokens:
+    """The T real tokens of a padded batch `(B, S)`, those of short rows first.
+
+    Between `pack` and `unpack` layers see `(T, H)`: what works position by
+    position never meets padding. Attention works on rows, so it puts the heads
+    of groups of rows into batches `(b, N, s, D)`; the groups are such that one
+    long row does not make every row as long. TensorFlow only, and without XLA:
+    T depends on the values of the mask.
+
+    Args:
+        config: The encoder's.
+        padding_mask: Booleans of shape `(B, S)`, true at real tokens.
+        training: Whether gradients will be asked for.
+
+    Attributes:
+        mask, lengths, biases, rotations: See `PaddedRows`.
+    """
+
+    def __init__(
+        self,
+        config: EncoderConfig,
+        padding_mask: tf.Tensor,
+        training: bool | None = None,
+    ) -> None:
+        self.num_heads = config.num_heads
+        self.training = training
+        self.mask = padding_mask
+        self._shape = tf.shape(padding_mask)
+        # A row is as long as from its first to its last token, holes included:
+        # in groups too tokens are as far apart as they were.
+        columns = tf.range(self._shape[1])
+        firsts = tf.reduce_min(tf.where(padding_mask, columns, self._shape[1]), 1)
+        lasts = tf.reduce_max(tf.where(padding_mask, columns, -1), 1)
+        # Rows without columns have the largest number first, the smallest last.
+        lengths = tf.where(lasts < firsts, 0, lasts - firsts + 1)
+        order = tf.argsort(lengths)
+        mask = tf.gather(padding_mask, order)
+        rows, columns = tf.unstack(tf.cast(tf.where(mask), tf.int32), axis=1)  # (T,)
+        self._positions = tf.gather(order, rows) * self._shape[1] + columns
+        columns -= tf.gather(tf.gather(firsts, order), rows)
+        lengths = tf.gather(lengths, order)
+        counts = tf.math.count_nonzero(mask, axis=1, dtype=tf.int32)
+        starts = tf.concat([[0], tf.cumsum(counts)], 0)
+        self._groups = [
+            _group(
+                rows[starts[first] : starts[end]] - first,
+                columns[starts[first] : starts[end]],
+                starts[first],
+                lengths[first:end],
+                self.num_heads,
+            )
+            for first, end in itertools.pairwise(_bounds(lengths))
+        ]
+        self.lengths = [tf.shape(group.real)[1] for group in self._groups]
+        visible = [group.real[:, None, None, :] for group in self._groups]
+        self.biases = biases_by_window(config, visible, self.lengths)
+        self.rotations = rotations_by_base(config, self.lengths)
+
+    def pack(self, x: tf.Tensor) -> tf.Tensor:
+        """(B, S, H) -> (T, H)."""
+        return tf.gather(tf.reshape(x, [-1, x.shape[-1]]), self._positions)
+
+    def unpack(self, x: tf.Tensor) -> tf.Tensor:
+        """(T, H) -> (B, S, H), zeros at padding."""
+        batch, length = tf.unstack(self._shape)
+        shape = [batch * length, x.shape[-1]]
+        flat = tf.scatter_nd(self._positions[:, None], x, shape)
+        return tf.reshape(flat, [batch, length, x.shape[-1]])
+
+    def split_heads(self, x: tf.Tensor) -> list[tf.Tensor]:
+        """(T, H) -> (b, N, s, D) for each group; any finite values at padding.
+
+        In training the gradient is looked up, since each place is of one token;
+        TensorFlow's own of a look-up adds up rows, which takes much longer.
+        """
+        if not self.training:
+            return self._split(x)
+
+        @tf.custom_gradient
+        def split(x):
+            # No place of padding is attended to, and none is joined.
+            return self._split(x), lambda *gradients: self._join(gradients, x)
+
+        return split(x)
+
+    def join_heads(self, x: Sequence[tf.Tensor], like: tf.Tensor) -> tf.Tensor:
+        """(b, N, s, D) for each group -> (T, H), the shape of `like`."""
+        if not self.training:
+            return self._join(x, like)
+
+        @tf.custom_gradient
+        def join(*x):
+            return self._join(x, like), self._split_gradient
+
+        return join(*x)
+
+    def _split_gradient(self, gradient: tf.Tensor) -> list[tf.Tensor]:
+        return [
+            x * tf.cast(group.real[:, None, :, None], x.dtype)
+            for x, group in zip(self._split(gradient), self._groups, strict=True)
+        ]
+
+    def _split(self, x: tf.Tensor) -> list[tf.Tensor]:
+        heads = tf.reshape(x, [-1, x.shape[-1] // self.num_heads])
+        return [tf.gather(heads, group.token_of_place) for group in self._groups]
+
+    def _join(self, x: Sequence[tf.Tensor], like: tf.Tensor) -> tf.Tensor:
+        tokens = [
+            tf.gather(tf.reshape(heads, [-1, heads.shape[-1]]), group.place_of_token)
+            for heads, group in zip(x, self._groups, strict=True)
+        ]
+        # The known shape lets TensorFlow fuse the sum that follows.
+        return tf.reshape(tf.concat(tokens, 0), tf.shape(like))
+
+
+def compiles_with_xla() -> bool:
+    """Whether the function being traced is to be compiled by XLA."""
+    graph = None if tf.executing_eagerly() else tf.compat.v1.get_default_graph()
+    while graph is not None:
+        context = graph._get_control_flow_context()
+        while context is not None:
+            if context.IsXLAContext():
+                return True
+            context = context.outer_context
+        graph = getattr(graph, "outer_graph", None)
+    return False
+
+
+def _group(
+    rows: tf.Tensor,
+    columns: tf.Tensor,
+    first_token: tf.Tensor,
+    lengths: tf.Tensor,
+    num_heads: int,
+) -> Group:
+    """Makes the group of rows of `lengths`, (b,), with tokens where they say."""
+    batch, longest = tf.size(lengths), tf.reduce_max(tf.concat([[0], lengths], 0))
+    heads = tf.range(num_heads)
+    row_and_head = rows[:, None] * num_heads + heads
+    numbers = tf.range(tf.size(rows)) + 1
+    # From 1; 0 at padding. Not by a reshape: a 0 in its shape means another thing
+    # to ONNX.
+    places = tf.stack([rows, columns], axis=1)
+    numbers = tf.scatter_nd(places, numbers, [batch, longest])
+    # A place of padding holds the first token: any finite vector will do.
+    tokens = first_token + tf.maximum(numbers - 1, 0)
+    return Group(
+        tokens[:, None, :] * num_heads + heads[:, None],
+        row_and_head * longest + columns[:, None],
+        numbers > 0,
+    )
+
+
+def _bounds(lengths: tf.Tensor) -> list[tf.Tensor]:
+    """Cuts sorted rows into groups `bounds[i]` to `bounds[i + 1]`, maybe empty."""
+    bounds = [tf.constant(0), tf.size(lengths)]
+    for _ in range(CUTS):
+        middles = [
+            first + _cheapest_cut(lengths[first:end])
+            for first, end in itertools.pairwise(bounds)
+        ]
+        pairs = zip(bounds[:-1], middles, strict=True)
+        bounds = [bound for pair in pairs for bound in pair] + bounds[-1:]
+    return bounds
+
+
+def _cheapest_cut(lengths: tf.Tensor) -> tf.Tensor:
+    """How many of the rows, sorted by length, are best attended to apart.
+
+    Attention of n rows costs n times the square of the longest.
+    """
+    squares = tf.square(tf.cast(lengths, tf.float32))
+    squares = tf.concat([[0.0], squares], 0)  # (b + 1,)
+    below = tf.range(tf.size(squares), dtype=tf.int32)
+    above = tf.reverse(below, [0])
+    costs = (
+        tf.cast(below, tf.float32) * squares + tf.cast(above, tf.float32) * squares[-1]
+    )
+    return tf.argmin(costs, output_type=tf.int32)

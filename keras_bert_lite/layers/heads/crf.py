@@ -1,0 +1,134 @@
+"""Conditional random fields: scores and labels of whole sequences."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_bert_lite.layers.heads.dense_heads import check_labels
+from keras_bert_lite.layers.heads.viterbi import CRFScores, viterbi
+from keras_bert_lite.tagging import allowed_transitions
+
+FORBIDDEN = -1e4
+
+
+@keras.saving.register_keras_serializable(package="keras_bert_lite")
+class CRF(keras.layers.Layer):
+    """Adds to the scores of labels those of the transitions between them.
+
+    The score of the labels `y` of a sequence is
+    `starts[y_1] + sum_t logits[t, y_t] + sum_t transitions[y_t, y_t+1] + ends[y_n]`
+    and its probability the softmax over all `y`. The scores of transitions travel
+    in the output, so that `CRFLoss`, `CRFDecoder` and `EntityF1` need nothing but
+    it. The arithmetic is in float32 whatever the `dtype`.
+
+    Args:
+        labels: The names of the labels, in the order of the logits; needed only to
+            constrain.
+        constrained: Whether transitions that the labels' scheme forbids, such as
+            `O` to `I-PER`, get a score so low that no path takes them. The loss
+            of targets that break the scheme is then about 10,000 a transition:
+            `tagging.to_bio` mends them. First and last labels are free: a window
+            may begin inside of an entity.
+
+    Call arguments:
+        logits: Floats of shape `(B, S, L)`, L being the number of labels.
+
+    Output shape:
+        `(B, S + L + 2, L)`: S rows of logits, L rows of transitions [from, to], a
+        row of `starts` and one of `ends`; `split_crf_scores` takes them apart.
+
+    Raises:
+        ValueError: If `constrained` without `labels`, or there are not as many
+            labels as logits.
+
+    Reference: [Lample et al., 2016](https://arxiv.org/abs/1603.01360), section 2.2.
+    """
+
+    def __init__(
+        self,
+        labels: Sequence[str] | None = None,
+        constrained: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**{**kwargs, "dtype": "float32"})
+        if constrained and labels is None:
+            raise ValueError(
+                "`labels` must name the labels if `constrained`. Received: None"
+            )
+        self.labels = None if labels is None else check_labels(labels)
+        self.constrained = constrained
+        self.penalties: Any = 0.0
+        if self.labels is not None and constrained:
+            allowed = allowed_transitions(self.labels)
+            self.penalties = (~allowed.pairs * FORBIDDEN).astype("float32")
+
+    def build(self, logits_shape):
+        size = logits_shape[-1]
+        if self.labels is not None and len(self.labels) != size:
+            raise ValueError(
+                f"`logits` must have a number for each of the {len(self.labels)} "
+                f"labels. Received: the shape {tuple(logits_shape)}"
+            )
+        self.transitions = self._scores("transitions", (size, size))
+        self.starts = self._scores("starts", (size,))
+        self.ends = self._scores("ends", (size,))
+
+    def _scores(self, name: str, shape: tuple[int, ...]) -> keras.Variable:
+        initializer = keras.initializers.RandomUniform(-0.1, 0.1)
+        return self.add_weight(shape=shape, initializer=initializer, name=name)
+
+    def call(self, logits):
+        pairs = self.transitions + self.penalties
+        starts, ends = (ops.convert_to_tensor(x) for x in (self.starts, self.ends))
+        rows = ops.concatenate([pairs, starts[None], ends[None]], axis=0)
+        batch, _, size = ops.shape(logits)
+        rows = ops.broadcast_to(rows, (batch, size + 2, size))
+        return ops.concatenate([logits, rows], axis=1)
+
+    def compute_output_shape(self, logits_shape):
+        batch, length, size = logits_shape
+        return (batch, None if length is None else length + size + 2, size)
+
+    def get_config(self) -> dict[str, Any]:
+        labels = None if self.labels is None else list(self.labels)
+        config = {"labels": labels, "constrained": self.constrained}
+        return {**super().get_config(), **config}
+
+
+@keras.saving.register_keras_serializable(package="keras_bert_lite")
+class CRFDecoder(keras.layers.Layer):
+    """Finds the most probable labels, by Viterbi's algorithm.
+
+    Call arguments:
+        crf_scores: The output of a `CRF` layer, `(B, S + L + 2, L)`.
+        word_mask: Booleans of shape `(B, S)`. False positions, which may be
+            anywhere, are passed over: transitions link the true ones.
+
+    Output shape:
+        `(B, S)`: indices of labels, 0 where the mask is false.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**{**kwargs, "dtype": "float32"})
+
+    def call(self, crf_scores, word_mask):
+        return viterbi(split_crf_scores(crf_scores), word_mask)[0]
+
+    def compute_output_spec(self, crf_scores, word_mask):
+        return keras.KerasTensor(word_mask.shape, "int32")
+
+    def compute_output_shape(self, crf_scores_shape, word_mask_shape):
+        return tuple(word_mask_shape)
+
+
+def split_crf_scores(crf_scores) -> CRFScores:
+    """Takes the output of a `CRF` layer, `(B, S + L + 2, L)`, apart."""
+    size = crf_scores.shape[-1]
+    return CRFScores(
+        crf_scores[:, : -size - 2],
+        crf_scores[:, -size - 2 : -2],
+        crf_scores[:, -2],
+        crf_scores[:, -1],
+    )

@@ -1,0 +1,193 @@
+"""Heads: from an encoder's outputs to a task's values."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import keras
+
+from keras_bert_lite.checks import check_choice, check_positive, check_rate
+from keras_bert_lite.config import ACTIVATIONS
+from keras_bert_lite.layers.base import (
+    CompositeLayer,
+    Initializer,
+    activation_function,
+)
+
+
+@keras.saving.register_keras_serializable(package="keras_bert_lite")
+class DenseHead(CompositeLayer):
+    """Dropout and a dense layer, with a hidden layer before them on request.
+
+    `W dropout(x) + b`, or, with `hidden_activation`,
+    `W dropout(activation(V dropout(x) + c)) + b`, V being as wide as the input.
+
+    Args:
+        units: Width of the output.
+        dropout: Rate of dropout before the last layer.
+        hidden_activation: Of the hidden layer; see `EncoderConfig.activation`.
+            `None`: no hidden layer.
+        hidden_dropout: Rate of dropout before the hidden layer; `None`:
+            `dropout`.
+        initializer_range: Standard deviation of the initial weights.
+
+    Call arguments:
+        x: Floats of shape `(..., H)`.
+
+    Output shape:
+        `(..., units)`.
+    """
+
+    def __init__(
+        self,
+        units: int,
+        dropout: float = 0.1,
+        hidden_activation: str | None = None,
+        hidden_dropout: float | None = None,
+        initializer_range: float = 0.02,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        check_positive("units", units)
+        check_rate("dropout", dropout)
+        check_choice("hidden_activation", hidden_activation, (*ACTIVATIONS, None))
+        if hidden_dropout is not None:
+            check_rate("hidden_dropout", hidden_dropout)
+        self.units = units
+        self.dropout_rate = dropout
+        self.hidden_activation = hidden_activation
+        self.hidden_dropout_rate = hidden_dropout
+        self.initializer_range = initializer_range
+        before = dropout if hidden_dropout is None else hidden_dropout
+        self.hidden_dropout = self._dropout(before, "hidden_dropout")
+        self.hidden_dense: Any = None  # as wide as the input, so made in `build`
+        self.dropout = self._dropout(dropout, "dropout")
+        self.dense = self._dense(units, "dense")
+
+    def _dropout(self, rate: float, name: str) -> keras.layers.Dropout:
+        return keras.layers.Dropout(rate, dtype=self.dtype_policy, name=name)
+
+    def _dense(self, units: int, name: str, activation=None) -> keras.layers.Dense:
+        return keras.layers.Dense(
+            units,
+            activation=activation,
+            kernel_initializer=Initializer(stddev=self.initializer_range),
+            trainable=self.trainable,
+            dtype=self.dtype_policy,
+            name=name,
+        )
+
+    def build(self, x_shape):
+        if self.hidden_activation is not None:
+            activation = activation_function(self.hidden_activation)
+            self.hidden_dense = self._dense(x_shape[-1], "hidden_dense", activation)
+            self.hidden_dropout.build(x_shape)
+            self.hidden_dense.build(x_shape)
+        self.dropout.build(x_shape)
+        self.dense.build(x_shape)
+
+    def call(self, x, training=None):
+        if self.hidden_dense is not None:
+            x = self.hidden_dense(self.hidden_dropout(x, training=training))
+        return self.dense(self.dropout(x, training=training))
+
+    def compute_output_shape(self, x_shape):
+        return (*x_shape[:-1], self.units)
+
+    def get_config(self) -> dict[str, Any]:
+        return {
+            **super().get_config(),
+            "units": self.units,
+            "dropout": self.dropout_rate,
+            "hidden_activation": self.hidden_activation,
+            "hidden_dropout": self.hidden_dropout_rate,
+            "initializer_range": self.initializer_range,
+        }
+
+
+@keras.saving.register_keras_serializable(package="keras_bert_lite")
+class ClassificationHead(DenseHead):
+    """A `DenseHead` with one logit for each label.
+
+    Args:
+        labels: The names of the labels, in the order of the logits.
+        dropout, hidden_activation, hidden_dropout, initializer_range: See
+            `DenseHead`.
+
+    Call arguments:
+        x: Floats of shape `(..., H)`.
+
+    Output shape:
+        `(..., len(labels))`.
+
+    Raises:
+        ValueError: If there are no labels, or duplicates.
+    """
+
+    def __init__(
+        self, labels: Sequence[str], dropout: float = 0.1, **kwargs: Any
+    ) -> None:
+        labels = check_labels(labels, at_least=1)
+        super().__init__(len(labels), dropout, **kwargs)
+        self.labels = labels
+
+    def get_config(self) -> dict[str, Any]:
+        config = super().get_config()
+        del config["units"]
+        return {**config, "labels": list(self.labels)}
+
+
+@keras.saving.register_keras_serializable(package="keras_bert_lite")
+class RegressionHead(DenseHead):
+    """A `DenseHead` that gives numbers.
+
+    Args:
+        units: How many.
+        names: What they are called, in their order; `None`: nothing.
+        dropout, hidden_activation, hidden_dropout, initializer_range: See
+            `DenseHead`.
+
+    Call arguments:
+        x: Floats of shape `(..., H)`.
+
+    Output shape:
+        `(..., units)`.
+
+    Raises:
+        ValueError: If there are not as many names as numbers, or duplicates.
+    """
+
+    def __init__(
+        self, units: int, names: Sequence[str] | None = None, **kwargs: Any
+    ) -> None:
+        super().__init__(units, **kwargs)
+        if names is not None:
+            names = check_labels(names, at_least=1, argument="names")
+            if len(names) != units:
+                raise ValueError(
+                    f"`names` must be {units}, one a number. Received: {names}"
+                )
+        self.names = names
+
+    def get_config(self) -> dict[str, Any]:
+        names = None if self.names is None else list(self.names)
+        return {**super().get_config(), "names": names}
+
+
+def check_labels(
+    labels: Sequence[str], at_least: int = 2, argument: str = "labels"
+) -> list[str]:
+    """Returns the labels as a list, or says what is wrong with them."""
+    if (
+        isinstance(labels, str)
+        or not isinstance(labels, Sequence)
+        or not all(isinstance(x, str) for x in labels)
+    ):
+        raise TypeError(f"`{argument}` must be a list of strings. Received: {labels!r}")
+    labels = list(labels)
+    if len(labels) < at_least or len(set(labels)) < len(labels):
+        least = "one name" if at_least == 1 else "two names"
+        raise ValueError(
+            f"`{argument}` must be at least {least}, without duplicates. "
+            f"Received: {labels}"
+        )
+    return labels

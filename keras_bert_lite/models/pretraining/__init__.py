@@ -1,0 +1,1 @@
+"""Models of the pretraining objectives: BERT's, ALBERT's and ELECTRA's."""

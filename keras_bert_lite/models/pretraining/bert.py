@@ -1,0 +1,196 @@
+"""Models of the pretraining objectives."""
+
+import keras
+
+from keras_bert_lite import layers
+from keras_bert_lite.models.encoder_model import (
+    config_of,
+    connect_layers,
+    encoder_layers,
+    id_inputs,
+)
+from keras_bert_lite.models.tasks.masked_lm import (
+    PREDICTION,
+    masked_lm_head,
+    masked_lm_layers,
+    word_scores,
+)
+from keras_bert_lite.models.tasks.task import (
+    Output,
+    Task,
+    head_layers,
+    marked_model,
+    task_model,
+)
+
+PAIRS = Output("seq_relationship_logits", "word_cross_entropy", ("accuracy",))
+PRETRAINING = Task(
+    name="pretraining",
+    head=layers.MaskedLMTransform,
+    outputs=(PREDICTION, PAIRS),
+    data_set="pretraining_dataset",
+    hugging_face="ForPreTraining",
+    alternatives=True,
+)
+NEXT_SENTENCE = Task(
+    name="next_sentence",
+    head=layers.DenseHead,
+    outputs=(PAIRS,),
+    data_set="text_dataset",
+    hugging_face="ForNextSentencePrediction",
+    alternatives=True,
+)
+REPLACED_TOKENS = Task(
+    name="replaced_tokens",
+    head=layers.ReplacedTokenHead,
+    outputs=(Output("logits", loss=None),),
+    hugging_face="ForPreTraining",
+)
+
+
+def pretrainer(
+    encoder: keras.Model,
+    dropout: float = 0.0,
+    tied: bool = True,
+    name: str = "pretrainer",
+) -> keras.Model:
+    """Builds BERT's and ALBERT's pretraining model: words, and the next sentence.
+
+    Args:
+        encoder: An encoder with `pooled_output`.
+        dropout: Rate before the layer that judges the pair (ALBERT has it).
+        tied: See `masked_lm`.
+        name: Name of the model.
+
+    Returns:
+        A functional model with the encoder's inputs and the outputs
+        `prediction_logits`, `(B, S, V)`, and `seq_relationship_logits`,
+        `(B, 2)`: the first is that the second text follows (BERT) or that the
+        two are in order (ALBERT).
+
+    Raises:
+        ValueError: If the encoder has no `pooled_output`.
+    """
+    _check_pooled(encoder)
+    inputs = id_inputs()
+    outputs = connect_layers(inputs, *encoder_layers(encoder))
+    words, pairs = masked_lm_layers(encoder, tied), _pair_head(encoder, dropout)
+    embeddings = encoder_layers(encoder)[0]
+    logits = {
+        PREDICTION.name: word_scores(embeddings, *words, outputs["sequence_output"]),
+        PAIRS.name: pairs(outputs["pooled_output"]),
+    }
+    heads = {PREDICTION.name: words, PAIRS.name: [pairs]}
+    return task_model(PRETRAINING, inputs, logits, heads, name)
+
+
+def next_sentence_predictor(
+    encoder: keras.Model, name: str = "next_sentence_predictor"
+) -> keras.Model:
+    """Builds a model that tells whether the second text follows the first.
+
+    Returns:
+        A functional model with the encoder's inputs and the output
+        `seq_relationship_logits`, `(B, 2)`; the first is that it follows.
+
+    Raises:
+        ValueError: If the encoder has no `pooled_output`.
+    """
+    _check_pooled(encoder)
+    inputs = id_inputs()
+    head = _pair_head(encoder, 0.0)
+    outputs = {PAIRS.name: head(encoder(inputs)["pooled_output"])}
+    return task_model(NEXT_SENTENCE, inputs, outputs, [head], name)
+
+
+def replaced_token_detector(
+    encoder: keras.Model, name: str = "replaced_token_detector"
+) -> keras.Model:
+    """Builds ELECTRA's discriminator: whether each token was replaced.
+
+    Returns:
+        A functional model with the encoder's inputs and the output `logits`,
+        `(B, S)`; above 0 means replaced.
+    """
+    config = config_of(encoder)
+    head = layers.ReplacedTokenHead(
+        hidden_activation=config.activation,
+        initializer_range=config.initializer_range,
+        name="head",
+    )
+    inputs = id_inputs()
+    outputs = {"logits": head(encoder(inputs)["sequence_output"])}
+    return task_model(REPLACED_TOKENS, inputs, outputs, [head], name)
+
+
+def for_masked_positions(model: keras.Model, packed: bool = False) -> keras.Model:
+    """Returns a model of the same weights that scores masked words only.
+
+    That is how a pretrainer is trained: the scores of a whole vocabulary at all
+    positions would take most of the time and of the memory.
+
+    Args:
+        model: Made by `masked_lm` or `pretrainer`, or loaded with such a head.
+        packed: Whether rows hold several sequences, which do not attend to each
+            other; the model then has an input `sequence_ids`.
+
+    Returns:
+        A functional model with the encoder's inputs, `masked_positions` `(B, P)`
+        and perhaps `sequence_ids` `(B, S)`, as `pretraining_dataset` makes them,
+        and the outputs `prediction_logits` `(B, P, V)` and, of a `pretrainer`,
+        `seq_relationship_logits` `(B, 2)`. `kbl.compile` trains it with
+        `keras.losses.SparseCategoricalCrossentropy(from_logits=True,
+        reduction="mean_with_sample_weight")` for each, whose sum is BERT's loss.
+
+    Raises:
+        ValueError: If the model has no such head, or `packed` and it judges pairs.
+
+    Reference: `gather_indexes` in google-research/bert; packing: [Krell et al.,
+    2021](https://arxiv.org/abs/2107.02027).
+    """
+    words = masked_lm_head(model)
+    pair_head = next(iter(head_layers(model, PAIRS.name).values()), None)
+    if packed and pair_head is not None:
+        raise ValueError(
+            "`packed` needs a model that does not judge pairs. "
+            f"Received: {model.name!r}, which has {sorted(model.output)}"
+        )
+    embeddings, blocks, pooler = encoder_layers(model)
+    inputs = masked_inputs(packed)
+    outputs = connect_layers(inputs, embeddings, blocks, pair_head and pooler)
+    take = layers.TakePositions(name="masked_tokens")
+    tokens = take(outputs["sequence_output"], inputs["masked_positions"])
+    logits = {PREDICTION.name: word_scores(embeddings, *words, tokens)}
+    if pair_head is not None:
+        logits[PAIRS.name] = pair_head(outputs["pooled_output"])
+    marks = marked_model(model)[1]
+    logits = {name: _again(marks[name])(x) for name, x in logits.items()}
+    return keras.Model(inputs, logits, name=model.name)
+
+
+def _again(mark: layers.TaskOutput) -> layers.TaskOutput:
+    return layers.TaskOutput.from_config(mark.get_config())
+
+
+def masked_inputs(packed: bool) -> dict[str, keras.KerasTensor]:
+    """Returns the inputs of a model that is being pretrained."""
+    added = ("masked_positions", "sequence_ids") if packed else ("masked_positions",)
+    inputs = {x: keras.Input((None,), dtype="int32", name=x) for x in added}
+    return id_inputs() | inputs
+
+
+def _pair_head(encoder: keras.Model, dropout: float) -> layers.DenseHead:
+    return layers.DenseHead(
+        2,
+        dropout=dropout,
+        initializer_range=config_of(encoder).initializer_range,
+        name="pair_head",
+    )
+
+
+def _check_pooled(encoder: keras.Model) -> None:
+    if config_of(encoder).pooling is None:
+        raise ValueError(
+            "`encoder` must have a `pooled_output`; this one has only "
+            f"{sorted(encoder.output)}. `load_encoder(source, pooling=...)` adds one."
+        )

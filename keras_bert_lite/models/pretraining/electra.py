@@ -1,0 +1,172 @@
+"""ELECTRA's pretraining: a generator replaces tokens, the encoder finds them."""
+
+import keras
+
+from keras_bert_lite import layers
+from keras_bert_lite.checks import check_choice
+from keras_bert_lite.config import EncoderConfig
+from keras_bert_lite.models.encoder_model import (
+    config_of,
+    connect_blocks,
+    connect_layers,
+    copy_weights,
+    encoder_layers,
+    encoder_of,
+    id_inputs,
+    places,
+    without_pooler,
+)
+from keras_bert_lite.models.pretraining.bert import (
+    REPLACED_TOKENS,
+    masked_inputs,
+    replaced_token_detector,
+)
+from keras_bert_lite.models.pretraining.generator import (
+    SHARED_EMBEDDINGS,
+    Copied,
+    as_masked_lm,
+    check_sizes,
+    divide_tables,
+    generator_scores,
+    shared_embedding,
+    united_embeddings,
+)
+from keras_bert_lite.models.tasks.masked_lm import PREDICTION
+from keras_bert_lite.models.tasks.task import (
+    Output,
+    Task,
+    head_layers,
+    marked_model,
+    task_model,
+)
+
+# The weight is ELECTRA's: most tokens are easy, so the loss is small.
+REPLACED = Output(
+    "replaced_logits",
+    "replaced_tokens",
+    ("replaced_token_accuracy", "replaced_token_recall"),
+    weight=50.0,
+)
+REPLACED_TOKEN_PRETRAINING = Task(
+    name="replaced_token_pretraining",
+    head=layers.ReplacedTokenHead,
+    outputs=(PREDICTION, REPLACED),
+    data_set="pretraining_dataset",
+    not_saved="a pretrainer's `discriminator_of`, which transformers has",
+)
+
+SHARING = ("tied", "gradient_disentangled", "none")
+
+
+def replaced_token_pretrainer(
+    encoder: keras.Model,
+    generator: EncoderConfig | keras.Model | None = None,
+    sharing: str = "tied",
+    packed: bool = False,
+    seed: int | None = None,
+    name: str = "replaced_token_pretrainer",
+) -> keras.Model:
+    """Builds ELECTRA's pretraining model: replaced token detection.
+
+    A small masked language model, the generator, scores words for the masked
+    positions; a word is drawn from its scores for each; the encoder, with a head,
+    tells for every token whether it was replaced. A drawn word that is the
+    original one counts as original. No gradient goes through the draws.
+
+    Args:
+        encoder: What is pretrained, without a pooler that it may have; or a
+            `replaced_token_detector`, whose head is then trained further.
+        generator: Its configuration; a model made by `masked_lm` or loaded with
+            such a head, whose weights are copied; or `None`: as the encoder, with
+            a quarter of the attention heads and widths.
+        sharing: What generator and encoder share of their embeddings: `"tied"`,
+            all tables (ELECTRA); `"gradient_disentangled"`, the token table,
+            which the encoder adds to but does not change (DeBERTa-v3); `"none"`.
+        packed: See `for_masked_positions`.
+        seed: Of the draws.
+        name: Name of the model.
+
+    Returns:
+        A functional model with the inputs of `for_masked_positions(...)` and the
+        outputs `prediction_logits`, `(B, P, V)`, and `replaced_logits`, `(B, S, 2)`
+        float32: a score, above 0 for replaced, and the token that was seen.
+        `kbl.compile` trains the first as `for_masked_positions` says, the second with
+        `losses.ReplacedTokenLoss()`, times 50. What is fine-tuned is
+        `discriminator_of(model)`, or the `encoder_of` that.
+
+    Raises:
+        ValueError: If generator and encoder do not have the embeddings' sizes in
+            common that they share, or the generator's output is not tied to its
+            embeddings.
+
+    Reference: [Clark et al., 2020](https://arxiv.org/abs/2003.10555), section 2;
+    [He et al., 2021](https://arxiv.org/abs/2111.09543), section 3.3.
+    """
+    check_choice("sharing", sharing, SHARING)
+    head = _head(encoder)
+    encoder = without_pooler(encoder_of(encoder))
+    embeddings, blocks, _ = encoder_layers(encoder)
+    small = as_masked_lm(config_of(encoder), generator)
+    check_sizes(config_of(encoder), config_of(encoder_of(small)), sharing)
+    copied = Copied()
+    embed, embed_seen, tables = shared_embedding(embeddings, small, sharing, copied)
+    inputs = masked_inputs(packed)
+    ids, where = inputs["token_ids"], places(inputs)
+    x = embed(ids, **where)
+    logits, generator_head = generator_scores(small, inputs, x, tables, copied)
+    replace = layers.ReplaceTokens(seed, name="replace_tokens")
+    seen = replace(ids, inputs["masked_positions"], logits)
+    states = connect_blocks(inputs, embed_seen(seen, **where), blocks)
+    found = head(states["sequence_output"])
+    found = layers.WithSeenTokens(name="with_seen_tokens")(found, seen)
+    outputs = {PREDICTION.name: logits, REPLACED.name: found}
+    copied.fill()
+    if isinstance(tables, layers.GradientDisentangledEmbeddings):
+        copy_weights(encoder_layers(small)[0], tables.generator)
+        divide_tables(tables, embeddings, trained=isinstance(generator, keras.Model))
+    heads = {PREDICTION.name: generator_head, REPLACED.name: [head]}
+    return task_model(REPLACED_TOKEN_PRETRAINING, inputs, outputs, heads, name)
+
+
+def discriminator_of(
+    model: keras.Model, name: str = "replaced_token_detector"
+) -> keras.Model:
+    """Returns the `replaced_token_detector` that a pretrainer has trained.
+
+    Args:
+        model: Made by `replaced_token_pretrainer`.
+        name: Name of the new model.
+
+    Returns:
+        A model of the pretrainer's own layers; of a pretrainer with
+        gradient-disentangled embeddings, one whose embeddings are a copy, the sum
+        of both tables.
+
+    Raises:
+        ValueError: If the model is no such pretrainer.
+    """
+    marks = marked_model(model)[1]
+    if REPLACED.name not in marks:
+        raise ValueError(
+            f"`model` must be made by `replaced_token_pretrainer`. Received: {model!r}"
+        )
+    names = {layer.name: layer for layer in model.layers}
+    embeddings = names.get("embeddings") or united_embeddings(names[SHARED_EMBEDDINGS])
+    inputs = id_inputs()
+    states = connect_layers(inputs, embeddings, names["blocks"], None)
+    head = _only(head_layers(model, REPLACED.name))
+    outputs = {"logits": head(states["sequence_output"])}
+    return task_model(REPLACED_TOKENS, inputs, outputs, [head], name)
+
+
+def _head(model: keras.Model) -> keras.layers.Layer:
+    """The head of a detector, or a new one for an encoder."""
+    marks = marked_model(model)[1].values()
+    if [mark.task for mark in marks] != [REPLACED_TOKENS.name]:
+        model = replaced_token_detector(encoder_of(model))
+    return _only(head_layers(model))
+
+
+def _only(head: dict[str, keras.layers.Layer]) -> keras.layers.Layer:
+    (layer,) = head.values()
+    return layer

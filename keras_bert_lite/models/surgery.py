@@ -1,0 +1,258 @@
+"""Encoders with other tokens, positions or layers, from the weights of one."""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import keras
+import numpy as np
+
+from keras_bert_lite.checks import check_choice, check_positive
+from keras_bert_lite.models.encoder_model import (
+    check_plain_weights,
+    config_of,
+    copy_weights,
+    encoder,
+    encoder_layers,
+    encoder_of,
+)
+from keras_bert_lite.models.text_model import TextModel
+from keras_bert_lite.text.preprocessor import Preprocessor
+
+WAYS = ("interpolate", "tile")
+# Layers that have the encoder's configuration.
+CONFIGURED = ("keras_bert_lite>Embeddings", "keras_bert_lite>Encoder")
+OUTPUT = "prediction_dense"  # of an untied masked language model
+
+
+def resize(
+    model: keras.Model,
+    vocabulary_size: int | None = None,
+    max_sequence_length: int | None = None,
+    positions: str = "interpolate",
+    seed: int = 0,
+) -> keras.Model:
+    """Returns a model of the same weights with larger or smaller tables.
+
+    Args:
+        model: An encoder, or a model made by a task's builder.
+        vocabulary_size: Rows of the token table. New rows are drawn from a
+            normal distribution about the mean of the old ones, with the
+            encoder's `initializer_range`; rows too many are cut off.
+        max_sequence_length: Rows of the position table. A shorter table is the
+            beginning of the old one.
+        positions: How a longer position table is made of the old one:
+            `"interpolate"` stretches it, `"tile"` repeats it, as Longformer's
+            authors did, so that the old positions stay as they were.
+        seed: Of the new rows.
+
+    Returns:
+        A new model; weights of other shapes apart, all are copies.
+
+    Raises:
+        ValueError: If the encoder has no position table to change, or the model
+            takes strings (resize the model on ids that it was made of), is
+            quantized or has LoRA.
+
+    Reference: [Beltagy et al., 2020](https://arxiv.org/abs/2004.05150), section 5,
+    for tiling.
+    """
+    if isinstance(model, TextModel):
+        raise ValueError(
+            "`model` must take ids; put the text back with `with_text`. "
+            f"Received: the string-in model {model.name!r}"
+        )
+    check_choice("positions", positions, WAYS)
+    check_plain_weights(model)
+    encoder_config = encoder_layers(encoder_of(model))[0].config
+    changes: dict[str, int] = {}
+    for name, value in {
+        "vocabulary_size": vocabulary_size,
+        "max_sequence_length": max_sequence_length,
+    }.items():
+        if value is not None:
+            check_positive(name, value)
+            changes[name] = value
+    if max_sequence_length is not None and encoder_config.max_sequence_length is None:
+        raise ValueError(
+            "`max_sequence_length` cannot change: the encoder has no position table "
+            f"and takes any length. Received: {max_sequence_length}"
+        )
+    config = _changed(keras.saving.serialize_keras_object(model), changes)
+    resized = keras.saving.deserialize_keras_object(config)
+    generator = np.random.default_rng(seed)
+    for old, new in zip(model.weights, resized.weights, strict=True):
+        weights = keras.ops.convert_to_numpy(old)
+        if tuple(old.shape) != tuple(new.shape):
+            if "position_embedding" in old.path:
+                offset = encoder_config.position_offset
+                weights = _positions(weights, new.shape[0], offset, positions)
+            else:
+                scale = encoder_config.initializer_range
+                weights = _vocabulary(weights, tuple(new.shape), scale, generator)
+        new.assign(weights)
+        new.trainable = old.trainable  # as a user may have frozen it
+    return resized
+
+
+def add_tokens(
+    model: keras.Model, preprocessor: Preprocessor, tokens: list[str], seed: int = 0
+) -> tuple[keras.Model, Preprocessor]:
+    """Returns a model and a preprocessor that know more tokens.
+
+    A token that stands in the text, as it is written here, becomes one piece.
+
+    Args:
+        model: An encoder, or a model made by a task's builder.
+        preprocessor: What makes its inputs.
+        tokens: What to add, such as `["[ENTITY]", "covid"]`; those that the
+            vocabulary has are passed over.
+        seed: Of the new rows; see `resize`.
+
+    Returns:
+        `(model, preprocessor)`, both new.
+
+    Raises:
+        ValueError: If a token is empty or has white space at an end.
+    """
+    tokenizer = preprocessor.tokenizer.with_tokens(tokens)
+    config = {
+        **preprocessor.get_config(),
+        "tokenizer": keras.saving.serialize_keras_object(tokenizer),
+    }
+    rows = encoder_layers(encoder_of(model))[0].config.vocabulary_size
+    # A table may have more rows than the tokenizer has pieces.
+    size = max(rows, tokenizer.vocabulary_size())
+    return resize(model, vocabulary_size=size, seed=seed), Preprocessor.from_config(
+        config
+    )
+
+
+def _changed(config: Any, changes: dict[str, int]) -> Any:
+    """Returns a model's configuration with other fields of its encoder."""
+    if isinstance(config, list):
+        return [_changed(part, changes) for part in config]
+    if not isinstance(config, dict):
+        return config
+    # Layers are built anew, for other shapes than those that are recorded.
+    found = {k: _changed(v, changes) for k, v in config.items() if k != "build_config"}
+    inner = found.get("config")
+    if found.get("registered_name") in CONFIGURED and isinstance(inner, dict):
+        found["config"] = {**inner, "config": {**inner["config"], **changes}}
+    elif isinstance(inner, dict) and inner.get("name") == OUTPUT:
+        units = changes.get("vocabulary_size", inner["units"])
+        found["config"] = {**inner, "units": units}
+    return found
+
+
+def _positions(table: np.ndarray, rows: int, offset: int, way: str) -> np.ndarray:
+    """Makes a table of `rows`, the first `offset` of which stand for no position."""
+    before, old = table[:offset], table[offset:]
+    count = rows - offset
+    if count <= len(old):
+        new = old[:count]
+    elif way == "tile":
+        new = np.resize(old, (count, old.shape[1]))
+    else:
+        places = np.linspace(0, len(old) - 1, count)
+        low = np.floor(places).astype(int)
+        high = np.minimum(low + 1, len(old) - 1)
+        share = (places - low)[:, None]
+        new = old[low] * (1 - share) + old[high] * share
+    return np.concatenate([before, new]).astype(table.dtype)
+
+
+def _vocabulary(
+    table: np.ndarray, shape: tuple[int, ...], scale: float, generator: Any
+) -> np.ndarray:
+    """Cuts or extends the axis that differs, with values about the mean."""
+    axis = next(i for i, n in enumerate(shape) if n != table.shape[i])
+    missing = shape[axis] - table.shape[axis]
+    if missing < 0:
+        return table.take(range(shape[axis]), axis)
+    mean = table.mean(axis, keepdims=True)
+    more = [missing if i == axis else n for i, n in enumerate(shape)]
+    noise = generator.normal(0, scale if table.ndim > 1 else 0, more)
+    return np.concatenate([table, mean + noise], axis).astype(table.dtype)
+
+
+EMBEDDING_PARTS = (
+    "token_embedding",
+    "segment_embedding",
+    "position_embedding",
+    "task_embedding",
+    "layer_norm",
+    "projection",
+)
+
+
+def take_layers(
+    model: keras.Model, layers: Sequence[int], family: str | None = None
+) -> keras.Model:
+    """Returns an encoder of some of the blocks of another, with copies of weights.
+
+    Args:
+        model: An encoder, or a model with one in it.
+        layers: Which blocks, counted from 0, in their new order. DistilBERT was
+            initialized from `[0, 2, 4, 7, 9, 11]` of a BERT base.
+        family: `"distilbert"` makes a BERT a DistilBERT, which has neither
+            segments nor a pooler: their weights are left out, as its authors
+            did. `None` keeps the family.
+
+    Raises:
+        ValueError: If a block is not there, the encoder shares its blocks, is
+            quantized or has LoRA, or is no BERT but is to be a DistilBERT.
+
+    Reference: [Sanh et al., 2019](https://arxiv.org/abs/1910.01108), section 3.
+    """
+    body = encoder_of(model)
+    config = config_of(body)
+    embeddings, blocks, pooler = encoder_layers(body)
+    check_choice("family", family, ("distilbert", None))
+    check_plain_weights(body)
+    if family is not None and config.family != "bert":
+        raise ValueError(
+            "`family` must be None but for a BERT. "
+            f"Received: {family!r} and an encoder of the family {config.family!r}"
+        )
+    if config.num_groups is not None:
+        raise ValueError(
+            "`model` must have a block for each layer. "
+            f"Received: num_groups={config.num_groups}"
+        )
+    count = config.num_layers
+    if not layers or any(not 0 <= i < count for i in layers):
+        raise ValueError(
+            f"`layers` must be numbers from 0 to {count - 1}. Received: {layers!r}"
+        )
+    config = config.replace(num_layers=len(layers), family=family or config.family)
+    if family == "distilbert":
+        config = config.replace(num_segments=0, pooling=None)
+    with _policy(blocks.dtype_policy):
+        smaller = encoder(config)
+    new_embeddings, new_blocks, new_pooler = encoder_layers(smaller)
+    pairs: list[Any] = list(
+        zip(new_blocks.blocks, (blocks.blocks[i] for i in layers), strict=True)
+    )
+    if new_pooler is not None:
+        pairs.append((new_pooler, pooler))
+    for name in ("relative_table", "relative_bias", "convolution", "final_norm"):
+        if getattr(blocks, name) is not None:
+            pairs.append((getattr(new_blocks, name), getattr(blocks, name)))
+    for name in EMBEDDING_PARTS:
+        if getattr(new_embeddings, name) is not None:
+            pairs.append((getattr(new_embeddings, name), getattr(embeddings, name)))
+    for target, source in pairs:
+        copy_weights(source, target)
+    return smaller
+
+
+@contextlib.contextmanager
+def _policy(policy: keras.DTypePolicy) -> Iterator[None]:
+    """Makes layers inside of a policy, as another layer is."""
+    before = keras.config.dtype_policy()
+    keras.config.set_dtype_policy(policy)
+    try:
+        yield
+    finally:
+        keras.config.set_dtype_policy(before)

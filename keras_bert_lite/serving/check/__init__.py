@@ -1,0 +1,1 @@
+"""Whether a SavedModel can be served: its operations, signatures and batches."""

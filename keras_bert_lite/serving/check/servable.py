@@ -1,0 +1,176 @@
+"""Whether TF Serving can serve a SavedModel, asked before it is published."""
+
+import dataclasses
+import os
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.core.protobuf import meta_graph_pb2
+
+from keras_bert_lite.serving.check import server_operations as servers, signatures
+from keras_bert_lite.serving.check.batching import batching_problems
+from keras_bert_lite.serving.check.file_operations import file_problems
+from keras_bert_lite.serving.check.saved_model_files import (
+    find_version,
+    read_meta_graph,
+)
+from keras_bert_lite.serving.saved_model.warmup import replay_warmup
+
+
+@dataclasses.dataclass(frozen=True)
+class ServableReport:
+    """What `check_servable` found.
+
+    Attributes:
+        path: The version directory that was looked at, or the path as given.
+        problems: What is wrong and what would do, a sentence each.
+        warnings: What is worth knowing and keeps no server from serving.
+        versions: The stock TF Serving versions that it works with; none where
+            there are problems.
+        ops: The operations that it uses, sorted.
+    """
+
+    path: str
+    problems: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    versions: tuple[str, ...] = ()
+    ops: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether no problem was found."""
+        return not self.problems
+
+    def __str__(self) -> str:
+        if self.ok:
+            head = f"{self.path}: ok for TF Serving {', '.join(self.versions)}"
+        else:
+            head = f"{self.path}: not servable"
+        lines = [f"  problem: {text}" for text in self.problems]
+        lines += [f"  warning: {text}" for text in self.warnings]
+        return "\n".join([head, *lines])
+
+
+def check_servable(path: str | os.PathLike, run: bool | None = None) -> ServableReport:
+    """Checks that stock TF Serving can load a SavedModel and answer with it.
+
+    Read from the files: that every operation, in functions too, and every
+    attribute and type is known to each server version; that none works on files
+    other than assets and weights, prints, or calls other machines; that the
+    signatures have dense tensors that REST can carry, batch first. Where nothing
+    speaks against its operations, the SavedModel is then loaded and run here: its
+    initializers run, its warm-up requests are replayed, and signatures that take
+    strings must answer joined requests as they answer each alone. No server is
+    run.
+
+    What runs has all rights of this process. The names of operations do not say all
+    that a file from a stranger may do: pass `run=False` for one.
+
+    Args:
+        path: A version directory (it holds `saved_model.pb`), or a model
+            directory, of which the newest numbered version is checked.
+        run: Whether to load and run it, whatever its operations are; `None`: only
+            if they are no problem.
+
+    Returns:
+        A `ServableReport`. A path that holds no SavedModel is a problem in
+        the report, not an error.
+
+    Raises:
+        TypeError: If `path` is no path, or `run` no boolean or `None`.
+    """
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"`path` must be a path. Received: {path!r}")
+    if not isinstance(run, bool | None):
+        raise TypeError(f"`run` must be a boolean or None. Received: {run!r}")
+    try:
+        directory, remarks = find_version(path)
+        meta_graph = read_meta_graph(directory)
+    except (ValueError, OSError) as error:
+        return ServableReport(os.fspath(path), problems=(str(error),))
+    problems, warnings, versions = _operation_findings(meta_graph)
+    problems += file_problems(meta_graph)
+    runnable = not problems if run is None else run
+    problems += signatures.signature_problems(meta_graph)
+    warnings += signatures.signature_warnings(meta_graph)
+    if runnable:
+        found, more = _running_findings(directory, meta_graph)
+        problems, warnings = problems + found, warnings + more
+    else:
+        warnings.append(
+            "It was not run here, so whether it loads and answers joined requests as "
+            "each alone is not known. If you trust it, pass run=True."
+        )
+    return ServableReport(
+        path=str(directory),
+        problems=tuple(problems),
+        warnings=tuple(remarks + warnings),
+        versions=() if problems else tuple(versions),
+        ops=servers.operations(meta_graph.graph_def),
+    )
+
+
+def _operation_findings(
+    meta_graph: meta_graph_pb2.MetaGraphDef,
+) -> tuple[list[str], list[str], list[str]]:
+    lacking = servers.lacking(meta_graph.graph_def)
+    nowhere = set.intersection(*(set(entries) for entries in lacking.values()))
+    problems = [
+        f"No stock TF Serving has {entry}. {servers.advice(entry)}"
+        for entry in sorted(nowhere)
+    ]
+    if compiled := servers.compiled_functions(meta_graph.graph_def):
+        problems.append(
+            f"{', '.join(compiled)}: compiled by XLA (jit_compile), which is off in a "
+            "stock server. Export without jit_compile."
+        )
+    # What one version lacks is worth a word only where another one has it.
+    some = set().union(*lacking.values()) - nowhere
+    warnings = [
+        f"TF Serving {', '.join(v for v in lacking if entry in lacking[v])} "
+        f"cannot serve it: no {entry}."
+        for entry in sorted(some)
+    ]
+    versions = [version for version, entries in lacking.items() if not entries]
+    if not versions and not nowhere:
+        problems.append("No TF Serving version has all of its operations.")
+    return problems, warnings, versions
+
+
+def _running_findings(
+    directory: Path, meta_graph: meta_graph_pb2.MetaGraphDef
+) -> tuple[list[str], list[str]]:
+    try:
+        loaded = _load(directory)
+    except Exception as error:  # whatever the loader raises is the finding
+        return [f"It does not load here: {signatures.cause(error)}"], []
+    problems, warnings = [], []
+    try:
+        replay_warmup(directory, loaded)
+    except ValueError as error:
+        problems.append(f"{error} A server would not load the model.")
+    for name, signature in signatures.public_signatures(meta_graph).items():
+        if not signatures.takes_strings(signature):
+            continue
+        try:
+            problems += batching_problems(loaded, name)
+        except ValueError as error:
+            if _wants_examples(error):
+                warnings.append(
+                    f"Signature {name!r} takes serialized tf.Examples; the batching "
+                    "law was not tried on it."
+                )
+            else:
+                problems.append(str(error))
+    return problems, warnings
+
+
+def _load(directory: Path) -> Any:
+    import tensorflow_text  # noqa: F401  registers its operations
+
+    return tf.saved_model.load(str(directory), tags=["serve"])
+
+
+def _wants_examples(error: ValueError) -> bool:
+    return any(s in str(error).lower() for s in ("parse example", "protocol message"))

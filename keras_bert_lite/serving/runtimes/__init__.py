@@ -1,0 +1,1 @@
+"""Files for other engines (LiteRT, ONNX Runtime), and models that run them."""

@@ -1,0 +1,74 @@
+"""What model files for other engines carry beside the weights."""
+
+import json
+from typing import Any
+
+import keras
+
+from keras_bert_lite.models.text_model import TextModel
+from keras_bert_lite.serving.saved_model.exported_signatures import (
+    answer_of,
+    answers_ids,
+    model_on_ids,
+    preprocessor_of,
+)
+from keras_bert_lite.text.preprocessor import Preprocessor
+
+METADATA_KEY = "keras_bert_lite"
+
+
+def file_metadata(model: TextModel) -> str:
+    """Describes what stands before and behind a model on ids, as JSON.
+
+    Raises:
+        TypeError: If the model was not made by `with_text`.
+        ValueError: If its answers need the text or windows, or it returns lists
+            or half-precision numbers.
+    """
+    if not isinstance(model, TextModel):
+        raise TypeError(
+            "`model` must be a string-in model made by `with_text`. "
+            f"Received: {model!r}"
+        )
+    answer, body = answer_of(model), model_on_ids(model)
+    plain = all(len(x.shape) == 2 for x in body.input.values())
+    if not plain or not (answer is None or answers_ids(model)):
+        raise ValueError(
+            "`model` must take one row of ids a text and answer with labels or "
+            "numbers, or return what it returns on ids; `export_saved_model` takes "
+            f"any. Received: a model with the answers {sorted(model.output)}"
+        )
+    values = body.output
+    others = [name for name, x in values.items() if _kind(x) != "float32"]
+    if others:
+        raise ValueError(
+            "`model` must return float32 tensors by name. Received: "
+            + ", ".join(f"{name} ({_kind(values[name])})" for name in others)
+        )
+    preprocessor = keras.saving.serialize_keras_object(preprocessor_of(model))
+    description = {
+        "preprocessor": preprocessor,
+        "inputs": list(model.input),
+        "answer": answer and keras.saving.serialize_keras_object(answer),
+    }
+    return json.dumps(description)
+
+
+def _kind(value: Any) -> str:
+    return getattr(value, "dtype", type(value).__name__)
+
+
+def read_metadata(text: str | None, path: object) -> tuple[Preprocessor, dict]:
+    """Returns the preprocessor, and the description that it came from.
+
+    Raises:
+        ValueError: If the file carries none.
+    """
+    if text is None:
+        raise ValueError(
+            "`path` must be a file made by keras_bert_lite, which carries its "
+            f"preprocessor. Received: {path}"
+        )
+    description = json.loads(text)
+    preprocessor = keras.saving.deserialize_keras_object(description["preprocessor"])
+    return preprocessor, description

@@ -1,0 +1,111 @@
+"""LiteRT (`.tflite`) files."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+
+from keras_bert_lite._files import replaced_file
+from keras_bert_lite.models.encoder_model import encoder_layers, encoder_of
+from keras_bert_lite.models.text_model import TextModel
+from keras_bert_lite.serving.runtimes.file_metadata import METADATA_KEY, file_metadata
+from keras_bert_lite.serving.saved_model.exported_signatures import (
+    model_on_ids,
+    preprocessor_of,
+)
+
+SHORTEST = 16
+
+
+def export_litert(
+    model: TextModel, path: str | os.PathLike, int8: bool = False
+) -> Path:
+    """Writes a string-in model as a LiteRT file on ids.
+
+    LiteRT is fast where shapes are fixed. So the file holds one signature a
+    length, `length_16`, `length_32` and so on up to the preprocessor's
+    `sequence_length`, that takes one row: `token_ids`, `segment_ids` (int32)
+    and `padding_mask` (bool), `(1, length)` each, and returns the model's
+    values on ids by name. They share the weights, which are stored once. All
+    operators are LiteRT's own; the tokenizer is not among them: the file
+    carries its configuration, and `LiteRTModel` takes strings.
+
+    Args:
+        model: A model made by `with_text`.
+        path: The file to write; it appears, or is replaced, when complete.
+        int8: Whether to store matrices and tables in 8 bits and to multiply in
+            8 bits, with a scale per output channel of each matrix and scales of
+            the activations found at run time.
+
+    Returns:
+        `path`.
+
+    Raises:
+        TypeError: If the model was not made by `with_text`.
+        ValueError: If its answers need more than labels, or it returns lists
+            or half-precision numbers.
+    """
+    metadata = file_metadata(model)
+    path = Path(path)
+    with replaced_file(path) as draft:
+        content = _convert(model, draft.with_name(f"{draft.name}.saved_model"), int8)
+        draft.write_bytes(_with_metadata(content, metadata))
+    return path
+
+
+def lengths_up_to(longest: int) -> list[int]:
+    """Returns 16, 32, 64 and so on, and at last `longest`."""
+    lengths = [SHORTEST]
+    while lengths[-1] < longest:
+        lengths.append(2 * lengths[-1])
+    return [*lengths[:-1], longest]
+
+
+def _convert(model: TextModel, folder: Path, int8: bool) -> bytes:
+    signatures = _signatures(model)
+    module = tf.Module()
+    module.weights = [variable.value for variable in model.variables]
+    tf.saved_model.save(module, str(folder), signatures=signatures)
+    converter = tf.lite.TFLiteConverter.from_saved_model(
+        str(folder), signature_keys=list(signatures)
+    )
+    if int8:
+        converter.optimizations = [tf.lite.Optimize.DEFAULT]
+    return converter.convert()
+
+
+def _signatures(model: TextModel) -> dict[str, Any]:
+    """Traces the padded layout: shapes that depend on values are slow in LiteRT."""
+    body = model_on_ids(model)
+    blocks = encoder_layers(encoder_of(body))[1]
+    choice = blocks.remove_padding
+    blocks.remove_padding = False
+    try:
+        longest = preprocessor_of(model).sequence_length or 0  # with_text asks for one
+        return {
+            f"length_{length}": tf.function(
+                lambda **inputs: body(inputs, training=False)
+            ).get_concrete_function(
+                **{
+                    name: tf.TensorSpec([1, length], x.dtype, name)
+                    for name, x in body.input.items()
+                }
+            )
+            for length in lengths_up_to(longest)
+        }
+    finally:
+        blocks.remove_padding = choice
+
+
+def _with_metadata(content: bytes, metadata: str) -> bytes:
+    from tensorflow.lite.python import schema_py_generated as schema
+    from tensorflow.lite.tools import flatbuffer_utils
+
+    model = flatbuffer_utils.convert_bytearray_to_object(bytearray(content))
+    buffer, entry = schema.BufferT(), schema.MetadataT()
+    buffer.data = list(metadata.encode())
+    entry.name, entry.buffer = METADATA_KEY, len(model.buffers)
+    model.buffers.append(buffer)
+    model.metadata = [*(model.metadata or []), entry]
+    return bytes(flatbuffer_utils.convert_object_to_bytearray(model))

@@ -1,0 +1,135 @@
+"""ONNX files for ONNX Runtime."""
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from keras_bert_lite._files import replaced_file
+from keras_bert_lite.layers.execution.layer_norm import LayerNorm
+from keras_bert_lite.models.text_model import TextModel
+from keras_bert_lite.serving.runtimes.file_metadata import METADATA_KEY, file_metadata
+from keras_bert_lite.serving.saved_model.exported_signatures import model_on_ids
+
+OPSET = 18
+_ONE = np.float32(1)
+
+
+def export_onnx(model: TextModel, path: str | os.PathLike, int8: bool = False) -> Path:
+    """Writes a string-in model as an ONNX file on ids.
+
+    The file takes `token_ids`, `segment_ids` (int32) and `padding_mask` (bool),
+    `(B, S)` each, and returns the model's values on ids by name. It computes on
+    real tokens only, unless the model's encoder says `remove_padding=False`.
+    It carries the preprocessor and the labels: `OnnxModel` takes strings.
+
+    Args:
+        model: A model made by `with_text`.
+        path: The file to write; it appears, or is replaced, when complete.
+        int8: Whether to store matrices and tables in 8 bits and to multiply in
+            8 bits, with a scale per output channel of each matrix and scales of
+            the activations found at run time.
+
+    Returns:
+        `path`.
+
+    Raises:
+        ImportError: If `onnx` and `tf2onnx`, or for int8 `onnxruntime`, are not
+            installed.
+        TypeError: If the model was not made by `with_text`.
+        ValueError: If its answers need more than labels.
+    """
+    metadata = file_metadata(model)
+    path = Path(path)
+    with replaced_file(path) as draft:
+        file = draft.with_name("model.onnx")  # Keras asks for this suffix
+        _convert(model, file)
+        _finish(file)
+        if int8:
+            _quantize(file)
+        _add_metadata(file, metadata)
+        file.replace(draft)
+    return path
+
+
+def _convert(model: TextModel, file: Path) -> None:
+    body = model_on_ids(model)
+    specs = {
+        name: tf.TensorSpec([None, None], x.dtype, name)
+        for name, x in body.input.items()
+    }
+    _register_erfc()
+    with _plain_normalization(body):
+        body.export(
+            file,
+            format="onnx",
+            input_signature=[specs],
+            opset_version=OPSET,
+            verbose=False,
+        )
+
+
+@contextlib.contextmanager
+def _plain_normalization(model: keras.Model) -> Iterator[None]:
+    """Keeps out of a graph the form of layer normalization made for TensorFlow."""
+    layers = [x for x in model._flatten_layers() if isinstance(x, LayerNorm)]
+    for layer in layers:
+        layer.fuses = False
+    try:
+        yield
+    finally:
+        for layer in layers:
+            del layer.fuses
+
+
+def _register_erfc() -> None:
+    """Teaches tf2onnx the op of TensorFlow's exact GELU."""
+    from tf2onnx.handler import tf_op
+
+    @tf_op("Erfc")
+    class Erfc:
+        @classmethod
+        def version_9(cls, graph: Any, node: Any, **kwargs: Any) -> None:
+            erf = graph.make_node("Erf", node.input).output[0]
+            dtypes, shapes = node.output_dtypes, node.output_shapes
+            one = graph.make_const(f"{node.name}_one", _ONE).output[0]
+            graph.remove_node(node.name)
+            graph.make_node(
+                "Sub", [one, erf], outputs=node.output, dtypes=dtypes, shapes=shapes
+            )
+
+
+def _finish(file: Path) -> None:
+    import onnx
+
+    from keras_bert_lite.serving.runtimes.onnx_graph import simplify
+
+    model = onnx.load(file)
+    simplify(model)
+    onnx.checker.check_model(model)
+    onnx.save(model, file)
+
+
+def _quantize(file: Path) -> None:
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    quantize_dynamic(
+        file,
+        file,
+        op_types_to_quantize=["MatMul", "Gather"],
+        per_channel=True,
+        weight_type=QuantType.QInt8,
+    )
+
+
+def _add_metadata(file: Path, metadata: str) -> None:
+    import onnx
+
+    model = onnx.load(file)
+    onnx.helper.set_model_props(model, {METADATA_KEY: metadata})
+    onnx.save(model, file)

@@ -1,0 +1,179 @@
+"""Strings in, answers out, for the files of other engines."""
+
+import abc
+import os
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from keras_bert_lite.models.text_model import as_array
+from keras_bert_lite.serving.runtimes.file_metadata import METADATA_KEY, read_metadata
+from keras_bert_lite.text.inputs import as_batch, named_texts
+
+
+class FileModel(abc.ABC):
+    """A model file that takes strings by the preprocessor that it carries."""
+
+    def __init__(self, metadata: str | None, path: str | os.PathLike) -> None:
+        self.preprocessor, description = read_metadata(metadata, path)
+        answer = description["answer"]
+        self.answer = answer and keras.saving.deserialize_keras_object(answer)
+        self.inputs: list[str] = description["inputs"]
+        text = {name: tf.TensorSpec([None], tf.string, name) for name in self.inputs}
+        self._tokenize = tf.function(self.preprocessor).get_concrete_function(text)
+
+    def predict(self, texts: Any, batch_size: int = 32) -> dict[str, np.ndarray]:
+        """Returns what the string-in Keras model returns.
+
+        Args:
+            texts: A list of strings; for a model of pairs a dictionary of two
+                lists, `text` and `text_pair`, or a tuple of them.
+            batch_size: Rows a batch.
+
+        Returns:
+            A dictionary of arrays: `label` and `scores` for a classifier. Those
+            with a sequence axis are padded with zeros to the longest row.
+        """
+        strings = {k: as_batch(x, k) for k, x in named_texts(texts).items()}
+        if set(strings) != set(self.inputs):
+            raise ValueError(
+                f"The model takes {self.inputs}. Received: {sorted(strings)}"
+            )
+        rows = len(strings["text"])
+        batches = [
+            self._run(self._ids({k: x[i : i + batch_size] for k, x in strings.items()}))
+            for i in range(0, max(rows, 1), batch_size)
+        ]
+        return self._answers(
+            {name: joined([batch[name] for batch in batches]) for name in batches[0]}
+        )
+
+    def _ids(self, strings: dict[str, tf.Tensor]) -> dict[str, np.ndarray]:
+        flat = [strings[name] for name in sorted(strings)]
+        return {k: x.numpy() for k, x in self._tokenize(*flat).items()}
+
+    def _answers(self, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        if self.answer is None:
+            return values
+        return {k: as_array(x) for k, x in self.answer(values["logits"]).items()}
+
+    @abc.abstractmethod
+    def _run(self, ids: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Returns the model's values on ids, by name."""
+
+
+class OnnxModel(FileModel):
+    """A file made by `export_onnx`, run by ONNX Runtime on the CPU.
+
+    Args:
+        path: The file.
+        num_threads: Threads of one batch; `None` takes every core.
+
+    Raises:
+        ImportError: If `onnxruntime` is not installed.
+        ValueError: If the file does not carry its preprocessor.
+
+    Example:
+
+    >>> OnnxModel("mood.onnx").predict(["a fine day"])["label"]
+    array(['positive'], dtype='<U8')
+    """
+
+    def __init__(self, path: str | os.PathLike, num_threads: int | None = None) -> None:
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = num_threads or 0
+        # Threads that wait busily take the cores from the tokenizer's.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        self._session = onnxruntime.InferenceSession(
+            os.fspath(path), options, providers=["CPUExecutionProvider"]
+        )
+        properties = self._session.get_modelmeta().custom_metadata_map
+        super().__init__(properties.get(METADATA_KEY), path)
+        self._names = [output.name for output in self._session.get_outputs()]
+        self._takes = {x.name for x in self._session.get_inputs()}
+
+    def _run(self, ids: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        inputs = {name: ids[name] for name in self._takes}
+        values = self._session.run(self._names, inputs)
+        return dict(zip(self._names, values, strict=True))
+
+
+class LiteRTModel(FileModel):
+    """A file made by `export_litert`, run by LiteRT with XNNPACK.
+
+    Rows run one by one, each in the shortest of the file's lengths.
+
+    Args:
+        path: The file.
+        num_threads: Threads of one row; `None` takes every core.
+
+    Raises:
+        ImportError: If `ai-edge-litert` is not installed.
+        ValueError: If the file does not carry its preprocessor.
+    """
+
+    def __init__(self, path: str | os.PathLike, num_threads: int | None = None) -> None:
+        from ai_edge_litert import interpreter
+
+        self._interpreter = interpreter.Interpreter(
+            os.fspath(path), num_threads=num_threads or os.cpu_count()
+        )
+        super().__init__(_litert_metadata(path), path)
+        names = self._interpreter.get_signature_list()
+        self._runners = {
+            int(name.removeprefix("length_")): self._interpreter.get_signature_runner(
+                name
+            )
+            for name in sorted(names, key=lambda name: int(name.split("_")[1]))
+        }
+
+    def _run(self, ids: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        rows = [
+            self._run_row({name: x[i : i + 1] for name, x in ids.items()})
+            for i in range(len(ids["token_ids"]))
+        ]
+        if not rows:
+            values = self._run_row(
+                {k: np.zeros((1, 2), x.dtype) for k, x in ids.items()}
+            )
+            return {name: x[:0] for name, x in values.items()}
+        return {name: joined([row[name] for row in rows]) for name in rows[0]}
+
+    def _run_row(self, ids: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        real = int(ids["padding_mask"].sum())
+        length = next(n for n in self._runners if n >= real)
+        runner = self._runners[length]
+        inputs = {
+            name: np.pad(x[:, :real], ((0, 0), (0, length - real)))
+            for name, x in ids.items()
+            if name in runner.get_input_details()
+        }
+        return {
+            name: x[:, :real] if x.ndim > 2 else x
+            for name, x in runner(**inputs).items()
+        }
+
+
+def _litert_metadata(path: str | os.PathLike) -> str | None:
+    from tensorflow.lite.tools import flatbuffer_utils
+
+    model = flatbuffer_utils.read_model(os.fspath(path))
+    for entry in model.metadata or []:
+        if entry.name.decode() == METADATA_KEY:
+            return bytes(model.buffers[entry.buffer].data).decode()
+    return None
+
+
+def joined(parts: list[np.ndarray]) -> np.ndarray:
+    """Joins batches, padding the sequence axis with zeros to the longest."""
+    if parts[0].ndim < 3:
+        return np.concatenate(parts)
+    longest = max(part.shape[1] for part in parts)
+    widths = [(0, 0)] * (parts[0].ndim - 2)
+    return np.concatenate(
+        [np.pad(x, [(0, 0), (0, longest - x.shape[1]), *widths]) for x in parts]
+    )

@@ -1,0 +1,160 @@
+"""SavedModels that take raw strings."""
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+
+from keras_bert_lite._files import new_directory
+from keras_bert_lite.checks import check_choice
+from keras_bert_lite.models.text_model import TextModel
+from keras_bert_lite.serving.saved_model.exported_signatures import (
+    labels_of,
+    preprocessor_of,
+    signatures_of,
+)
+from keras_bert_lite.serving.saved_model.half_storage import STORAGES, half_stored
+from keras_bert_lite.serving.saved_model.metadata import write_metadata
+from keras_bert_lite.serving.saved_model.server_config import batching_parameters
+from keras_bert_lite.serving.saved_model.warmup import replay_warmup, write_warmup
+
+
+def export_saved_model(
+    model: TextModel,
+    directory: str | os.PathLike,
+    version: int | None = None,
+    warmup: Sequence[str] | bool = True,
+    batching: dict[str, Any] | None = None,
+    storage: str | None = None,
+) -> Path:
+    """Writes a string-in model as a SavedModel for TF Serving.
+
+    Its signatures:
+
+    - `serving_default`: `text` (and `text_pair`), strings of shape `(B,)`, to
+      the model's outputs by name; see `with_text` for each task's;
+    - `token_ids`: `token_ids`, `segment_ids` (int32) and `padding_mask` (bool),
+      `(B, S)` each, to the same outputs, or to the model's values on ids where
+      answers need the text;
+    - `tokenize`: strings to the inputs of `token_ids`; not for question
+      answering and token classification, which cut a text into windows;
+    - `classify`, for a classifier: `inputs`, serialized `tf.Example`s with the
+      features `text` (and `text_pair`), to `classes` and `scores`, `(B, labels)`
+      each, as TF Serving's Classify API wants them.
+
+    Numbers come out as float32, the batch first. Every weight is stored once;
+    loading needs `tensorflow` and `tensorflow_text`, nothing else. Padding is
+    removed from the computation, unless the model's encoder says
+    `remove_padding=False`. `assets.extra` holds warm-up requests, which have
+    run before the version appears, and `keras_bert_lite.json`: versions,
+    configuration, labels and operations.
+
+    The files are written beside their place and moved there at the end, so a
+    server that watches `directory` never sees half a version. What an export that
+    was killed has left there, the next one removes.
+
+    Args:
+        model: A model made by `with_text`.
+        directory: The model's directory; the version becomes a folder in it.
+        version: A positive number; `None` takes the next free one.
+        warmup: Texts for the warm-up requests; `True` makes some, short and
+            long; `False` writes none.
+        batching: Arguments of `batching_parameters`: what a server started
+            with `--enable_batching` and
+            `--enable_per_model_batching_parameters` goes by. `None` writes no
+            `batching_params.pbtxt`.
+        storage: `"float16"` or `"bfloat16"` stores matrices and tables in half
+            the space; loading turns them into float32 again, so that answers
+            differ by this rounding only and take no longer.
+
+    Returns:
+        The path of the new version.
+
+    Raises:
+        TypeError: If the model was not made by `with_text`.
+        ValueError: If the version is not a positive integer, the storage is
+            another one or too small for a weight, or the warm-up requests fail.
+        FileExistsError: If the version exists.
+    """
+    if not isinstance(model, TextModel):
+        raise TypeError(
+            "`model` must be a string-in model made by `with_text`. "
+            f"Received: {model!r}"
+        )
+    parameters = None if batching is None else batching_parameters(**batching)
+    if storage is not None:
+        check_choice("storage", storage, STORAGES)
+    texts = _warmup_texts(model, warmup)
+    target = _version_path(Path(directory), version)
+    with new_directory(target) as draft:
+        signatures = signatures_of(model)
+        _save(model, signatures, storage, draft)
+        if parameters is not None:
+            (draft / "batching_params.pbtxt").write_text(parameters)
+        write_metadata(draft, model)
+        if texts:
+            write_warmup(draft, _requests(model, texts, signatures))
+            replay_warmup(draft)
+    return target
+
+
+def _save(
+    model: TextModel, signatures: dict[str, Any], storage: str | None, draft: Path
+) -> None:
+    # Keras's own export tracks, and so stores, each weight twice
+    # (keras-team/keras#23553).
+    module = tf.Module()
+    weights = [variable.value for variable in model.variables]
+    module.weights = half_stored(weights, storage) if storage else weights
+    tf.saved_model.save(module, str(draft), signatures=signatures)
+    if labels_of(model):
+        updater = tf.compat.v1.saved_model.signature_def_utils.MethodNameUpdater(
+            str(draft)
+        )
+        updater.replace_method_name("classify", "tensorflow/serving/classify", "serve")
+        updater.save()
+
+
+def _warmup_texts(model: TextModel, warmup: Sequence[str] | bool) -> list[str]:
+    if isinstance(warmup, bool):
+        length = preprocessor_of(model).sequence_length or 0
+        return ["", "a few words", "many words " * length] if warmup else []
+    if isinstance(warmup, str) or not all(isinstance(x, str) for x in warmup):
+        raise TypeError(
+            f"`warmup` must be a list of strings, True or False. Received: {warmup!r}"
+        )
+    return list(warmup)
+
+
+def _requests(
+    model: TextModel, texts: list[str], signatures: dict[str, Callable]
+) -> list[tuple[str, dict[str, tf.Tensor]]]:
+    """One request a text, and all in one, for each signature."""
+    requests = []
+    for batch in [*([text] for text in texts), texts]:
+        strings = {
+            # Where a row has several strings: the text and an empty one.
+            name: tf.constant([[x, ""] for x in batch] if len(t.shape) == 2 else batch)
+            for name, t in model.input.items()
+        }
+        requests.append(("serving_default", strings))
+        if "tokenize" in signatures:
+            requests.append(("tokenize", strings))
+            requests.append(("token_ids", signatures["tokenize"](**strings)))
+    return requests
+
+
+def _version_path(directory: Path, version: int | None) -> Path:
+    if version is None:
+        taken = [int(p.name) for p in directory.glob("*") if p.name.isdigit()]
+        version = max(taken, default=0) + 1
+    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
+        raise ValueError(f"`version` must be a positive integer. Received: {version!r}")
+    target = directory / str(version)
+    if target.exists():
+        raise FileExistsError(
+            f"{target} exists. Pass another `version`, or None for the next one."
+        )
+    return target

@@ -1,0 +1,126 @@
+"""The signatures of an exported string-in model."""
+
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from keras_bert_lite.models.tasks.registry import task_of
+from keras_bert_lite.models.tasks.string_form import Answer
+from keras_bert_lite.models.tasks.task import labels_of as head_labels
+from keras_bert_lite.models.text_model import TextModel
+from keras_bert_lite.text.preprocessor import Preprocessor
+from keras_bert_lite.text.window_layer import TextWindows
+
+
+def signatures_of(model: TextModel) -> dict[str, Any]:
+    """Traces the functions that a server offers.
+
+    Returns:
+        Concrete functions by name: `serving_default` and `tokenize` take
+        strings, `token_ids` takes ids, and `classify`, for a classifier,
+        serialized `tf.Example`s. A model that cuts texts into windows, of which
+        there are more than texts, has no `tokenize`. Outputs have the batch
+        first; numbers that are not whole are float32.
+    """
+    texts = {
+        name: tf.TensorSpec([None] * len(x.shape), tf.string, name)
+        for name, x in model.input.items()
+    }
+    body = model_on_ids(model)
+    ids = {
+        name: tf.TensorSpec([None] * len(x.shape), x.dtype, name)
+        for name, x in body.input.items()
+    }
+    answer = answer_of(model)
+    on_logits = answers_ids(model)
+
+    def from_ids(**inputs):
+        values = body(inputs, training=False)
+        return _as_float32(answer(values["logits"]) if on_logits else values)
+
+    functions = {"token_ids": _traced(from_ids, **ids)}
+    if not takes_windows(model):
+        preprocessor = preprocessor_of(model)
+        functions["tokenize"] = _traced(lambda **x: preprocessor(x), **texts)
+    if answer is None or on_logits:
+        # Traced once, called by the others: their graphs are stored once.
+        tokenize, values = functions["tokenize"], functions["token_ids"]
+        serve = _traced(lambda **x: values(**tokenize(**x)), **texts)
+    else:
+        serve = _traced(lambda **x: _as_float32(model(x, training=False)), **texts)
+    functions["serving_default"] = serve
+    if labels := labels_of(model):
+        functions["classify"] = _classify(serve, labels, texts)
+    return functions
+
+
+def _classify(answer: Any, labels: list[str], texts: dict[str, tf.TensorSpec]) -> Any:
+    """The inputs and outputs of TF Serving's Classify API."""
+    features = {name: tf.io.FixedLenFeature([], tf.string) for name in texts}
+
+    def classify(inputs):
+        scores = answer(**tf.io.parse_example(inputs, features))["scores"]
+        classes = tf.broadcast_to(tf.constant(labels), tf.shape(scores))
+        return {"classes": classes, "scores": scores}
+
+    return _traced(classify, inputs=tf.TensorSpec([None], tf.string, "inputs"))
+
+
+def _traced(function: Any, **specs: tf.TensorSpec) -> Any:
+    return tf.function(function).get_concrete_function(**specs)
+
+
+def preprocessor_of(model: TextModel) -> Preprocessor:
+    """Returns the layer that turns a model's strings into ids."""
+    for layer in model.layers:
+        if isinstance(layer, Preprocessor):
+            return layer
+        if isinstance(layer, TextWindows):
+            return layer.preprocessor
+    raise ValueError(f"`model` has no preprocessor. Received: {model!r}")
+
+
+def takes_windows(model: TextModel) -> bool:
+    """Whether a model cuts its texts into windows."""
+    return any(isinstance(layer, TextWindows) for layer in model.layers)
+
+
+def answer_of(model: TextModel) -> Any:
+    """Returns the layer that makes a model's answers, if it has one."""
+    return next((x for x in model.layers if isinstance(x, Answer)), None)
+
+
+def answers_ids(model: TextModel) -> bool:
+    """Whether the answers need nothing but the `logits` of the model on ids."""
+    task = task_of(model)
+    return task is not None and task.answers_ids
+
+
+def model_on_ids(model: TextModel) -> keras.Model:
+    """Returns what stands between the preprocessor and the answers."""
+    return next(layer for layer in model.layers if isinstance(layer, keras.Model))
+
+
+def labels_of(model: TextModel) -> list[str]:
+    """Returns the labels of a classifier of texts, none for another model."""
+    task = task_of(model)
+    return (head_labels(model) or []) if task and task.classifies else []
+
+
+def _as_float32(outputs: dict[str, Any]) -> dict[str, tf.Tensor]:
+    return {
+        name: tf.cast(x, tf.float32) if x.dtype.is_floating else x
+        for name, x in _flat(outputs).items()
+    }
+
+
+def _flat(outputs: dict[str, Any]) -> dict[str, tf.Tensor]:
+    """Numbers the elements of lists: `hidden_states_0` and so on."""
+    flat = {}
+    for name, value in outputs.items():
+        if isinstance(value, (list, tuple)):
+            flat.update({f"{name}_{i}": x for i, x in enumerate(value)})
+        else:
+            flat[name] = value
+    return flat

@@ -1,0 +1,48 @@
+"""What an exported SavedModel says about itself."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import keras
+import tensorflow as tf
+import tensorflow_text as tf_text
+
+from keras_bert_lite._version import __version__
+from keras_bert_lite.models.encoder_model import config_of, encoder_of
+from keras_bert_lite.models.text_model import TextModel
+from keras_bert_lite.serving.check.saved_model_files import read_meta_graph
+from keras_bert_lite.serving.check.server_operations import operations
+from keras_bert_lite.serving.check.signatures import public_signatures
+from keras_bert_lite.serving.saved_model.exported_signatures import (
+    answer_of,
+    model_on_ids,
+    preprocessor_of,
+)
+
+FILE = Path("assets.extra") / "keras_bert_lite.json"
+
+
+def write_metadata(draft: Path, model: TextModel) -> None:
+    """Writes `assets.extra/keras_bert_lite.json` into a SavedModel."""
+    path = draft / FILE
+    path.parent.mkdir(exist_ok=True)
+    text = json.dumps(_metadata(draft, model), indent=2, ensure_ascii=False)
+    path.write_text(text + "\n", encoding="utf-8")
+
+
+def _metadata(draft: Path, model: TextModel) -> dict[str, Any]:
+    meta_graph = read_meta_graph(draft)
+    encoder = encoder_of(model_on_ids(model))
+    return {
+        "keras_bert_lite": __version__,
+        "keras": keras.__version__,
+        "tensorflow": tf.__version__,
+        "tensorflow_text": tf_text.__version__,
+        "model": model.name,
+        "config": config_of(encoder).to_dict(),
+        "sequence_length": preprocessor_of(model).sequence_length,
+        "labels": getattr(answer_of(model), "labels", []),
+        "signatures": sorted(public_signatures(meta_graph)),
+        "ops": operations(meta_graph.graph_def),
+    }

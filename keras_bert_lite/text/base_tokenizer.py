@@ -1,0 +1,311 @@
+"""What every tokenizer layer has."""
+
+import collections
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from keras_bert_lite.text.added_tokens import check_flags, with_spaces_before
+from keras_bert_lite.text.byte_offsets import Tokens
+from keras_bert_lite.text.parallel import in_shards
+from keras_bert_lite.text.strings import as_strings, flat, shaped_like, valid_utf8
+from keras_bert_lite.text.text_layer import TextLayer
+
+
+class _Vocabulary:
+    """Pieces and their ids; Keras would wrap each of a layer's own list."""
+
+    def __init__(self, pieces: list[str]) -> None:
+        self.pieces = pieces
+        self.ids = {piece: i for i, piece in enumerate(pieces)}
+
+
+class Tokenizer(TextLayer):
+    """The base of tokenizers: a vocabulary, and strings of any shape in.
+
+    A tokenizer implements `_tokenize` and `_tokenize_with_offsets` on flat
+    batches of valid UTF-8, and `detokenize`; its argument `ADDED_TOKENS` holds
+    pieces that are found in text before anything else.
+
+    Args:
+        vocabulary: The pieces in the order of their ids.
+        special_tokens: The special tokens by role: `unknown`, `cls`, `sep`,
+            `pad`, `mask`. All but `mask` must be in the vocabulary.
+        special_tokens_in_text: Whether special tokens are found in text.
+        additional_special_tokens: More special tokens, of the vocabulary.
+        token_flags: Flags that Hugging Face's `AddedToken` has, by token, such as
+            `{"<mask>": ["lstrip"]}`: kept for files, and honoured or refused where
+            the token is found in text.
+    """
+
+    ADDED_TOKENS = "added_tokens"
+    WORD_MARK = "▁"  # what the first piece of a word begins with
+
+    def __init__(
+        self,
+        vocabulary: Sequence[str],
+        special_tokens: dict[str, str],
+        special_tokens_in_text: bool = False,
+        additional_special_tokens: Sequence[str] = (),
+        token_flags: Mapping[str, Sequence[str]] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self._vocabulary = _Vocabulary(_check_pieces(vocabulary))
+        for role, token in special_tokens.items():
+            if token not in self._ids and role != "mask":
+                raise ValueError(
+                    f"`vocabulary` must contain the {role} token {token!r}. "
+                    f"Received {len(self._pieces)} pieces without it."
+                )
+        self._roles = dict(special_tokens)
+        more = check_in_vocabulary(
+            "additional_special_tokens", additional_special_tokens, self._ids
+        )
+        self.additional_special_tokens = [
+            x for x in more if x not in self._roles.values()
+        ]
+        self.special_tokens_in_text = special_tokens_in_text
+        self.token_flags = check_flags(token_flags, self._ids)
+
+    @property
+    def _pieces(self) -> list[str]:
+        return self._vocabulary.pieces
+
+    @property
+    def _ids(self) -> dict[str, int]:
+        return self._vocabulary.ids
+
+    def get_vocabulary(self) -> list[str]:
+        """Returns the pieces in the order of their ids."""
+        return list(self._pieces)
+
+    def with_tokens(self, tokens: Sequence[str]) -> "Tokenizer":
+        """Returns a tokenizer that also knows `tokens`, each found in any text.
+
+        Args:
+            tokens: What to add behind the vocabulary; those that it has are
+                passed over.
+
+        Raises:
+            ValueError: If a token is empty, or has white space at an end.
+        """
+        if isinstance(tokens, str):
+            raise TypeError(f"`tokens` must be a list of strings. Received: {tokens!r}")
+        for token in tokens:
+            if not isinstance(token, str) or not token or token != token.strip():
+                raise ValueError(
+                    "`tokens` must be strings without white space at the ends. "
+                    f"Received: {token!r}"
+                )
+        new = [x for x in dict.fromkeys(tokens) if x not in self._ids]
+        inherited = ("name", "trainable", "dtype")
+        config = {k: v for k, v in self.get_config().items() if k not in inherited}
+        added = [*config[self.ADDED_TOKENS], *new]
+        pieces = [*config["vocabulary"], *new]
+        return type(self)(**{**config, "vocabulary": pieces, self.ADDED_TOKENS: added})
+
+    def vocabulary_size(self) -> int:
+        """Returns the number of pieces."""
+        return len(self._pieces)
+
+    def id_to_token(self, id: int) -> str:
+        """Returns the piece of an id."""
+        if not 0 <= id < len(self._pieces):
+            raise ValueError(
+                f"`id` must be in [0, {len(self._pieces)}). Received: {id}"
+            )
+        return self._pieces[id]
+
+    def token_to_id(self, token: str) -> int:
+        """Returns the id of a piece."""
+        if token not in self._ids:
+            raise ValueError(f"`token` must be in the vocabulary. Received: {token!r}")
+        return self._ids[token]
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """The special tokens by role: `unknown`, `cls`, `sep`, `pad`, `mask`."""
+        return dict(self._roles)
+
+    @property
+    def special_tokens(self) -> list[str]:
+        """The special tokens that the vocabulary has."""
+        named = dict.fromkeys([*self._roles.values(), *self.additional_special_tokens])
+        return [token for token in named if token in self._ids]
+
+    @property
+    def unknown_id(self) -> int:
+        return self._ids[self._roles["unknown"]]
+
+    @property
+    def cls_id(self) -> int:
+        return self._ids[self._roles["cls"]]
+
+    @property
+    def sep_id(self) -> int:
+        return self._ids[self._roles["sep"]]
+
+    @property
+    def pad_id(self) -> int:
+        return self._ids[self._roles["pad"]]
+
+    def call(self, text: Any) -> tf.RaggedTensor:
+        strings = as_strings(text, "text")
+        ids = self.ids_of(flat(strings))
+        return shaped_like(ids.values, ids.row_splits, strings)
+
+    def ids_of(self, strings: tf.Tensor) -> tf.RaggedTensor:
+        """Returns the ids of a string tensor `(B,)`, as a call does: `(B, None)`."""
+        return in_shards(self._token_ids, valid_utf8(strings))
+
+    def compute_output_spec(self, text: Any) -> keras.KerasTensor:
+        raise NotImplementedError(
+            "A tokenizer's ragged output cannot be the input of a Keras layer. "
+            "Use `Preprocessor(tokenizer)` in a functional model."
+        )
+
+    def tokenize_with_offsets(
+        self, text: Any
+    ) -> tuple[tf.RaggedTensor, tf.RaggedTensor, tf.RaggedTensor]:
+        """Returns ids and where each token stands in the string it came from.
+
+        Returns:
+            `(ids, starts, ends)`, ragged int32 tensors of one shape. Offsets
+            count code points of the original string (bytes that are not valid
+            UTF-8 do not count) and `ends` is exclusive, as in Hugging Face's
+            `offset_mapping`.
+        """
+        strings = as_strings(text, "text")
+        tokens, starts, ends = self.spans_of(valid_utf8(flat(strings)))
+        return tuple(
+            shaped_like(values, tokens.row_splits, strings)
+            for values in (tokens.ids, starts, ends)
+        )
+
+    def spans_of(self, source: tf.Tensor) -> tuple[Tokens, tf.Tensor, tf.Tensor]:
+        """Returns the T tokens of valid UTF-8 `(B,)`, and their code points.
+
+        Returns:
+            The tokens, their starts and their ends, exclusive, both `(T,)` int32.
+        """
+        tokens, starts, ends = self._tokenize_with_offsets(source)
+        if self._mask_takes_spaces:
+            mask = tf.equal(tokens.ids, self._ids[self._roles["mask"]])
+            wide = with_spaces_before(source, tokens.rows, starts)
+            starts = tf.where(mask, wide, starts)
+        return tokens, starts, ends
+
+    def piece_texts(self) -> list[tuple[str, bool]]:
+        """Returns each piece as readers see it, and whether it joins what is
+        before it."""
+        return [(piece, False) for piece in self._pieces]
+
+    def continues_word(self, ids: tf.Tensor) -> tf.Tensor | None:
+        """Returns which pieces stand inside a word, or `None` if none says so."""
+        return None
+
+    def continuations(self) -> np.ndarray:
+        """Returns which pieces continue the word of the piece before, (V,) bool."""
+        mark = self.WORD_MARK
+        return np.array([not piece.startswith(mark) for piece in self._pieces])
+
+    def get_config(self) -> dict[str, Any]:
+        roles = {f"{role}_token": token for role, token in self._roles.items()}
+        return {
+            **super().get_config(),
+            "vocabulary": self.get_vocabulary(),
+            **roles,
+            "special_tokens_in_text": self.special_tokens_in_text,
+            "additional_special_tokens": list(self.additional_special_tokens),
+            "token_flags": {k: list(x) for k, x in self.token_flags.items()},
+        }
+
+    def flags_of(self, token: str) -> list[str]:
+        """Returns the flags that a token has in Hugging Face's files."""
+        return list(self.token_flags.get(token, ()))
+
+    @property
+    def _mask_takes_spaces(self) -> bool:
+        """Whether the mask's offsets begin with the white space before it."""
+        mask = self._roles["mask"]
+        found = self.special_tokens_in_text and mask in self._ids
+        return found and "lstrip" in self.flags_of(mask)
+
+    def _token_ids(self, source: tf.Tensor) -> tf.RaggedTensor:
+        tokens = self._tokenize(source)
+        return tf.RaggedTensor.from_row_splits(
+            tokens.ids, tokens.row_splits, validate=False
+        )
+
+    def _tokenize(self, source: tf.Tensor) -> Tokens:
+        raise NotImplementedError
+
+    def _tokenize_with_offsets(
+        self, source: tf.Tensor
+    ) -> tuple[Tokens, tf.Tensor, tf.Tensor]:
+        raise NotImplementedError
+
+    def _ragged_ids(self, ids: Any) -> tf.Tensor | tf.RaggedTensor:
+        """Returns ids of rank 1 or 2, refusing those that are no piece's."""
+        ragged = _as_ragged_ids(ids)
+        values = ragged if ragged.shape.rank == 1 else ragged.flat_values
+        size = len(self._pieces)
+        message = f"`ids` must be in [0, {size}), the size of the vocabulary."
+        try:
+            tf.debugging.assert_less(values, size, message)
+            tf.debugging.assert_non_negative(values, message)
+        except tf.errors.InvalidArgumentError as error:  # when run eagerly
+            raise ValueError(error.message) from error
+        return ragged
+
+
+def check_in_vocabulary(
+    argument: str, tokens: Sequence[str], ids: dict[str, int]
+) -> list[str]:
+    """Returns tokens as a list, all of which must be in the vocabulary."""
+    if isinstance(tokens, str):
+        raise TypeError(f"`{argument}` must be a list of strings. Received: {tokens!r}")
+    missing = [token for token in tokens if not token or token not in ids]
+    if missing:
+        raise ValueError(
+            f"`{argument}` must be pieces of `vocabulary`. Received: {missing[:5]}, "
+            "which are none"
+        )
+    return list(tokens)
+
+
+def _check_pieces(vocabulary: Sequence[str]) -> list[str]:
+    pieces = list(vocabulary)
+    if not pieces:
+        raise ValueError(f"`vocabulary` must not be empty. Received: {vocabulary!r}")
+    for piece in pieces:
+        if not isinstance(piece, str):
+            raise TypeError(
+                "`vocabulary` must be a list of strings. "
+                f"Received an element of type {type(piece).__name__}: {piece!r}"
+            )
+    repeated = [piece for piece, n in collections.Counter(pieces).items() if n > 1]
+    if repeated:
+        raise ValueError(
+            "`vocabulary` must not have duplicates. Received more than once: "
+            f"{repeated[:5]} ({len(repeated)} in all)"
+        )
+    return pieces
+
+
+def _as_ragged_ids(ids: Any) -> tf.Tensor | tf.RaggedTensor:
+    if isinstance(ids, (list, tuple)):
+        ids = tf.ragged.constant(ids, dtype=tf.int32)
+    ids = tf.cast(ids, tf.int32)
+    if ids.shape.rank == 2 and isinstance(ids, tf.Tensor):
+        return tf.RaggedTensor.from_tensor(ids)
+    if ids.shape.rank not in (1, 2):
+        raise ValueError(
+            "`ids` must have the shape (sequence,) or (batch, sequence). "
+            f"Received: shape {ids.shape}"
+        )
+    return ids

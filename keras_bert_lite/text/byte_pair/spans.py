@@ -1,0 +1,86 @@
+"""Where byte-level tokens stand, in characters of the original strings."""
+
+from collections.abc import Sequence
+
+import tensorflow as tf
+
+from keras_bert_lite.text.byte_offsets import Tokens
+from keras_bert_lite.text.byte_pair.byte_level import CHARACTERS
+from keras_bert_lite.text.ragged import rows_of
+
+
+def byte_tokens(
+    ids: tf.Tensor, row_splits: tf.Tensor, lengths: tf.Tensor, source: tf.Tensor
+) -> Tokens:
+    """Returns tokens with spans in bytes: side by side they make up the text."""
+    ends = tf.cumsum(tf.cast(lengths, tf.int64))
+    rows = rows_of(row_splits)
+    sizes = tf.cast(tf.strings.length(source), tf.int64)
+    shift = tf.gather(tf.cumsum(sizes, exclusive=True), rows)
+    starts = ends - tf.cast(lengths, tf.int64)
+    return Tokens(ids, row_splits, starts - shift, ends - shift)
+
+
+def character_spans(tokens: Tokens, source: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns the characters that tokens have bytes of.
+
+    Args:
+        tokens: Tokens with spans in bytes.
+        source: (B,) the strings they are from.
+
+    Returns:
+        `(starts, ends)`, both (T,) int32; `ends` is exclusive.
+    """
+    everything = tf.io.decode_raw(tf.strings.reduce_join(source), tf.uint8)
+    inside = tf.equal(tf.bitwise.bitwise_and(everything, 0xC0), 0x80)
+    begun = tf.cumsum(1 - tf.cast(inside, tf.int32))
+    before = tf.concat([[0], begun], 0)  # characters begun before each byte
+    inside = tf.cast(tf.concat([inside, [False]], 0), tf.int32)
+    sizes = tf.cast(tf.strings.length(source), tf.int64)
+    shift = tf.gather(tf.cumsum(sizes, exclusive=True), tokens.rows)
+    first = tf.gather(before, shift)
+    starts = tokens.starts + shift
+    starts = tf.gather(before, starts) - tf.gather(inside, starts)
+    # A token that is no more than the space added is where the text begins.
+    ends = tf.maximum(tf.gather(before, tokens.ends + shift), starts + 1)
+    return starts - first, ends - first
+
+
+class Trimmer:
+    """Takes the white space at a token's ends out of its span.
+
+    Args:
+        pieces: The pieces in the order of their ids.
+        add_prefix_space: Whether a first space may not be the text's.
+
+    Reference: `process_offsets` in Hugging Face tokenizers' `byte_level.rs`.
+    """
+
+    def __init__(self, pieces: Sequence[str], add_prefix_space: bool) -> None:
+        leading = [_spaces(piece) for piece in pieces]
+        trailing = [_spaces(piece[::-1]) for piece in pieces]
+        self._leading = tf.constant(leading, tf.int32)
+        self._trailing = tf.constant(trailing, tf.int32)
+        self._add_prefix_space = add_prefix_space
+
+    def trim(
+        self, tokens: Tokens, eaten: tf.Tensor, starts: tf.Tensor, ends: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Returns spans trimmed; `eaten` (T,) counts white space before tokens."""
+        leading = tf.gather(self._leading, tokens.ids) + eaten
+        trailing = tf.gather(self._trailing, tokens.ids)
+        if self._add_prefix_space:
+            place = tf.range(tf.size(tokens.rows, tf.int64))
+            firsts = tf.equal(tf.gather(tokens.row_splits, tokens.rows), place)
+            added = tf.logical_and(tf.logical_or(firsts, starts == 0), leading == 1)
+            leading = tf.where(added, 0, leading)
+        starts = tf.minimum(starts + leading, ends)
+        fits = ends >= trailing
+        return starts, tf.where(fits, tf.maximum(ends - trailing, starts), ends)
+
+
+def _spaces(piece: str) -> int:
+    space = CHARACTERS[0x20]
+    return next(
+        (i for i, x in enumerate(piece) if x != space and not x.isspace()), len(piece)
+    )

@@ -1,0 +1,230 @@
+"""The byte-level BPE tokenizer."""
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import Any, NamedTuple
+
+import keras
+import tensorflow as tf
+
+from keras_bert_lite.text.added_tokens import refuse_flags
+from keras_bert_lite.text.base_tokenizer import Tokenizer, check_in_vocabulary
+from keras_bert_lite.text.byte_offsets import Tokens
+from keras_bert_lite.text.byte_pair.byte_level import piece_bytes
+from keras_bert_lite.text.byte_pair.model import BytePairModel
+from keras_bert_lite.text.byte_pair.spans import Trimmer, byte_tokens, character_spans
+from keras_bert_lite.text.byte_pair.special_tokens import SpecialTokens
+from keras_bert_lite.text.byte_pair.vocabulary import read_merges, read_pieces
+
+
+class _Pieces(NamedTuple):
+    """The T tokens of B strings; side by side they make up the strings."""
+
+    ids: tf.Tensor  # (T,) int32
+    row_splits: tf.Tensor  # (B + 1,) int64
+    lengths: tf.Tensor  # (T,) int32, in bytes of the text
+    eaten: tf.Tensor  # (T,) or () int32, spaces a special token has before it
+
+
+@keras.saving.register_keras_serializable(package="keras_bert_lite")
+class BytePairTokenizer(Tokenizer):
+    """Turns strings into byte-level BPE ids, as RoBERTa's and GPT-2's tokenizers.
+
+    Text is split into words (runs of letters, of digits, of other characters,
+    each with the space before it; English contractions; white space), and each
+    word into bytes, of which adjacent pieces are merged in the order that the
+    merges were learned. No text is unknown. All of it runs in TensorFlow and
+    tensorflow-text ops that stock TF Serving has; the vocabulary lives in the
+    layer's configuration and so travels inside `.keras` files and SavedModels.
+
+    Args:
+        vocabulary: The pieces in the order of their ids, bytes written as
+            printable characters (`Ġthe` for ` the`): a list of strings, or the
+            path of a `vocab.json`. Every byte of UTF-8 must be a piece.
+        merges: The merges in the order they were learned: a list of strings of
+            two pieces and a space, or the path of a `merges.txt`.
+        add_prefix_space: Whether text that does not begin with a space gets
+            one, so that its first word is split as any other.
+        trim_offsets: Whether offsets leave out the white space at the ends of
+            a token.
+        special_tokens_in_text: Whether `<mask>`, `</s>` and the other special
+            tokens are recognized when they stand in the text; `mask_token`
+            then takes the white space before it along. By default they are
+            plain text.
+        added_tokens: Pieces of the vocabulary that are found in the text before
+            anything else.
+        additional_special_tokens: More special tokens, such as `["<user>"]`.
+        token_flags: See `Tokenizer`; `lstrip` of the mask is honoured. `None`: the
+            mask has it.
+        unknown_token, cls_token, sep_token, pad_token, mask_token: The special
+            tokens. All but `mask_token` must be in the vocabulary.
+
+    Call arguments:
+        text: Strings of any shape: Python strings, lists, numpy arrays, string
+            tensors. Bytes that are not valid UTF-8 are skipped.
+
+    Output shape:
+        A `tf.RaggedTensor` of int32 ids, one dimension more than `text`; no
+        special tokens are added (`Preprocessor` does that).
+
+    Raises:
+        ValueError: If the vocabulary is empty, has duplicates or lacks a
+            special token or a byte, or the merges do not fit it or are not in
+            the order they were learned.
+        TypeError: If `text` is not made of strings.
+
+    Example:
+
+    >>> tokenizer = BytePairTokenizer("vocab.json", "merges.txt")  # roberta-base's
+    >>> tokenizer(["A fine day", "fine!"])
+    <tf.RaggedTensor [[250, 2051, 183], [11948, 328]]>
+
+    Reference: [Sennrich et al., 2016](https://arxiv.org/abs/1508.07909);
+    `encoder.py` in openai/gpt-2; `ByteLevel` and `BPE` in Hugging Face tokenizers.
+    """
+
+    WORD_MARK = "Ġ"
+
+    def __init__(
+        self,
+        vocabulary: Sequence[str] | str | PathLike,
+        merges: Sequence[str] | str | PathLike,
+        add_prefix_space: bool = False,
+        trim_offsets: bool = True,
+        special_tokens_in_text: bool = False,
+        added_tokens: Sequence[str] = (),
+        additional_special_tokens: Sequence[str] = (),
+        token_flags: Mapping[str, Sequence[str]] | None = None,
+        unknown_token: str = "<unk>",
+        cls_token: str = "<s>",
+        sep_token: str = "</s>",
+        pad_token: str = "<pad>",
+        mask_token: str = "<mask>",
+        **kwargs: Any,
+    ) -> None:
+        if isinstance(vocabulary, (str, PathLike)):
+            vocabulary = read_pieces(vocabulary)
+        if isinstance(merges, (str, PathLike)):
+            merges = read_merges(merges)
+        special_tokens = {
+            "unknown": unknown_token,
+            "cls": cls_token,
+            "sep": sep_token,
+            "pad": pad_token,
+            "mask": mask_token,
+        }
+        if token_flags is None:
+            token_flags = {mask_token: ["lstrip"]} if mask_token in vocabulary else {}
+        super().__init__(
+            vocabulary,
+            special_tokens,
+            special_tokens_in_text,
+            additional_special_tokens,
+            token_flags,
+            **kwargs,
+        )
+        self.add_prefix_space = add_prefix_space
+        self.trim_offsets = trim_offsets
+        self.added_tokens = check_in_vocabulary("added_tokens", added_tokens, self._ids)
+        with tf.init_scope():
+            self._build_ops(merges)
+
+    def get_merges(self) -> list[str]:
+        """Returns the merges in the order they were learned, each `"a b"`."""
+        return list(self._model.merges)
+
+    def detokenize(self, ids: Any, skip_special_tokens: bool = True) -> tf.Tensor:
+        """Joins pieces to text, the inverse of a call on text without a prefix.
+
+        Args:
+            ids: Integers of shape `(sequence,)` or `(batch, sequence)`, dense
+                or ragged.
+            skip_special_tokens: Whether to leave out special tokens.
+
+        Returns:
+            String tensor of shape `()` or `(batch,)`; bytes that do not make
+            up a character become U+FFFD.
+        """
+        ragged = self._ragged_ids(ids)
+        if ragged.shape.rank == 1:
+            return self.detokenize(ragged[None], skip_special_tokens)[0]
+        if skip_special_tokens:
+            special = [self._ids[token] for token in self.special_tokens]
+            kept = tf.reduce_all(ragged.flat_values[:, None] != special, axis=-1)
+            ragged = tf.ragged.boolean_mask(ragged, ragged.with_flat_values(kept))
+        text = tf.strings.reduce_join(tf.gather(self._bytes, ragged), axis=-1)
+        return tf.strings.unicode_transcode(text, "UTF-8", "UTF-8", errors="replace")
+
+    def piece_texts(self) -> list[tuple[str, bool]]:
+        texts = [piece_bytes(x).decode("utf-8", "replace") for x in self._pieces]
+        return [(text.strip(), not text.startswith(" ")) for text in texts]
+
+    def get_config(self) -> dict[str, Any]:
+        return {
+            **super().get_config(),
+            "merges": self.get_merges(),
+            "add_prefix_space": self.add_prefix_space,
+            "trim_offsets": self.trim_offsets,
+            "added_tokens": list(self.added_tokens),
+        }
+
+    def _build_ops(self, merges: Sequence[str]) -> None:
+        self._model = BytePairModel(self._ids, merges)
+        found = list(self.added_tokens)
+        if self.special_tokens_in_text:
+            found += self.special_tokens
+        self._special = None
+        if found:
+            ids = {token: self._ids[token] for token in found}
+            mask = self._roles["mask"]
+            # Nothing normalizes the text, so that `normalized` changes nothing.
+            allowed = {token: {"normalized"} for token in found}
+            allowed |= {mask: {"normalized", "lstrip"}}
+            refuse_flags(found, self.token_flags, allowed)
+            eats_spaces = mask if "lstrip" in self.flags_of(mask) else None
+            self._special = SpecialTokens(ids, eats_spaces)
+        self._trimmer = Trimmer(self._pieces, self.add_prefix_space)
+        self._bytes = tf.constant([piece_bytes(piece) for piece in self._pieces])
+        self._lengths = tf.strings.length(self._bytes)
+
+    @property
+    def _mask_takes_spaces(self) -> bool:
+        return False  # the spans say so themselves
+
+    def _token_ids(self, source: tf.Tensor) -> tf.RaggedTensor:
+        pieces = self._split(source)
+        return tf.RaggedTensor.from_row_splits(
+            pieces.ids, pieces.row_splits, validate=False
+        )
+
+    def _tokenize_with_offsets(
+        self, source: tf.Tensor
+    ) -> tuple[Tokens, tf.Tensor, tf.Tensor]:
+        pieces = self._split(source)
+        tokens = byte_tokens(pieces.ids, pieces.row_splits, pieces.lengths, source)
+        starts, ends = character_spans(tokens, source)
+        if self.trim_offsets:
+            starts, ends = self._trimmer.trim(tokens, pieces.eaten, starts, ends)
+        return tokens, starts, ends
+
+    def _split(self, source: tf.Tensor) -> _Pieces:
+        if self._special is None:
+            return _Pieces(*self._split_plain(source), tf.constant(0))
+        segments = self._special.segment(source)
+        plain = self._split_plain(segments.plain)
+        return _Pieces(*segments.with_special_tokens(*plain))
+
+    def _split_plain(self, source: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+        """Returns ids, row splits and how many bytes of the source tokens have."""
+        if not self.add_prefix_space:
+            ids, row_splits = self._model.split(source)
+            return ids, row_splits, tf.gather(self._lengths, ids)
+        prefixed = tf.strings.regex_replace(source, r"\A([^ ])", r" \1")
+        ids, row_splits = self._model.split(prefixed)
+        added = tf.strings.length(prefixed) - tf.strings.length(source)
+        where = tf.where(added > 0)
+        firsts = tf.gather(row_splits, where)
+        lengths = tf.tensor_scatter_nd_sub(
+            tf.gather(self._lengths, ids), firsts, tf.gather_nd(added, where)
+        )
+        return ids, row_splits, lengths

@@ -1,0 +1,104 @@
+"""Words of byte-level BPE: found by GPT-2's pattern, looked up whole."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import tensorflow as tf
+import tensorflow_text as tf_text
+
+from keras_bert_lite.text.byte_pair.alphabet import (
+    APOSTROPHE,
+    SPACE,
+    UNREACHABLE,
+    Alphabet,
+)
+from keras_bert_lite.text.wordpiece.character_map import compile_character_map
+
+_MAX_BYTES_PER_WORD = 200  # in stand-ins; longer ones are not looked up
+
+
+class Words(NamedTuple):
+    """The W words of a flat batch of B strings."""
+
+    ids: tf.Tensor  # (W,) int32; `missing_id` where the word is no piece
+    row_splits: tf.Tensor  # (B + 1,) int64
+    ends: tf.Tensor  # (W,) int64, bytes of all normalized strings in a row
+    starts: tf.Tensor  # (W,) int64
+    origins: tf.RaggedTensor  # see `FastBertNormalizer.normalize_with_offsets`
+
+    def strings(self, chosen: tf.Tensor, source: tf.Tensor) -> tf.Tensor:
+        """(C,) the strings of the chosen words, C indices in rising order."""
+        bounds = tf.searchsorted(chosen, self.row_splits)
+        rows = tf.searchsorted(self.row_splits, chosen, side="right") - 1
+
+        def spans(positions):
+            # Each string has an origin more than bytes: that of its end.
+            place = tf.gather(positions, chosen) + tf.cast(rows, tf.int64)
+            values = tf.gather(self.origins.flat_values, place)
+            return tf.RaggedTensor.from_row_splits(
+                tf.cast(values, tf.int32), tf.cast(bounds, tf.int64), validate=False
+            )
+
+        splitter = tf_text.ByteSplitter()
+        strings = splitter.split_by_offsets(
+            source, spans(self.starts), spans(self.ends)
+        )
+        return strings.flat_values
+
+
+class WordFinder:
+    """Finds words and looks each up in the vocabulary.
+
+    Args:
+        pieces: The pieces' texts in the order of their ids; `None` for those
+            that are no words.
+        missing_id: What stands for a word that is not one of them.
+    """
+
+    def __init__(self, pieces: Sequence[str | None], missing_id: int) -> None:
+        characters = {x for piece in pieces if piece for x in piece}
+        alphabet = Alphabet(characters)
+        table = compile_character_map(alphabet.images)
+        self._writer = tf_text.FastBertNormalizer(model_buffer=table)
+        written = list(_written(pieces, alphabet))
+        self._kernel = tf_text.FastWordpieceTokenizer(
+            written,
+            max_bytes_per_word=_MAX_BYTES_PER_WORD,
+            token_out_type=tf.int32,
+            unknown_token=written[missing_id],
+        )
+        self._spaces, self._words = _patterns(alphabet)
+
+    def find(self, source: tf.Tensor) -> Words:
+        """Returns the words of (B,) strings."""
+        written, origins = self._writer.normalize_with_offsets(source)
+        split = tf.strings.regex_replace(written, self._spaces, r"\1 \2")
+        split = tf.strings.regex_replace(split, self._words, r"\0 ")
+        ids, starts, ends = self._kernel.tokenize_with_offsets(split)
+        # Nothing stands between words but the spaces put in here.
+        lengths = ends.flat_values - starts.flat_values
+        ends = tf.cumsum(tf.cast(lengths, tf.int64))
+        starts = ends - tf.cast(lengths, tf.int64)
+        return Words(ids.flat_values, ids.row_splits, ends, starts, origins)
+
+
+def _written(pieces: Sequence[str | None], alphabet: Alphabet) -> Iterable[str]:
+    for i, piece in enumerate(pieces):
+        text = alphabet.write(piece) if piece else None
+        if text is None or len(text.encode()) > _MAX_BYTES_PER_WORD:
+            text = f"{UNREACHABLE}{i}"
+        yield text
+
+
+def _patterns(alphabet: Alphabet) -> tuple[str, str]:
+    r"""GPT-2's pattern for RE2, which cannot look ahead as `\s+(?!\S)` does.
+
+    The first pattern cuts a run of white space before its last character if
+    text follows; the second matches words.
+    """
+    letters, numbers, spaces = alphabet.letters, alphabet.numbers, alphabet.spaces
+    cut = f"([{spaces}]+)([{spaces}][^{spaces}])"
+    suffixes = f"{APOSTROPHE}(?:[stmd]|re|ve|ll)"
+    others = f"[^ {spaces}{letters}{numbers}]+"
+    words = f"{SPACE}?(?:[{letters}]+|[{numbers}]+|{others})"
+    return cut, f"{suffixes}|{words}|[{spaces}]+"

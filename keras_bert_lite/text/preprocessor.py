@@ -1,0 +1,303 @@
+"""From one or two texts a row to the inputs of an encoder."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from keras_bert_lite.checks import check_choice
+from keras_bert_lite.text.base_tokenizer import Tokenizer
+from keras_bert_lite.text.inputs import aligned, named_texts
+from keras_bert_lite.text.ragged import rows_of
+from keras_bert_lite.text.text_layer import TextLayer
+from keras_bert_lite.text.truncation import head, truncate_longest_first
+from keras_bert_lite.text.windows import Windows, cut
+
+MIN_SEQUENCE_LENGTH = 3  # [CLS] and two [SEP]
+DEFAULT_STRIDE = 128
+ID_DTYPES = {"token_ids": "int32", "segment_ids": "int32", "padding_mask": "bool"}
+
+
+@keras.saving.register_keras_serializable(package="keras_bert_lite")
+class Preprocessor(TextLayer):
+    """Turns texts, or pairs of texts, into `token_ids`, `segment_ids`,
+    `padding_mask`.
+
+    A text becomes `[CLS] text [SEP]`, a pair `[CLS] text [SEP] text_pair [SEP]`
+    with segment 1 from the second text on; RoBERTa puts two separators between
+    the texts, and all in segment 0. Rows over `sequence_length` lose
+    tokens from the end of the longer text first, never a special token.
+
+    Args:
+        tokenizer: A tokenizer layer, such as `WordPieceTokenizer`.
+        sequence_length: The most tokens a row may have, special tokens
+            included. `None` never truncates.
+        padding: `"longest"` pads to the longest row of the batch;
+            `"max_length"` to `sequence_length`, as TPUs need; a list of
+            lengths in rising order, the last equal to `sequence_length`, to
+            the first of them that the batch fits in, as suits GPUs and JAX,
+            where each new length compiles again.
+        num_separators: How many separators stand between two texts: 1, or 2 as
+            RoBERTa and XLM-R have it.
+        stride: Cuts a text that is too long into windows, which share so many
+            tokens with the one before (at most half of a window: Hugging Face's
+            stride; BERT's `doc_stride` is the step instead), and is not
+            truncated: the last of two texts, the first standing before each
+            window, cut to half of the room if it is longer. `None`: a call
+            truncates; tasks that must read every token (question answering,
+            token classification) cut by a stride of 128.
+
+    Call arguments:
+        inputs: A string or a batch of strings, `(B,)`, or a batch of lists of C
+            strings, `(B, C)`; for pairs a tuple `(text, text_pair)` of them (a
+            list is a batch, a tuple is a pair) or a dictionary with the keys
+            `text` and `text_pair`. A `text` of shape `(B,)` may stand beside
+            choices `text_pair` of shape `(B, C)`.
+
+    Output shape:
+        A dictionary of `token_ids` and `segment_ids` (int32) and
+        `padding_mask` (bool, true at real tokens): the shape of the texts and
+        one axis more: `(S,)`, `(B, S)` or `(B, C, S)`. With a `stride`, an axis
+        of windows W before the last, `(B, W, S)`: rows with fewer windows are
+        filled up with windows of padding.
+
+    Raises:
+        ValueError: If the texts have rank 3 or more, or a text and its pair
+            differ in number.
+        TypeError: If the texts are not strings.
+
+    Example:
+
+    >>> preprocessor = Preprocessor(tokenizer, sequence_length=128)
+    >>> preprocessor(["a day", "fine"])["token_ids"].shape
+    TensorShape([2, 4])
+
+    Reference: `BertTokenizerFast` and `RobertaTokenizerFast`, with
+    `truncation="longest_first"`.
+    """
+
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        sequence_length: int | None = None,
+        padding: str | Sequence[int] = "longest",
+        num_separators: int = 1,
+        stride: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        if not isinstance(tokenizer, Tokenizer):
+            raise TypeError(
+                "`tokenizer` must be a tokenizer layer, such as "
+                f"`WordPieceTokenizer`. Received: {tokenizer!r}"
+            )
+        check_choice("num_separators", num_separators, (1, 2))
+        _check_length(sequence_length, MIN_SEQUENCE_LENGTH - 1 + num_separators)
+        _check_padding(padding, sequence_length)
+        _check_stride(stride, sequence_length)
+        self.tokenizer = tokenizer
+        self.sequence_length = sequence_length
+        self.padding = padding if isinstance(padding, str) else list(padding)
+        self.num_separators = num_separators
+        self.stride = stride
+
+    def call(self, inputs: Any) -> dict[str, tf.Tensor]:
+        shape, texts = aligned(named_texts(inputs))
+        segments = [self.tokenizer.ids_of(text) for text in texts]
+        if self.stride is None:
+            outputs = self._pack(segments, self.sequence_length)
+            return {k: _rows(x, shape, self.widest) for k, x in outputs.items()}
+        windows, _, outputs = self.windows(segments)
+        pad = {"token_ids": self.tokenizer.pad_id, "segment_ids": 0}
+        return {
+            k: _rows(windows.by_row(x, pad.get(k, False)), shape, self.widest)
+            for k, x in outputs.items()
+        }
+
+    def windows(
+        self, segments: list[tf.RaggedTensor]
+    ) -> tuple[Windows, tf.Tensor, dict[str, tf.Tensor]]:
+        """Cuts the last of one or two segments into windows, and packs each.
+
+        A first of two segments stands before each window. It keeps half of the
+        room at most; windows share `stride` tokens (`None`: 128), or half of a
+        window where that is less, so that there is always a next one.
+
+        Args:
+            segments: Ids that a tokenizer made, ragged int32 `(B, None)`.
+
+        Returns:
+            The windows; in which column of its row each of their M tokens
+            stands; and what a call returns, a row for each window.
+        """
+        *before, content = segments
+        if self.sequence_length is None:
+            room = tf.maximum(content.row_lengths(), 1)
+        else:
+            room = self._room(segments, self.sequence_length)
+            before = [head(x, room // 2) for x in before]
+            room = room - sum(x.row_lengths() for x in before)
+            room = tf.broadcast_to(room, tf.shape(content.row_lengths()))
+        stride = DEFAULT_STRIDE if self.stride is None else self.stride
+        windows = cut(content.row_lengths(), room, stride)
+        parts = [tf.gather(x, windows.rows) for x in before]
+        pieces = tf.RaggedTensor.from_row_lengths(
+            tf.gather(content.values, windows.tokens), windows.lengths, validate=False
+        )
+        outputs = self._pack([*parts, pieces], None)
+        # A row ends with its window and one separator.
+        ends = tf.math.count_nonzero(outputs["padding_mask"], axis=1)
+        columns = tf.gather(ends - windows.lengths - 1, windows.windows)
+        return windows, windows.places + columns, outputs
+
+    def compute_output_spec(self, inputs: Any) -> dict[str, keras.KerasTensor]:
+        named = named_texts(inputs)
+        for name, x in named.items():
+            if x.dtype != "string" or len(x.shape) not in (1, 2):
+                raise ValueError(
+                    f"`{name}` must be strings of shape (batch,), or (batch, choices). "
+                    f"Received: {x.dtype} of shape {x.shape}"
+                )
+        shape = list(named.values())[-1].shape
+        windows = () if self.stride is None else (None,)
+        return {
+            name: keras.KerasTensor(
+                (*shape, *windows, self.widest), dtype=dtype, name=name
+            )
+            for name, dtype in ID_DTYPES.items()
+        }
+
+    @property
+    def widest(self) -> int | None:
+        """The width of every batch, if it is always the same."""
+        return self.sequence_length if self.padding == "max_length" else None
+
+    def pack(
+        self, segments: list[tf.RaggedTensor], sequence_length: int | tf.Tensor
+    ) -> dict[str, tf.Tensor]:
+        """Packs ids that a tokenizer made, one or two ragged int32 `(B, None)`.
+
+        Returns:
+            What a call returns, `sequence_length` (S) wide.
+        """
+        return self._pack(segments, sequence_length, sequence_length)
+
+    def _pack(
+        self,
+        segments: list[tf.RaggedTensor],
+        longest: int | tf.Tensor | None,
+        width: int | tf.Tensor | None = None,
+    ) -> dict[str, tf.Tensor]:
+        if longest is not None:
+            segments = truncate_longest_first(segments, self._room(segments, longest))
+        special = self._num_special(segments)
+        lengths = sum(x.row_lengths() for x in segments) + special
+        width = self.width(lengths) if width is None else width
+        columns = tf.range(width, dtype=tf.int64)
+        mask = columns < lengths[:, None]
+        ids = tf.where(mask, self.tokenizer.sep_id, self.tokenizer.pad_id)
+        start = tf.ones([segments[0].nrows()], tf.int64)  # of the segment, by row
+        segment_ids = tf.zeros_like(ids)
+        for i, segment in enumerate(segments):
+            ids = _placed(segment, start, ids)
+            if i and self.num_separators == 1:
+                behind = tf.logical_and(columns >= start[:, None], mask)
+                segment_ids = tf.where(behind, i, segment_ids)
+            start += segment.row_lengths() + self.num_separators
+        cls = tf.fill([segments[0].nrows(), 1], self.tokenizer.cls_id)
+        return {
+            "token_ids": tf.concat([cls, ids[:, 1:]], 1),
+            "segment_ids": segment_ids,
+            "padding_mask": mask,
+        }
+
+    def _num_special(self, segments: list[tf.RaggedTensor]) -> int:
+        """How many special tokens a row of these segments has."""
+        return 2 + self.num_separators * (len(segments) - 1)
+
+    def _room(
+        self, segments: list[tf.RaggedTensor], longest: int | tf.Tensor
+    ) -> tf.Tensor:
+        """How many tokens the segments of a row may have together."""
+        return tf.cast(longest - self._num_special(segments), tf.int64)
+
+    def width(self, lengths: tf.Tensor) -> int | tf.Tensor:
+        """Returns how wide a batch of rows of these lengths is."""
+        if self.padding == "max_length":
+            return self.sequence_length
+        # An empty batch is as wide as an empty text: [CLS] [SEP].
+        longest = tf.reduce_max(tf.concat([lengths, [2]], 0))
+        if self.padding == "longest":
+            return longest
+        buckets = tf.constant(self.padding, lengths.dtype)
+        return tf.reduce_min(tf.boolean_mask(buckets, buckets >= longest))
+
+    def get_config(self) -> dict[str, Any]:
+        return {
+            **super().get_config(),
+            "tokenizer": keras.saving.serialize_keras_object(self.tokenizer),
+            "sequence_length": self.sequence_length,
+            "padding": self.padding,
+            "num_separators": self.num_separators,
+            "stride": self.stride,
+        }
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> "Preprocessor":
+        tokenizer = keras.saving.deserialize_keras_object(config["tokenizer"])
+        return cls(**{**config, "tokenizer": tokenizer})
+
+
+def _rows(x: tf.Tensor, shape: tf.Tensor, width: int | None) -> tf.Tensor:
+    """Gives flat rows the shape that their texts have."""
+    rank = shape.shape[0]
+    if rank != 1:
+        x = tf.reshape(x, tf.concat([shape, tf.shape(x)[1:]], 0))
+    x.set_shape([*[None] * (x.shape.rank - 1), width])
+    return x
+
+
+def _placed(segment: tf.RaggedTensor, start: tf.Tensor, ids: tf.Tensor) -> tf.Tensor:
+    """Writes a segment into rows `ids` (B, S), from column `start` (B,) on."""
+    row = rows_of(segment.row_splits)
+    column = tf.range(tf.size(row, tf.int64)) - tf.gather(segment.row_starts(), row)
+    place = tf.stack([row, column + tf.gather(start, row)], 1)
+    return tf.tensor_scatter_nd_update(ids, place, segment.values)
+
+
+def _check_length(length: int | None, least: int) -> None:
+    if length is None or (isinstance(length, int) and length >= least):
+        return
+    raise ValueError(
+        f"`sequence_length` must be at least {least}, a whole number, "
+        f"or None. Received: {length!r}"
+    )
+
+
+def _check_stride(stride: int | None, length: int | None) -> None:
+    if stride is None:
+        return
+    whole = isinstance(stride, int) and not isinstance(stride, bool)
+    if not whole or stride < 0 or length is None or stride >= length:
+        raise ValueError(
+            "`stride` must be a whole number of tokens, at least 0 and below "
+            f"`sequence_length`, or None. Received: {stride!r}, "
+            f"sequence_length={length}"
+        )
+
+
+def _check_padding(padding: Any, length: int | None) -> None:
+    if padding == "longest" or (padding == "max_length" and length is not None):
+        return
+    if isinstance(padding, str) or not isinstance(padding, Sequence):
+        raise ValueError(
+            '`padding` must be "longest", "max_length" (with a `sequence_length`) '
+            f"or a list of lengths. Received: {padding!r}, sequence_length={length}"
+        )
+    buckets = list(padding)
+    if not buckets or buckets != sorted(set(buckets)) or buckets[-1] != length:
+        raise ValueError(
+            "`padding` must rise to `sequence_length`. "
+            f"Received: {buckets}, sequence_length={length}"
+        )

@@ -1,0 +1,72 @@
+"""Calls of tensorflow-text's unigram kernel."""
+
+from collections.abc import Sequence
+
+import tensorflow as tf
+from tensorflow_text.python.ops.fast_sentencepiece_tokenizer import (
+    gen_fast_sentencepiece_tokenizer as kernel_ops,
+)
+
+from keras_bert_lite.text.byte_offsets import Tokens
+from keras_bert_lite.text.sentence_piece import model as sentence_piece_model
+from keras_bert_lite.text.sentence_piece.model import Entry
+
+
+class Kernel:
+    """Tokenizes strings of words.
+
+    The model is a constant of the graph: no resource, nothing to track.
+
+    Args:
+        found: What is to be found.
+        unknown_id: The id of characters that are no piece.
+    """
+
+    def __init__(self, found: Sequence[Entry], unknown_id: int) -> None:
+        model = sentence_piece_model.build(found, unknown_id)
+        self._model = tf.constant(model.buffer)
+        self._ids = tf.constant(model.ids, tf.int32)
+        self._lengths = tf.constant(model.lengths, tf.int64)
+        self._fuses = tf.constant(model.fuses)
+
+    def __call__(self, strings: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Returns the ids, and the row splits, of strings."""
+        found, row_splits = self._find(strings)
+        return self._fused(found, row_splits, self._repeats(found))
+
+    def tokens(self, strings: tf.Tensor) -> Tokens:
+        """Returns tokens that count characters of all strings in a row."""
+        found, row_splits = self._find(strings)
+        repeats = self._repeats(found)
+        lengths = tf.gather(self._lengths, found)
+        ends = tf.cumsum(lengths)
+        last = tf.logical_not(tf.concat([repeats[1:], tf.zeros_like(repeats[:1])], 0))
+        ids, splits = self._fused(found, row_splits, repeats)
+        first = tf.logical_not(repeats)
+        return Tokens(
+            ids,
+            splits,
+            tf.boolean_mask(ends - lengths, first),
+            tf.boolean_mask(ends, last),
+        )
+
+    def _find(self, strings: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        found, row_splits = kernel_ops.tf_text_fast_sentencepiece_tokenize(
+            self._model, strings, 0, 0.0, False, False, False
+        )
+        return found, tf.cast(row_splits, tf.int64)
+
+    def _repeats(self, found: tf.Tensor) -> tf.Tensor:
+        """(T,) bool: which belong to the unknown token before them."""
+        fuses = tf.gather(self._fuses, found)
+        return tf.concat(
+            [tf.zeros_like(fuses[:1]), tf.logical_and(fuses[1:], fuses[:-1])], 0
+        )
+
+    def _fused(
+        self, found: tf.Tensor, row_splits: tf.Tensor, repeats: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        keep = tf.logical_not(repeats)
+        kept = tf.concat([[0], tf.cumsum(tf.cast(keep, tf.int64))], 0)
+        ids = tf.gather(self._ids, tf.boolean_mask(found, keep))
+        return ids, tf.gather(kept, row_splits)

@@ -1,0 +1,112 @@
+"""The model that tensorflow-text's unigram kernel is given.
+
+The kernel (`FastSentencepieceTokenize`) adds scores up as float32 along a whole
+string, Hugging Face's as float64 word by word. Two rewritings that change no
+comparison between segmentations make float32 enough: every character is worth
+a constant, so that sums stay near zero however long the string is, and scores
+are multiples of a power of two, so that sums are exact and what ties there,
+ties here.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from sentencepiece import sentencepiece_model_pb2 as _model_pb2
+from tensorflow_text.core.pybinds import pywrap_model_converter
+
+from keras_bert_lite.text.sentence_piece.steps import METASPACE
+
+# protobuf makes its classes at run time.
+model_proto: Any = _model_pb2
+
+UNKNOWN_PENALTY = 10.0
+_UNIT = 2.0**-14  # exact up to sums of 1,024
+_UNREACHABLE = "\x00"
+
+
+class Entry(NamedTuple):
+    """A string that the kernel finds."""
+
+    piece: str
+    score: float | None  # None: it has no rivals
+    id: int
+    length: int = 1  # characters it stands for
+    word: bool = False  # a stand-in that is a word by itself
+
+
+class KernelModel(NamedTuple):
+    """The kernel's model, and what its own ids stand for."""
+
+    buffer: np.ndarray  # uint8
+    ids: list[int]
+    lengths: list[int]
+    fuses: list[bool]  # those in a row become one unknown token
+
+
+def entries(
+    pieces: Sequence[str],
+    scores: Sequence[float],
+    unknown_id: int,
+    stand_ins: dict[str, int],
+    unknown_stand_in: str,
+) -> list[Entry]:
+    """Returns what can be found in text.
+
+    Args:
+        pieces: Pieces in the order of ids.
+        scores: The scores of the first of them.
+        unknown_id: What a character that is no piece becomes.
+        stand_ins: Characters that are words of their own, with the id of each.
+        unknown_stand_in: What takes the place of characters no piece has.
+    """
+    found = [
+        Entry(piece, score, i, len(piece))
+        for i, (piece, score) in enumerate(zip(pieces, scores, strict=False))
+        # Words begin at each metaspace: no other piece is ever met.
+        if piece and METASPACE not in piece[1:] and " " not in piece
+    ]
+    alone = {entry.piece for entry in found if entry.length == 1}
+    inside = {character for entry in found for character in entry.piece}
+    unknown = min(scores) - UNKNOWN_PENALTY
+    found += [Entry(c, unknown, unknown_id) for c in sorted(inside - alone)]
+    found.append(Entry(unknown_stand_in, None, unknown_id))
+    found += [Entry(METASPACE + c, None, i, 1, True) for c, i in stand_ins.items()]
+    return found
+
+
+def known_characters(found: Sequence[Entry], unknown_stand_in: str) -> set[str]:
+    """Returns the characters that pieces have."""
+    pieces = (entry.piece for entry in found if not entry.word)
+    return set().union(*pieces) - {unknown_stand_in}
+
+
+def build(found: Sequence[Entry], unknown_id: int) -> KernelModel:
+    """Builds the kernel's model."""
+    scores = _centered(found)
+    model = model_proto.ModelProto()
+    model.trainer_spec.model_type = model_proto.TrainerSpec.UNIGRAM
+    model.trainer_spec.unk_id = 0
+    model.normalizer_spec.name = "identity"
+    unknown = model_proto.ModelProto.SentencePiece.UNKNOWN
+    model.pieces.add(piece=_UNREACHABLE, score=0.0, type=unknown)
+    for entry, score in zip(found, scores.tolist(), strict=True):
+        model.pieces.add(piece=entry.piece, score=score)
+    converted = pywrap_model_converter.convert_sentencepiece_model(
+        model.SerializeToString()
+    )
+    return KernelModel(
+        np.frombuffer(converted, np.uint8),
+        [unknown_id, *(entry.id for entry in found)],
+        [1, *(entry.length for entry in found)],
+        [True, *(entry.id == unknown_id and not entry.word for entry in found)],
+    )
+
+
+def _centered(found: Sequence[Entry]) -> np.ndarray:
+    free = np.array([entry.score is None for entry in found])
+    scores = np.array([entry.score or 0.0 for entry in found])
+    lengths = np.array([entry.length for entry in found], float)
+    likely = np.exp(np.minimum(scores, -1.0)) * (scores < 0)
+    worth = -(likely @ scores) / max(likely @ lengths, 1e-9)
+    return np.round(np.where(free, 0, scores + worth * lengths) / _UNIT) * _UNIT

@@ -1,0 +1,126 @@
+"""Normalization of characters, with grapheme clusters and canonical composition.
+
+The exact way: it knows where every character came from. Strings that need none
+of it go the fast way, one look-up per character, in `FastPath`.
+"""
+
+from collections.abc import Callable
+
+import tensorflow as tf
+import tensorflow_text as tf_text
+
+from keras_bert_lite.text.ragged import rows_of
+from keras_bert_lite.text.sentence_piece import steps as steps_of
+from keras_bert_lite.text.sentence_piece.characters import (
+    Characters,
+    before,
+    behind,
+    latest,
+    number_of,
+    utf8_lengths,
+)
+from keras_bert_lite.text.sentence_piece.clusters import Clusters, Replacement
+from keras_bert_lite.text.sentence_piece.steps import Steps
+from keras_bert_lite.text.unicode.lookup import CodePointSet
+
+_PER_CHARACTER = ("lowercase", "strip_accents")
+
+
+class Normalizer:
+    """Runs the steps of normalization on `Characters`."""
+
+    def __init__(self, steps: Steps) -> None:
+        self._white_space = CodePointSet(steps_of.WHITE_SPACE)
+        self._run: list[Callable[[Characters], Characters]] = []
+        for name in steps.names:
+            if name in _PER_CHARACTER:
+                self._run.append(Replacement(steps.images((name,))))
+            elif name == "charsmap":
+                self._run.append(Clusters(steps))
+            elif name == "nfc":
+                # What decomposes does so by itself, which keeps its origin.
+                self._run += [Replacement(steps.images((name,))), composed_characters]
+            else:
+                self._run.append(getattr(self, f"_{name}"))
+
+    def __call__(self, text: Characters) -> Characters:
+        for step in self._run:
+            text = step(text)
+        return text
+
+    def _quotes(self, text: Characters) -> Characters:
+        """Makes one quotation mark of two grave accents or apostrophes."""
+        points = text.code_points
+        quote = tf.logical_or(tf.equal(points, ord("`")), tf.equal(points, ord("'")))
+        same = tf.logical_and(text.continues, tf.equal(points, before(points)))
+        run_starts = tf.logical_not(tf.logical_and(same, quote))
+        place = tf.range(tf.size(points, tf.int64)) - latest(run_starts)
+        second = tf.logical_and(quote, tf.equal(place % 2, 1))
+        return text.replace(second, ord('"')).keep(tf.logical_not(behind(second)))
+
+    def _collapse_spaces(self, text: Characters) -> Characters:
+        return self._without_repeats(text, tf.equal(text.code_points, ord(" ")))
+
+    def _collapse_white_space(self, text: Characters) -> Characters:
+        spaces = self._white_space(text.code_points)
+        repeats = tf.logical_and(text.continues, tf.logical_and(spaces, before(spaces)))
+        breaks = tf.reduce_any(
+            tf.equal(text.code_points[:, None], [ord(x) for x in "\n\r\t"]), -1
+        )
+        text_of = text.replace(tf.logical_or(repeats, breaks), ord(" "))
+        return self._without_repeats(text_of, spaces)
+
+    def _without_repeats(self, text: Characters, spaces: tf.Tensor) -> Characters:
+        """Keeps the last of spaces in a row."""
+        repeats = tf.logical_and(text.continues, tf.logical_and(spaces, before(spaces)))
+        return text.keep(tf.logical_not(behind(repeats)))
+
+    def _strip(self, text: Characters) -> Characters:
+        ink = tf.cast(tf.logical_not(self._white_space(text.code_points)), tf.int32)
+        seen = tf.cumsum(ink)
+        starts = tf.logical_not(text.continues)
+        earlier = tf.gather(seen - ink, tf.where(starts)[:, 0])
+        inked = seen > tf.gather(earlier, number_of(starts))
+        return self._strip_right(text.keep(inked))
+
+    def _strip_right(self, text: Characters) -> Characters:
+        ink = tf.cast(tf.logical_not(self._white_space(text.code_points)), tf.int32)
+        seen = tf.cumsum(ink)
+        segment = number_of(tf.logical_not(text.continues))
+        total = tf.gather(tf.math.segment_max(seen, segment), segment)
+        return text.keep(total > seen - ink)
+
+
+def composed_characters(text: Characters) -> Characters:
+    """Composes (NFC); a composed character stands where its first part stood."""
+    # Without empty strings, which an op refuses.
+    earlier = tf.concat([text.rows[:1] - 1, text.rows[:-1]], 0)
+    rows = tf.cumsum(tf.cast(tf.not_equal(text.rows, earlier), tf.int64)) - 1
+    strings = tf.strings.unicode_encode(
+        tf.RaggedTensor.from_value_rowids(text.code_points, rows), "UTF-8"
+    )
+    composed, edits = tf_text.normalize_utf8_with_offsets_map(strings, "NFC")
+    points, places = tf.strings.unicode_decode_with_offsets(composed, "UTF-8")
+    sources = tf_text.find_source_offsets(edits, places).values
+    row = rows_of(points.row_splits)
+    lengths = tf.cast(tf.strings.length(strings), tf.int64)
+    place = sources + tf.gather(tf.cumsum(lengths, exclusive=True), row)
+    # The character of the old text that begins at or before a byte.
+    ends = tf.cumsum(utf8_lengths(text.code_points))
+    index = tf.searchsorted(ends, tf.cast(place, tf.int32), side="right")
+    # Inside an edit ICU answers with its end: count back from there.
+    group = tf.cumsum(
+        tf.cast(
+            tf.not_equal(place, before(place)) | tf.not_equal(row, before(row)),
+            tf.int32,
+        )
+    )
+    group -= group[:1]
+    at = tf.range(tf.size(group))
+    last = tf.gather(tf.math.segment_max(at, group), group)
+    back = last - at + tf.cast(tf.equal(sources, tf.gather(lengths, row)), tf.int32)
+    return text.take(index - back)._replace(code_points=points.values)
+
+    def _origins(self, text, numbers, widths, index, place):
+        """(M,) int32: the characters that those of images stand for."""
+        return index + tf.minimum(place, tf.gather(widths, index) - 1)

@@ -1,0 +1,141 @@
+"""The steps of normalization before SentencePiece, character by character."""
+
+import dataclasses
+import functools
+import itertools
+import unicodedata
+
+from keras_bert_lite.text.sentence_piece.charsmap import read_charsmap
+from keras_bert_lite.text.unicode import (
+    graphemes as grapheme_tables,
+    tables as unicode_tables,
+)
+
+METASPACE = "▁"
+# What `char::is_whitespace` and `\s` of the reference mean.
+WHITE_SPACE = frozenset(
+    itertools.chain(
+        range(0x9, 0xE),
+        range(0x2000, 0x200B),
+        (0x20, 0x85, 0xA0, 0x1680, 0x2028, 0x2029, 0x202F, 0x205F, 0x3000),
+    )
+)
+STEPS = (
+    "quotes",
+    "lowercase",
+    "strip_accents",
+    "nfc",
+    "charsmap",
+    "collapse_spaces",
+    "collapse_white_space",
+    "strip",
+    "strip_right",
+)
+
+
+def code_points(ranges: str) -> frozenset[int]:
+    """Reads hexadecimal ranges, as the generated tables have them."""
+    spans = (part.partition("-") for part in ranges.split())
+    return frozenset(
+        c
+        for first, _, last in spans
+        for c in range(int(first, 16), int(last or first, 16) + 1)
+    )
+
+
+EXTENDS = code_points(grapheme_tables.EXTENDS)
+PREPENDS = code_points(grapheme_tables.PREPENDS)
+PICTOGRAPHS = code_points(grapheme_tables.PICTOGRAPHS)
+PUNCTUATION = code_points(unicode_tables.PUNCTUATION)
+_DECOMPOSED = code_points(grapheme_tables.DECOMPOSED)
+_MARKS = code_points(grapheme_tables.MARKS)
+_LATE_LOWERCASE = {
+    chr(int(a, 16)): chr(int(b, 16))
+    for a, _, b in (x.partition(">") for x in unicode_tables.LATE_LOWERCASE.split())
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Steps:
+    """What is done to text before it is cut into words.
+
+    Args:
+        names: Names of `STEPS`, in order.
+        charsmap: The `precompiled_charsmap` that the step of this name applies.
+    """
+
+    names: tuple[str, ...] = ()
+    charsmap: bytes = b""
+
+    def __post_init__(self):
+        unknown = [name for name in self.names if name not in STEPS]
+        if unknown:
+            raise ValueError(
+                f"`normalization` must be made of {STEPS}. Received: {unknown}"
+            )
+        if ("charsmap" in self.names) != bool(self.charsmap):
+            raise ValueError(
+                '`charsmap` and the step "charsmap" of `normalization` go together. '
+                f"Received: {len(self.charsmap)} bytes and the steps {self.names}"
+            )
+        read_charsmap(self.charsmap)
+
+    @property
+    def keys(self) -> dict[str, str]:
+        return read_charsmap(self.charsmap)
+
+    def image(self, character: str, names: tuple[str, ...] | None = None) -> str:
+        """Returns what the steps make of a character by itself."""
+        for name in self.names if names is None else names:
+            if name == "lowercase":
+                character = "".join(map(lower, character))
+            elif name == "strip_accents":
+                character = _strip_accents(character)
+            elif name == "nfc":
+                character = unicodedata.normalize("NFC", character)
+            elif name == "charsmap":
+                character = "".join(self.keys.get(x, x) for x in character)
+            elif name == "collapse_white_space":
+                character = character.translate({9: " ", 10: " ", 13: " "})
+        return character
+
+    def images(self, names: tuple[str, ...] | None = None) -> dict[int, str]:
+        """Returns every code point that changes by itself, with its image."""
+        return _images(self, self.names if names is None else names)
+
+
+def lower(character: str) -> str:
+    """Lower-cases one character, as the reference's tables have it."""
+    return _LATE_LOWERCASE.get(character) or character.lower()
+
+
+def _strip_accents(text: str) -> str:
+    parts = (
+        unicodedata.normalize("NFKD", x) if ord(x) in _DECOMPOSED else x for x in text
+    )
+    return "".join(x for x in "".join(parts) if ord(x) not in _MARKS)
+
+
+@functools.lru_cache(maxsize=32)
+def _images(steps: Steps, names: tuple[str, ...]) -> dict[int, str]:
+    candidates = set(_DECOMPOSED | _MARKS) if "strip_accents" in names else set()
+    if "charsmap" in names:
+        candidates.update(ord(key) for key in steps.keys if len(key) == 1)
+    if "nfc" in names:
+        candidates |= {c for c in _DECOMPOSED if not _is_nfc(c)}
+    if "lowercase" in names:
+        candidates |= _cased()
+    if "collapse_white_space" in names:
+        candidates |= {9, 10, 13}
+    images = {c: steps.image(chr(c), names) for c in candidates}
+    return {c: image for c, image in images.items() if image != chr(c)}
+
+
+def _is_nfc(code_point: int) -> bool:
+    return unicodedata.is_normalized("NFC", chr(code_point))
+
+
+@functools.cache
+def _cased() -> frozenset[int]:
+    letters = itertools.chain(range(0xD800), range(0xE000, 0x20000))
+    return frozenset(c for c in letters if lower(chr(c)) != chr(c))

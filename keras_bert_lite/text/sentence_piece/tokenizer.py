@@ -1,0 +1,272 @@
+"""The SentencePiece tokenizer."""
+
+import base64
+import binascii
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from keras_bert_lite.text.added_tokens import refuse_flags
+from keras_bert_lite.text.base_tokenizer import Tokenizer, check_in_vocabulary
+from keras_bert_lite.text.byte_offsets import Tokens
+from keras_bert_lite.text.parallel import in_shards
+from keras_bert_lite.text.sentence_piece import model as sentence_piece_model
+from keras_bert_lite.text.sentence_piece.kernel import Kernel
+from keras_bert_lite.text.sentence_piece.normalizer import Normalizer
+from keras_bert_lite.text.sentence_piece.paths import FastPath
+from keras_bert_lite.text.sentence_piece.steps import METASPACE, Steps
+from keras_bert_lite.text.sentence_piece.words import StandIns, Words
+from keras_bert_lite.text.strings import valid_utf8
+
+
+@keras.saving.register_keras_serializable(package="keras_bert_lite")
+class SentencePieceTokenizer(Tokenizer):
+    """Turns strings into SentencePiece unigram ids, as Hugging Face's tokenizers.
+
+    Text is normalized by the steps of `normalization`, cut into words that begin
+    with `▁` (U+2581), and each word is split into the pieces whose scores add up
+    to the most; characters that no piece has become `unknown_token`, one for all
+    in a row. ALBERT, XLM-R and DeBERTa-v2 and v3 differ in their steps;
+    `load_tokenizer` reads them from a checkpoint. All of it runs in TensorFlow and
+    tensorflow-text ops that stock TF Serving has; the vocabulary lives in the
+    layer's configuration and so travels inside `.keras` files and SavedModels.
+
+    Args:
+        vocabulary: The pieces in the order of their ids, added tokens last.
+        scores: The pieces' log probabilities. Pieces of `vocabulary` behind
+            the last score are added tokens, which no text yields by itself.
+        normalization: Names of steps, done in order:
+
+            - `"quotes"`: two grave accents or apostrophes become `"`;
+            - `"lowercase"`: character by character;
+            - `"strip_accents"`: NFKD, then combining marks are dropped;
+            - `"nfc"`: canonical composition;
+            - `"charsmap"`: the replacements of `charsmap`;
+            - `"collapse_spaces"`: spaces in a row become one;
+            - `"collapse_white_space"`: white space in a row becomes a space,
+              and so do line ends and tabs;
+            - `"strip"`, `"strip_right"`: white space at the ends is dropped.
+        charsmap: The `precompiled_charsmap` of a SentencePiece model, as bytes or
+            in base64, for the step of this name.
+        split_white_space: Whether white space of any kind stands between words
+            (ALBERT, XLM-R); else only U+0020 does, each one by itself (DeBERTa).
+        split_punctuation: Whether each punctuation mark is a word of its own.
+        user_defined_tokens: Pieces that are recognized in the text before it is
+            normalized; a new word begins behind each.
+        special_tokens_in_text: Whether `[MASK]`, `[SEP]` and the other special
+            tokens are recognized when they stand in the text. By default they
+            are plain text.
+        additional_special_tokens: More special tokens, such as `["<user>"]`.
+        token_flags: See `Tokenizer`; `lstrip` of the mask is honoured with
+            `split_white_space`.
+        unknown_token, cls_token, sep_token, pad_token, mask_token: The special
+            tokens. All but `mask_token` must be in the vocabulary.
+
+    Call arguments:
+        text: Strings of any shape: Python strings, lists, numpy arrays, string
+            tensors. Bytes that are not valid UTF-8 are skipped.
+
+    Output shape:
+        A `tf.RaggedTensor` of int32 ids, one dimension more than `text`; no
+        special tokens are added (`Preprocessor` does that).
+
+    Raises:
+        ValueError: If the vocabulary is empty, has duplicates, lacks `▁` or a
+            special token, or does not go with the scores; if a step is unknown.
+        TypeError: If `text` is not made of strings.
+
+    Example:
+
+    >>> vocabulary = ["<pad>", "<unk>", "[CLS]", "[SEP]", "▁", "▁a", "fin", "e"]
+    >>> scores = [0.0, 0.0, 0.0, 0.0, -2.0, -3.0, -4.0, -3.0]
+    >>> tokenizer = SentencePieceTokenizer(vocabulary, scores, ["lowercase"])
+    >>> tokenizer(["A fine fin", "fig"])
+    <tf.RaggedTensor [[5, 4, 6, 7, 4, 6], [4, 1]]>
+
+    Reference: [Kudo, 2018](https://arxiv.org/abs/1804.10959);
+    [Kudo and Richardson, 2018](https://arxiv.org/abs/1808.06226); `AlbertTokenizer`,
+    `XLMRobertaTokenizer` and `DebertaV2Tokenizer` of Hugging Face transformers.
+    """
+
+    ADDED_TOKENS = "user_defined_tokens"
+
+    def __init__(
+        self,
+        vocabulary: Sequence[str],
+        scores: Sequence[float],
+        normalization: Sequence[str] = (),
+        charsmap: bytes | str = b"",
+        split_white_space: bool = True,
+        split_punctuation: bool = False,
+        user_defined_tokens: Sequence[str] = (),
+        special_tokens_in_text: bool = False,
+        additional_special_tokens: Sequence[str] = (),
+        token_flags: Mapping[str, Sequence[str]] | None = None,
+        unknown_token: str = "<unk>",
+        cls_token: str = "[CLS]",
+        sep_token: str = "[SEP]",
+        pad_token: str = "<pad>",
+        mask_token: str = "[MASK]",
+        **kwargs: Any,
+    ) -> None:
+        special_tokens = {
+            "unknown": unknown_token,
+            "cls": cls_token,
+            "sep": sep_token,
+            "pad": pad_token,
+            "mask": mask_token,
+        }
+        super().__init__(
+            vocabulary,
+            special_tokens,
+            special_tokens_in_text,
+            additional_special_tokens,
+            token_flags,
+            **kwargs,
+        )
+        # Not a list: Keras would wrap each score.
+        self._scores = np.array(_check_scores(scores, self._pieces))
+        self.normalization = list(normalization)
+        self.charsmap = _from_base64(charsmap)
+        self.split_white_space = split_white_space
+        self.split_punctuation = split_punctuation
+        self.user_defined_tokens = check_in_vocabulary(
+            "user_defined_tokens", user_defined_tokens, self._ids
+        )
+        with tf.init_scope():
+            self._build_ops()
+
+    def detokenize(self, ids: Any, skip_special_tokens: bool = True) -> tf.Tensor:
+        """Joins pieces to text, with a space for each `▁` but the first piece's.
+
+        Args:
+            ids: Integers of shape `(sequence,)` or `(batch, sequence)`, dense
+                or ragged.
+            skip_special_tokens: Whether to leave out special tokens,
+                `unknown_token` among them.
+
+        Returns:
+            String tensor of shape `()` or `(batch,)`.
+        """
+        ragged = self._ragged_ids(ids)
+        if ragged.shape.rank == 1:
+            return self.detokenize(ragged[None], skip_special_tokens)[0]
+        if skip_special_tokens:
+            special = [self._ids[token] for token in self.special_tokens]
+            kept = tf.reduce_all(ragged.flat_values[:, None] != special, axis=-1)
+            ragged = tf.ragged.boolean_mask(ragged, ragged.with_flat_values(kept))
+        spaced = [piece.replace(METASPACE, " ") for piece in self._pieces]
+        first = [piece.replace(METASPACE, "") for piece in self._pieces]
+        return tf.strings.join(
+            [
+                tf.strings.reduce_join(tf.gather(tf.constant(pieces), part), axis=-1)
+                for pieces, part in ((first, ragged[:, :1]), (spaced, ragged[:, 1:]))
+            ]
+        )
+
+    def piece_texts(self) -> list[tuple[str, bool]]:
+        return [
+            (piece.replace(METASPACE, ""), not piece.startswith(METASPACE))
+            for piece in self._pieces
+        ]
+
+    def get_config(self) -> dict[str, Any]:
+        return {
+            **super().get_config(),
+            "scores": self._scores.tolist(),
+            "normalization": list(self.normalization),
+            "charsmap": base64.b64encode(self.charsmap).decode(),
+            "split_white_space": self.split_white_space,
+            "split_punctuation": self.split_punctuation,
+            "user_defined_tokens": list(self.user_defined_tokens),
+        }
+
+    def _build_ops(self) -> None:
+        steps = Steps(tuple(self.normalization), self.charsmap)
+        recognized = dict.fromkeys(self.user_defined_tokens)
+        if self.special_tokens_in_text:
+            recognized |= dict.fromkeys(self.special_tokens)
+        # White space before a word is dropped only where it is split at.
+        mask = {self._roles["mask"]: {"lstrip"}} if self.split_white_space else {}
+        refuse_flags(list(recognized), self.token_flags, mask)
+        pieces = self._pieces[: len(self._scores)]
+        stand_ins = StandIns(list(recognized), set().union(*pieces, *steps.keys))
+        found = sentence_piece_model.entries(
+            pieces,
+            self._scores.tolist(),
+            self.unknown_id,
+            {x: self._ids[token] for token, x in stand_ins.of_token.items()}
+            | {stand_ins.alone: self._ids[METASPACE]},
+            stand_ins.unknown,
+        )
+        known = sentence_piece_model.known_characters(found, stand_ins.unknown)
+        splits = (self.split_white_space, self.split_punctuation)
+        self._words = Words(stand_ins, known, *splits)
+        self._fast_path = FastPath(steps, stand_ins, known, *splits)
+        self._normalizer = Normalizer(steps)
+        self._kernel = Kernel(found, self.unknown_id)
+
+    def ids_of(self, strings: tf.Tensor) -> tf.RaggedTensor:
+        return in_shards(self._token_ids, self._written(valid_utf8(strings)))
+
+    def _token_ids(self, source: tf.Tensor) -> tf.RaggedTensor:
+        ids, row_splits = self._kernel(source)
+        return tf.RaggedTensor.from_row_splits(ids, row_splits, validate=False)
+
+    def _written(self, source: tf.Tensor) -> tf.Tensor:
+        """Returns what the kernel is to read."""
+        rare = self._fast_path.is_rare(source)
+        fast = self._fast_path(source)
+        return tf.cond(
+            tf.reduce_any(rare), lambda: self._exact(source, rare, fast), lambda: fast
+        )
+
+    def _exact(self, source: tf.Tensor, rare: tf.Tensor, fast: tf.Tensor) -> tf.Tensor:
+        """Puts strings that are normalized the exact way in place of others."""
+        strings = tf.boolean_mask(source, rare)
+        words = self._words.cut(self._normalizer(self._words.read(strings)))
+        exact = self._words.write(words, tf.size(strings, tf.int64))
+        return tf.tensor_scatter_nd_update(fast, tf.where(rare), exact)
+
+    def _tokenize_with_offsets(
+        self, source: tf.Tensor
+    ) -> tuple[Tokens, tf.Tensor, tf.Tensor]:
+        words = self._words.cut(self._normalizer(self._words.read(source)))
+        strings = self._words.write(words, tf.size(source, tf.int64))
+        tokens = self._kernel.tokens(strings)
+        starts = tf.gather(words.starts, tokens.starts)
+        ends = tf.gather(words.ends, tokens.ends - 1)
+        return tokens, starts, ends
+
+
+def _check_scores(scores: Sequence[float], pieces: list[str]) -> list[float]:
+    scores = [float(score) for score in scores]
+    if not 0 < len(scores) <= len(pieces):
+        raise ValueError(
+            "`scores` must be as many as the pieces of `vocabulary`, less the added "
+            f"tokens at its end. Received: {len(scores)} scores, {len(pieces)} pieces"
+        )
+    odd = [score for score in scores if not math.isfinite(score)]
+    if odd:
+        raise ValueError(f"`scores` must be finite. Received: {odd[:5]}")
+    if METASPACE not in pieces[: len(scores)]:
+        raise ValueError(
+            f"`vocabulary` must have the piece {METASPACE!r} (U+2581) with a score. "
+            f"Received: {len(pieces)} pieces without it"
+        )
+    return scores
+
+
+def _from_base64(charsmap: bytes | str) -> bytes:
+    if isinstance(charsmap, bytes):
+        return charsmap
+    try:
+        return base64.b64decode(charsmap, validate=True)
+    except (binascii.Error, TypeError, ValueError) as error:
+        raise ValueError(
+            f"`charsmap` must be bytes, or base64. Received: {charsmap!r:.40}"
+        ) from error

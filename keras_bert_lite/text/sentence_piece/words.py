@@ -1,0 +1,150 @@
+"""From normalized characters to the words that the unigram kernel reads."""
+
+import itertools
+from collections.abc import Iterable, Sequence
+
+import tensorflow as tf
+
+from keras_bert_lite.text.added_tokens import replace_tokens
+from keras_bert_lite.text.ragged import repeated_places, rows_of
+from keras_bert_lite.text.sentence_piece import steps as steps_of
+from keras_bert_lite.text.sentence_piece.characters import Characters, before, behind
+from keras_bert_lite.text.sentence_piece.steps import METASPACE
+from keras_bert_lite.text.unicode.lookup import CodePointSet, CodePointTable
+
+_PRIVATE_USE = range(0x100000, 0x10FFFE)
+_METASPACE = ord(METASPACE)
+
+
+class StandIns:
+    """Private-use characters that no piece has, each with a meaning.
+
+    Args:
+        tokens: Tokens to recognize in the text.
+        taken: Characters that mean themselves.
+    """
+
+    def __init__(self, tokens: Sequence[str], taken: Iterable[str]) -> None:
+        reserved = {ord(x) for x in taken}
+        free = itertools.filterfalse(reserved.__contains__, _PRIVATE_USE)
+        # A metaspace that is a word; what no piece has; `` or ''; what fills up
+        # the place of a token; what a stand-in in the text itself becomes.
+        names = [chr(next(free)) for _ in range(5 + len(tokens))]
+        self.alone, self.unknown, self.quote, self.filler, self.spare = names[:5]
+        self.of_token = dict(zip(tokens, names[5:], strict=True))
+        # Including reserved ones between, which is harmless.
+        self.pattern = f"[{names[0]}{''.join(names[1:])}]"
+
+    def mark(self, strings: tf.Tensor) -> tf.Tensor:
+        """Puts stand-ins for tokens, at equal length in characters."""
+        strings = tf.strings.regex_replace(strings, self.pattern, self.spare)
+        return replace_tokens(
+            strings,
+            {
+                token: stand_in + self.filler * (len(token) - 1)
+                for token, stand_in in self.of_token.items()
+                if len(token) > 1
+            },
+        )
+
+
+class Words:
+    """Cuts characters into words.
+
+    Args:
+        stand_ins: What stands for recognized tokens.
+        known: The characters that pieces have.
+        split_white_space: Whether white space of any kind stands between words;
+            else each space begins the word behind it.
+        split_punctuation: Whether each punctuation mark is a word of its own.
+    """
+
+    def __init__(
+        self,
+        stand_ins: StandIns,
+        known: Iterable[str],
+        split_white_space: bool,
+        split_punctuation: bool,
+    ) -> None:
+        self._stand_ins = stand_ins
+        self._split_white_space = split_white_space
+        self._split_punctuation = split_punctuation
+        tokens = stand_ins.of_token
+        single = {ord(x): ord(y) for x, y in tokens.items() if len(x) == 1}
+        self._single = CodePointTable(single)
+        self._lengths = CodePointTable({ord(y): len(x) for x, y in tokens.items()})
+        self._known = CodePointSet(
+            {ord(x) for x in (*known, *stand_ins.of_token.values())}
+        )
+        self._white_space = CodePointSet(steps_of.WHITE_SPACE)
+        self._punctuation = CodePointSet(steps_of.PUNCTUATION)
+
+    def read(self, strings: tf.Tensor) -> Characters:
+        """Reads valid UTF-8, each token to recognize as one character."""
+        decoded = tf.strings.unicode_decode(self._stand_ins.mark(strings), "UTF-8")
+        rows, points = rows_of(decoded.row_splits), decoded.values
+        starts = tf.range(tf.size(points, tf.int64)) - tf.gather(
+            decoded.row_starts(), rows
+        )
+        starts = tf.cast(starts, tf.int32)
+        stand_in = self._single(points)
+        points = tf.where(stand_in > 0, stand_in, points)
+        length = self._lengths(points)
+        borders = self._borders(rows, length > 0)
+        text = Characters(
+            points, starts, starts + tf.maximum(length, 1), tf.cumsum(borders), rows
+        )
+        return text.keep(tf.not_equal(points, ord(self._stand_ins.filler)))
+
+    def _borders(self, rows: tf.Tensor, token: tf.Tensor) -> tf.Tensor:
+        new_row = tf.not_equal(rows, before(rows))
+        border = tf.logical_or(tf.logical_or(token, before(token)), new_row)
+        return tf.cast(border, tf.int32)
+
+    def is_token(self, text: Characters) -> tf.Tensor:
+        return self._lengths(text.code_points) > 0
+
+    def cut(self, text: Characters) -> Characters:
+        """Returns the characters of words: a metaspace, or a token's stand-in,
+        begins each."""
+        if self._split_white_space:
+            spaces = self._white_space(text.code_points)
+            begins = tf.logical_not(tf.logical_and(text.continues, ~before(spaces)))
+            keep = tf.logical_not(spaces)
+        else:
+            text = text.replace(tf.equal(text.code_points, ord(" ")), _METASPACE)
+            begins = tf.logical_not(text.continues)
+            keep = tf.ones_like(begins)
+        if self._split_punctuation:
+            mark = self._punctuation(text.code_points)
+            begins = begins | mark | before(mark)
+        plain = tf.not_equal(text.code_points, _METASPACE) & ~self.is_token(text)
+        counts = tf.where(keep, tf.where(begins & plain, 2, 1), 0)
+        index = tf.cast(repeated_places(counts), tf.int32)
+        last = tf.gather(tf.cumsum(counts), index) - 1
+        prefix = tf.range(tf.size(index)) < last
+        return text.take(index).replace(prefix, _METASPACE)
+
+    def write(self, words: Characters, count: tf.Tensor) -> tf.Tensor:
+        """Returns `count` strings for the kernel, which puts a metaspace at the
+        start of each string and for each space."""
+        points = words.code_points
+        token = self.is_token(words)
+        metaspace = tf.equal(points, _METASPACE)
+        begins = token | metaspace | tf.not_equal(words.rows, before(words.rows))
+        ends = behind(begins) | tf.not_equal(words.rows, behind(words.rows))
+        at = tf.range(tf.size(points))
+        alone = metaspace & (ends | tf.equal(at, tf.size(points) - 1))
+        known = tf.where(self._known(points), points, ord(self._stand_ins.unknown))
+        seconds = tf.where(alone, ord(self._stand_ins.alone), known)
+        counts = tf.where(alone | token, 2, 1)
+        index = tf.cast(repeated_places(counts), tf.int32)
+        last = tf.gather(tf.cumsum(counts), index) - 1
+        inner = tf.equal(tf.range(tf.size(index)), last) & tf.gather(
+            alone | ~metaspace, index
+        )
+        written = tf.where(inner, tf.gather(seconds, index), ord(" "))
+        rows = tf.RaggedTensor.from_value_rowids(
+            written, tf.gather(words.rows, index), count, validate=False
+        )
+        return tf.strings.unicode_encode(rows, "UTF-8")

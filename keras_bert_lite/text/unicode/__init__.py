@@ -1,0 +1,1 @@
+"""Facts about Unicode code points that the tokenizers need, as tables."""

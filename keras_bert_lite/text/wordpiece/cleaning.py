@@ -1,0 +1,151 @@
+"""BERT's text cleaning as one table: code point -> what takes its place.
+
+`BertNormalizer` of Hugging Face's `tokenizers` (itself Google's
+`BasicTokenizer`) treats every code point by itself: it deletes control
+characters, turns every white space into U+0020, sets Chinese characters
+apart, decomposes (NFD), drops combining marks and lower-cases. The table made
+here does all of that in one look-up, and further makes tensorflow-text's
+WordPiece kernel split words where the reference does.
+"""
+
+import dataclasses
+import functools
+import itertools
+import unicodedata
+
+from keras_bert_lite.text.unicode import tables as unicode_tables
+
+# Where the kernel would split a word and the reference does not, a stand-in
+# takes the character's place, in the text and in the vocabulary alike. The
+# stand-ins are private-use characters: cleaning deletes those from any text,
+# so no text can contain one of its own.
+STAND_IN_RANGES = (range(0xF0000, 0xFFFFE), range(0x100000, 0x10FFFD))
+# Begins what stands for a piece that no text can contain.
+UNREACHABLE = chr(0x10FFFD)
+# Likewise for special tokens, when they are looked for in the text.
+FIRST_SPECIAL_STAND_IN = 0xE000
+
+
+def _code_points(ranges: str) -> frozenset[int]:
+    spans = (part.partition("-") for part in ranges.split())
+    return frozenset(
+        c
+        for first, _, last in spans
+        for c in range(int(first, 16), int(last or first, 16) + 1)
+    )
+
+
+def _pairs(pairs: str) -> dict[str, str]:
+    halves = (part.partition(">") for part in pairs.split())
+    return {chr(int(a, 16)): chr(int(b, 16)) for a, _, b in halves}
+
+
+DELETED = _code_points(unicode_tables.DELETED)
+SPACES = _code_points(unicode_tables.SPACES)
+MARKS = _code_points(unicode_tables.MARKS)
+WHOLE = _code_points(unicode_tables.WHOLE)
+CJK = _code_points(unicode_tables.CJK)
+PUNCTUATION = _code_points(unicode_tables.PUNCTUATION)
+KERNEL_BOUNDARIES = _code_points(unicode_tables.KERNEL_BOUNDARIES)
+LATE_LOWERCASE = _pairs(unicode_tables.LATE_LOWERCASE)
+# The only plane-2 characters that decompose; none there has a lower case.
+_CJK_COMPATIBLE = range(0x2F800, 0x2FA20)
+
+
+def _stand_ins() -> dict[str, str]:
+    hidden = sorted(KERNEL_BOUNDARIES - PUNCTUATION)
+    stand_ins = itertools.chain(*STAND_IN_RANGES)
+    return {chr(c): chr(i) for c, i in zip(hidden, stand_ins, strict=False)}
+
+
+STAND_INS = _stand_ins()
+
+
+@dataclasses.dataclass(frozen=True)
+class Normalization:
+    """The switches of BERT's text cleaning.
+
+    Args:
+        lowercase: Whether to lower-case, character by character (`İ` keeps
+            its dot above unless accents are stripped; no final sigma).
+        strip_accents: Whether to decompose (NFD) and drop combining marks.
+        split_cjk: Whether each Chinese character is a word of its own.
+
+    Reference: `BertNormalizer` in Hugging Face tokenizers, `BasicTokenizer`
+    in google-research/bert `tokenization.py`.
+    """
+
+    lowercase: bool = True
+    strip_accents: bool = True
+    split_cjk: bool = True
+
+    def normalize_character(self, code_point: int) -> str:
+        """Returns what the reference makes of one code point."""
+        if code_point in DELETED:
+            return ""
+        if code_point in SPACES:
+            return " "
+        text = chr(code_point)
+        if self.strip_accents and code_point not in WHOLE:
+            text = unicodedata.normalize("NFD", text)
+        if self.strip_accents:
+            text = "".join(x for x in text if ord(x) not in MARKS)
+        if self.lowercase:
+            text = "".join(map(_lower, text))
+        return text
+
+    def map_character(self, code_point: int) -> str:
+        """Returns what the kernel is to read in place of one code point."""
+        cjk = self.split_cjk and code_point in CJK
+        return "".join(
+            self._delimit(x, cjk) for x in self.normalize_character(code_point)
+        )
+
+    def map_piece(self, piece: str) -> str:
+        """Returns a vocabulary piece as the kernel is to find it in text."""
+        letters = piece.removeprefix("##")
+        if letters.isascii() and letters.isalnum():  # nearly all
+            return piece
+        if any(ord(x) in DELETED or ord(x) in SPACES for x in piece):
+            return UNREACHABLE + piece.encode().hex()
+        return "".join(x if self._apart(x) else STAND_INS.get(x, x) for x in piece)
+
+    def code_point_map(self) -> dict[int, str]:
+        """Returns every code point that changes, with what it becomes."""
+        return _code_point_map(self)
+
+    def _apart(self, character: str) -> bool:
+        code_point = ord(character)
+        return code_point in PUNCTUATION or (self.split_cjk and code_point in CJK)
+
+    def _delimit(self, character: str, cjk: bool) -> str:
+        code_point = ord(character)
+        boundary = cjk or code_point in PUNCTUATION
+        if boundary and code_point not in KERNEL_BOUNDARIES:
+            return f" {character} "
+        if not boundary and code_point in KERNEL_BOUNDARIES:
+            return STAND_INS[character]
+        return character
+
+
+def _candidates(split_cjk: bool) -> frozenset[int]:
+    """Code points that may change, told by cheap tests."""
+    boundaries = PUNCTUATION | CJK if split_cjk else PUNCTUATION
+    return (SPACES | MARKS | (KERNEL_BOUNDARIES ^ boundaries)).union(
+        c
+        for c in itertools.chain(range(0xD800), range(0xE000, 0x20000), _CJK_COMPATIBLE)
+        if not unicodedata.is_normalized("NFD", chr(c)) or _lower(chr(c)) != chr(c)
+    )
+
+
+def _lower(character: str) -> str:
+    return LATE_LOWERCASE.get(character) or character.lower()
+
+
+@functools.cache
+def _code_point_map(normalization: Normalization) -> dict[int, str]:
+    images = {
+        c: normalization.map_character(c) for c in _candidates(normalization.split_cjk)
+    }
+    changed = {c: image for c, image in images.items() if image != chr(c)}
+    return changed | dict.fromkeys(DELETED, "")

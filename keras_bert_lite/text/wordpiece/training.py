@@ -1,0 +1,116 @@
+"""Learning a WordPiece vocabulary."""
+
+import io
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from keras_bert_lite.text.text_files import opened
+
+SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+
+
+def learn_vocabulary(
+    texts: Any,
+    vocabulary_size: int,
+    lowercase: bool = True,
+    strip_accents: bool | None = None,
+    split_cjk: bool = True,
+    num_unused: int = 0,
+    min_frequency: int = 2,
+    special_tokens: Sequence[str] = SPECIAL_TOKENS,
+    show_progress: bool = True,
+) -> list[str]:
+    """Learns a WordPiece vocabulary from text.
+
+    The trainer is that of Hugging Face's `tokenizers`; the text is cleaned and
+    split as `WordPieceTokenizer` does with the same switches.
+
+    Args:
+        texts: Paths of UTF-8 text files (`pathlib.Path`s), `.gz` or `.xz` if
+            compressed, an iterable of strings, or a `tf.data.Dataset` of strings,
+            batched or not. They are read twice; an iterator, which cannot be, is
+            kept in memory.
+        vocabulary_size: The most pieces to return, all others included.
+        lowercase, strip_accents, split_cjk: See `WordPieceTokenizer`.
+        num_unused: How many `[unused0]`, `[unused1]`, ... to put behind the
+            special tokens, for later additions.
+        min_frequency: How often a pair of pieces must occur to be joined.
+        special_tokens: The first pieces.
+        show_progress: Whether to draw a progress bar.
+
+    Returns:
+        The pieces in the order of their ids, the same for the same texts.
+
+    Raises:
+        ValueError: If `texts` has no text, or `vocabulary_size` has no room for
+            the special tokens and the characters.
+
+    Reference: `tokenizers.trainers.WordPieceTrainer`.
+    """
+    import tokenizers  # only those who use it pay for its import
+
+    reserved = [*special_tokens, *(f"[unused{i}]" for i in range(num_unused))]
+    if isinstance(texts, Iterator):
+        texts = list(texts)
+
+    def train(first: list[str], size: int, progress: bool) -> list[str]:
+        model = tokenizers.Tokenizer(tokenizers.models.WordPiece(unk_token="[UNK]"))
+        model.normalizer = tokenizers.normalizers.BertNormalizer(
+            handle_chinese_chars=split_cjk,
+            strip_accents=strip_accents,
+            lowercase=lowercase,
+        )
+        model.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
+        trainer = tokenizers.trainers.WordPieceTrainer(
+            vocab_size=size,
+            min_frequency=min_frequency,
+            special_tokens=first,
+            show_progress=progress,
+        )
+        model.train_from_iterator(_strings(texts), trainer)
+        ids = model.get_vocab()
+        return sorted(ids, key=ids.__getitem__)
+
+    # The trainer numbers the characters by chance, and what it learns depends
+    # on that: the first round finds them, the second has them in order.
+    characters = sorted(set(train(reserved, len(reserved), False)) - set(reserved))
+    if not characters:
+        raise ValueError(f"`texts` must hold some text. Received: {texts!r}")
+    needed = len(reserved) + len(characters)
+    if vocabulary_size < needed:
+        raise ValueError(
+            f"`vocabulary_size` must be at least {needed}: the special and unused "
+            f"tokens and every character of the texts. Received: {vocabulary_size}"
+        )
+    return train([*reserved, *characters], vocabulary_size, show_progress)
+
+
+def _strings(texts: Any) -> Iterator[str]:
+    if isinstance(texts, (str, bytes)):
+        raise TypeError(
+            "`texts` must be paths, an iterable of strings or a dataset. "
+            f"Received: a single {type(texts).__name__}"
+        )
+    items: Iterable = [texts] if isinstance(texts, os.PathLike) else texts
+    if hasattr(items, "as_numpy_iterator"):
+        items = items.as_numpy_iterator()
+    for item in items:
+        if isinstance(item, os.PathLike):
+            with io.TextIOWrapper(opened(Path(item)), encoding="utf-8") as file:
+                yield from file
+        else:
+            yield from _flat(item)
+
+
+def _flat(item: Any) -> Iterator[str]:
+    if isinstance(item, bytes):
+        yield item.decode("utf-8", "ignore")
+    elif isinstance(item, str):
+        yield item
+    elif hasattr(item, "reshape"):
+        for element in item.reshape(-1):
+            yield from _flat(element)
+    else:
+        raise TypeError(f"`texts` must hold strings. Received: {item!r}")

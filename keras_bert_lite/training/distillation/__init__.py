@@ -1,0 +1,1 @@
+"""Training a small encoder to give the vectors of a larger one."""

@@ -1,0 +1,205 @@
+"""Sentences for an encoder and its teacher, whose words stand side by side."""
+
+import itertools
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+
+from keras_bert_lite.checks import check_choice, check_not_negative, check_positive
+from keras_bert_lite.models.word_distillation import (
+    MASK,
+    PAIR,
+    SECOND,
+    TEACHER,
+    WORDS,
+)
+from keras_bert_lite.text.preprocessor import Preprocessor
+from keras_bert_lite.training.data.lines import Paths, as_paths
+from keras_bert_lite.training.data.tuning import without_tuning
+from keras_bert_lite.training.distillation.pairs import second_text
+from keras_bert_lite.training.pretraining.data.corpus import (
+    documents,
+    read_chunks,
+    splitter,
+)
+from keras_bert_lite.training.pretraining.data.recipe import SENTENCES
+
+MIXED = 1 << 27  # bytes of text whose sentences are mixed, at least
+READ = 1 << 22  # of them that are read at a time
+
+
+def word_distillation_dataset(
+    text: Paths,
+    preprocessor: Preprocessor,
+    teacher_preprocessor: Preprocessor,
+    batch_size: int,
+    sentences: str = "lines",
+    seed: int = 0,
+    start: int = 0,
+    pairs: bool = False,
+    argument: str = "text",
+) -> tf.data.Dataset:
+    """Reads sentences, for `word_distillation_model`, without end.
+
+    Words are what both tokenizers split into pieces, punctuation too, so both
+    must be WordPiece, and normalize alike. Beginning with `[CLS]`, the words that
+    neither has truncated are compared; in a row of `sequence_length` tokens the
+    last one may be.
+
+    Args:
+        text, sentences: As in `write_pretraining_data`.
+        preprocessor: The student's.
+        teacher_preprocessor: The teacher's.
+        batch_size: Sentences (B) in a batch.
+        seed: Of the order: sentences of 128 MiB of text are mixed, and held.
+        start: The number of the first batch.
+        pairs: Whether each sentence has a second text: the sentence that follows
+            (of the next document at the end of one), or the same one with words
+            left out, replaced by some of the one that follows, or moved.
+        argument: What error messages call `text`.
+
+    Returns:
+        A `tf.data.Dataset` of dictionaries, the model's inputs. `word_mask` is as
+        wide as `token_ids`, so that its shape follows `preprocessor.padding`.
+
+    Raises:
+        ValueError: If the tokenizers are not alike, a preprocessor cuts texts into
+            windows, there is no text, or an argument is out of its range.
+    """
+    check_positive("batch_size", batch_size)
+    check_not_negative("start", start)
+    check_choice("sentences", sentences, SENTENCES)
+    _check_alike(preprocessor, teacher_preprocessor)
+    paths = as_paths(text, argument)
+    _check_text(paths, sentences, argument)
+
+    def read() -> Iterator[list[tuple[str, str]]]:
+        found = _sentences(paths, sentences, seed, pairs)
+        return _batches(itertools.islice(found, start * batch_size, None), batch_size)
+
+    def inputs(texts: tf.Tensor) -> dict[str, tf.Tensor]:
+        first, second = tf.unstack(texts, axis=1)
+        made = _inputs(first, preprocessor, teacher_preprocessor)
+        if pairs:
+            made |= _with_prefix(PAIR, preprocessor((first, second)))
+            made |= _with_prefix(SECOND, teacher_preprocessor(second))
+        return made
+
+    batches = tf.data.Dataset.from_generator(
+        read, output_signature=tf.TensorSpec((batch_size, 2), tf.string)
+    )
+    inputs = tf.autograph.experimental.do_not_convert(inputs)
+    endless = tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY)
+    batches = without_tuning(batches).map(inputs, num_parallel_calls=tf.data.AUTOTUNE)
+    return batches.prefetch(tf.data.AUTOTUNE).apply(endless)
+
+
+def _check_alike(ours: Preprocessor, theirs: Preprocessor) -> None:
+    strides = [x.stride for x in (ours, theirs)]
+    if strides != [None, None]:
+        raise ValueError(
+            "`preprocessor` and `teacher_preprocessor` must make one row of a text. "
+            f"Received: stride={strides[0]} and {strides[1]}"
+        )
+    kinds = [type(x.tokenizer).__name__ for x in (ours, theirs)]
+    found = [_splitting(x) for x in (ours, theirs)]
+    if kinds != ["WordPieceTokenizer"] * 2 or found[0] != found[1]:
+        raise ValueError(
+            "`preprocessor` and `teacher_preprocessor` must have WordPiece tokenizers "
+            f"of the same normalization. Received: {kinds[0]}, {found[0]}, and "
+            f"{kinds[1]}, {found[1]}"
+        )
+
+
+def _splitting(preprocessor: Preprocessor) -> dict[str, Any]:
+    """What decides where a tokenizer's words begin."""
+    config = preprocessor.tokenizer.get_config()
+    if config.get("strip_accents") is None:
+        config["strip_accents"] = config.get("lowercase")
+    names = ("lowercase", "strip_accents", "split_cjk", "special_tokens_in_text")
+    return {name: config.get(name) for name in (*names, "added_tokens")}
+
+
+def _check_text(paths: list[Path], sentences: str, argument: str) -> None:
+    split = splitter(sentences)
+    chunks = read_chunks(paths, 1 << 16)
+    if not any(next(documents(chunk, split), None) for chunk in chunks):
+        raise ValueError(
+            f"`{argument}` must hold text. Received: {list(map(str, paths))}"
+        )
+
+
+def _sentences(
+    paths: list[Path], sentences: str, seed: int, pairs: bool
+) -> Iterator[tuple[str, str]]:
+    """Mixed sentences without end, each with a second text, empty without `pairs`."""
+    for epoch in itertools.count():
+        for number, texts in enumerate(_read(paths, sentences)):
+            rng = random.Random(f"{seed} {epoch} {number}")
+            mixed = list(itertools.pairwise([*texts, *texts[:1]]))
+            rng.shuffle(mixed)
+            for text, following in mixed:
+                yield text, second_text(text, following, rng) if pairs else ""
+
+
+def _read(paths: list[Path], sentences: str) -> Iterator[list[str]]:
+    """Sentences in their order, those of `MIXED` bytes at a time."""
+    split = splitter(sentences)
+    texts: list[str] = []
+    held = 0
+    for chunk in read_chunks(paths, READ):
+        texts += itertools.chain.from_iterable(documents(chunk, split))
+        held += sum(len(part.data) for part in chunk)
+        if held >= MIXED:
+            yield texts
+            texts, held = [], 0
+    if texts:
+        yield texts
+
+
+def _batches(
+    texts: Iterator[tuple[str, str]], size: int
+) -> Iterator[list[tuple[str, str]]]:
+    while batch := list(itertools.islice(texts, size)):
+        yield batch
+
+
+def _with_prefix(prefix: str, rows: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+    return {prefix + key: value for key, value in rows.items()}
+
+
+def _inputs(
+    texts: tf.Tensor, preprocessor: Preprocessor, teacher_preprocessor: Preprocessor
+) -> dict[str, tf.Tensor]:
+    """A batch `(B,)` as the model's inputs."""
+    inputs: dict[str, tf.Tensor] = {}
+    counts, places = [], {}
+    for prefix, made_by in (("", preprocessor), (TEACHER, teacher_preprocessor)):
+        rows = made_by(texts)
+        inputs |= _with_prefix(prefix, rows)
+        places[prefix], count = _words(made_by, rows)
+        counts.append(count)
+    width = tf.shape(inputs["token_ids"])[1]
+    inputs[MASK] = tf.sequence_mask(tf.minimum(*counts), width)
+    for prefix, found in places.items():
+        wide = tf.pad(found.to_tensor(), [[0, 0], [0, width]])
+        inputs[prefix + WORDS] = wide[:, :width]
+    return inputs
+
+
+def _words(
+    preprocessor: Preprocessor, rows: dict[str, tf.Tensor]
+) -> tuple[tf.RaggedTensor, tf.Tensor]:
+    """In which columns words begin, and how many of them are whole for sure."""
+    inside = preprocessor.tokenizer.continues_word(rows["token_ids"])
+    begins = tf.logical_and(rows["padding_mask"], tf.logical_not(inside))
+    columns = tf.range(tf.shape(begins)[1])
+    columns = tf.broadcast_to(columns, tf.shape(begins))
+    places = tf.ragged.boolean_mask(columns, begins)
+    tokens = tf.reduce_sum(tf.cast(rows["padding_mask"], places.row_splits.dtype), 1)
+    full = tokens == (preprocessor.sequence_length or -1)
+    # The last one is [SEP]; the one before it may be cut.
+    return places, places.row_lengths() - 1 - tf.cast(full, tokens.dtype)

@@ -1,0 +1,1 @@
+"""From text files to pretraining data, and from there to `model.fit`."""

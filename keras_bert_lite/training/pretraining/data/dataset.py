@@ -1,0 +1,224 @@
+"""Pretraining data for `model.fit`."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+
+from keras_bert_lite.checks import check_choice, check_not_negative, check_positive
+from keras_bert_lite.models.pretraining.bert import PAIRS
+from keras_bert_lite.models.pretraining.electra import REPLACED
+from keras_bert_lite.models.tasks.masked_lm import PREDICTION
+from keras_bert_lite.training.data.tuning import without_tuning
+from keras_bert_lite.training.pretraining.data.masking import Masking
+from keras_bert_lite.training.pretraining.data.recipe import Recipe
+from keras_bert_lite.training.pretraining.data.shards import (
+    SETTINGS,
+    read_index,
+    read_settings,
+)
+
+READ_AT_ONCE = 8  # shards whose rows are mixed
+
+Tensors = dict[str, tf.Tensor]
+
+
+def read_recipe(directory: str | os.PathLike, argument: str = "directory") -> Recipe:
+    """Returns what pretraining data were made with.
+
+    Args:
+        directory: Of the data.
+        argument: What error messages call it.
+
+    Raises:
+        FileNotFoundError: If `directory` holds none.
+        ValueError: If the file that says so is damaged.
+    """
+    if not (Path(directory) / SETTINGS).is_file():
+        raise FileNotFoundError(
+            f"`{argument}` must hold pretraining data. Received: {str(directory)!r}"
+        )
+    return Recipe.from_json(json.dumps(read_settings(Path(directory))["recipe"]))
+
+
+def pretraining_dataset(
+    directory: str | os.PathLike,
+    batch_size: int,
+    masking: Masking | None = None,
+    seed: int = 0,
+    shuffle: int = 10_000,
+    start: int = 0,
+    padding: str = "max_length",
+    replaced: bool = False,
+) -> tf.data.Dataset:
+    """Reads what `write_pretraining_data` wrote, without end.
+
+    Every epoch has an order of its own, and, unless the masked tokens were chosen
+    before, masks of its own. All is drawn from `seed`: batch number n is the same
+    whether one reads up to it or begins there.
+
+    Args:
+        directory: Of the data.
+        batch_size: Rows (B) in a batch; every batch is full.
+        masking: Chooses the masked tokens; `None`: those of the data, else
+            `Masking(tokenizer)`.
+        seed: Of order and masks.
+        shuffle: Rows that are mixed, of several shards; they are held in memory.
+        start: The number of the first batch.
+        padding: `"max_length"`, as TPUs and XLA need, or `"longest"`.
+        replaced: Whether to make the targets of replaced token detection.
+
+    Returns:
+        A `tf.data.Dataset` of `(inputs, targets, weights)`, dictionaries. Inputs:
+        `token_ids`, `segment_ids` (int32), `padding_mask` (bool), `(B, S)`,
+        `masked_positions` `(B, P)` int32, and `sequence_ids` `(B, S)` int32,
+        which number the segments of packed rows from 1, 0 at padding. Targets:
+        `prediction_logits` `(B, P)`, the ids at the masked positions; of pairs
+        `seq_relationship_logits` `(B,)`; with `replaced` also `replaced_logits`,
+        the original ids `(B, S)`. Weights are 1 where there is a target.
+
+    Raises:
+        FileNotFoundError: If `directory` holds no data, or data not done.
+        ValueError: If a shard is gone or has another size, what tells of them is
+            damaged, or an argument is out of its range.
+    """
+    check_positive("batch_size", batch_size)
+    check_positive("shuffle", shuffle)
+    check_not_negative("start", start)
+    check_choice("padding", padding, ("max_length", "longest"))
+    directory = Path(directory)
+    recipe, shards = read_recipe(directory), read_index(directory)
+    names = [str(directory / shard.name) for shard in shards if shard.rows]
+    rows = _examples(names, seed, shuffle).batch(batch_size, drop_remainder=True)
+    reader = _Reader(recipe, masking, padding, replaced)
+    numbered = rows.enumerate().skip(start)
+
+    def read(number: tf.Tensor, examples: tf.Tensor) -> Any:
+        return reader(examples, tf.stack([tf.constant(seed, tf.int64), number]))
+
+    read = tf.autograph.experimental.do_not_convert(read)
+    batches = numbered.map(read, num_parallel_calls=tf.data.AUTOTUNE)
+    # Keras 3.15.1 averages losses over one step too many if it does not know the size.
+    endless = tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY)
+    return batches.prefetch(tf.data.AUTOTUNE).apply(endless)
+
+
+def _examples(names: list[str], seed: int, shuffle: int) -> tf.data.Dataset:
+    """Serialized rows without end; in each epoch every row once, mixed."""
+
+    def epoch(number: tf.Tensor) -> tf.data.Dataset:
+        def seeds(place: Any) -> tf.Tensor:
+            return tf.stack([tf.constant(seed, tf.int64), number * 2**32 + place])
+
+        def mixed(place: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
+            return tf.random.experimental.stateless_shuffle(rows, seeds(place))
+
+        # `Dataset.shuffle` would also depend on the seed of the whole program.
+        ordered = tf.random.experimental.stateless_shuffle(names, seeds(-1))
+        rows = tf.data.Dataset.from_tensor_slices(ordered).interleave(
+            tf.data.TFRecordDataset,
+            cycle_length=min(READ_AT_ONCE, len(names)),
+            num_parallel_calls=tf.data.AUTOTUNE,
+            deterministic=True,
+        )
+        return rows.batch(shuffle).enumerate().map(mixed).unbatch()
+
+    return without_tuning(tf.data.Dataset.counter().flat_map(epoch))
+
+
+class _Reader:
+    """Turns serialized rows into what models take."""
+
+    def __init__(
+        self, recipe: Recipe, masking: Masking | None, padding: str, replaced: bool
+    ) -> None:
+        self.recipe, self.replaced = recipe, replaced
+        self.masked_before = recipe.masking is not None
+        if self.masked_before and masking is not None:
+            raise ValueError(
+                "`masking` must be None: the masked tokens of these data were chosen "
+                f"when they were written. Received: {masking.to_dict()}"
+            )
+        self.masking = masking or recipe.make_masking(**(recipe.masking or {}))
+        length = recipe.sequence_length
+        self.width = {"max_length": length, "longest": None}[padding]
+        names = ["token_ids"]
+        names += ["second", "label"] if recipe.has_pairs else []
+        names += ["lengths"] if recipe.pack else []
+        names += ["masked_positions", "masked_ids"] if self.masked_before else []
+        self.features = {x: tf.io.RaggedFeature(tf.int64, x) for x in names}
+
+    def __call__(self, examples: tf.Tensor, seed: tf.Tensor) -> tuple[Tensors, ...]:
+        rows = {
+            name: tf.cast(value, tf.int32)
+            for name, value in tf.io.parse_example(examples, self.features).items()
+        }
+        inputs = self._inputs(rows)
+        masked = self._masked(rows, inputs, seed)
+        original = self._original(rows, inputs)
+        inputs["token_ids"] = masked["token_ids"]
+        inputs["masked_positions"] = masked["masked_positions"]
+        targets = {PREDICTION.name: masked["masked_ids"]}
+        weights = {PREDICTION.name: masked["masked_weights"]}
+        if self.recipe.has_pairs:
+            label = rows["label"].values
+            targets[PAIRS.name] = label
+            weights[PAIRS.name] = tf.ones_like(label, tf.float32)
+        if self.replaced:
+            targets[REPLACED.name] = original
+            weights[REPLACED.name] = tf.cast(inputs["padding_mask"], tf.float32)
+        return inputs, targets, weights
+
+    def _inputs(self, rows: dict[str, tf.RaggedTensor]) -> Tensors:
+        preprocessor = self.recipe.preprocessor
+        ids = rows["token_ids"]
+        dense = ids.to_tensor(preprocessor.tokenizer.pad_id, shape=[None, self.width])
+        columns = tf.range(tf.shape(dense)[1])
+        mask = columns < tf.cast(ids.row_lengths(), tf.int32)[:, None]
+        segments = tf.zeros_like(dense)
+        if self.recipe.has_pairs and preprocessor.num_separators == 1:
+            behind = columns >= rows["second"].values[:, None]
+            segments = tf.cast(tf.logical_and(behind, mask), tf.int32)
+        inputs = {"token_ids": dense, "segment_ids": segments, "padding_mask": mask}
+        if self.recipe.pack:
+            inputs["sequence_ids"] = _sequence_ids(rows["lengths"], columns, mask)
+        return inputs
+
+    def _masked(
+        self, rows: dict[str, tf.RaggedTensor], inputs: Tensors, seed: tf.Tensor
+    ) -> Tensors:
+        if not self.masked_before:
+            return self.masking(inputs["token_ids"], inputs["padding_mask"], seed)
+        width = inputs["token_ids"].shape[1] or tf.shape(inputs["token_ids"])[1]
+        most = self.masking.num_predictions(width)
+        # `to_tensor` takes a list of numbers, or one tensor.
+        shape = [None, most] if isinstance(most, int) else tf.stack([-1, most])
+        positions = rows["masked_positions"]
+        weights = tf.ones_like(positions, tf.float32)
+        return {
+            "token_ids": inputs["token_ids"],
+            "masked_positions": positions.to_tensor(shape=shape),
+            "masked_ids": rows["masked_ids"].to_tensor(shape=shape),
+            "masked_weights": weights.to_tensor(shape=shape),
+        }
+
+    def _original(self, rows: dict[str, tf.RaggedTensor], inputs: Tensors) -> tf.Tensor:
+        """The ids before any were masked, (B, S)."""
+        if not self.masked_before:
+            return inputs["token_ids"]
+        positions = rows["masked_positions"]
+        places = tf.stack([positions.value_rowids(), positions.values], axis=-1)
+        found = rows["masked_ids"].values
+        return tf.tensor_scatter_nd_update(inputs["token_ids"], places, found)
+
+
+def _sequence_ids(
+    lengths: tf.RaggedTensor, columns: tf.Tensor, mask: tf.Tensor
+) -> tf.Tensor:
+    """Numbers the segments of rows (B, S) from 1, by their lengths."""
+    ends = tf.cumsum(lengths.to_tensor(), 1)
+    wide = tf.broadcast_to(columns, tf.shape(mask))
+    number = tf.searchsorted(ends, wide, side="right") + 1
+    return tf.where(mask, number, 0)

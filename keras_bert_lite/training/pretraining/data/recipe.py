@@ -1,0 +1,120 @@
+"""What decides how text becomes pretraining data."""
+
+import dataclasses
+import json
+from typing import Any
+
+import keras
+
+from keras_bert_lite.checks import check_choice, check_positive, check_rate
+from keras_bert_lite.text.preprocessor import Preprocessor
+from keras_bert_lite.training.pretraining.data.masking import Masking
+
+OBJECTIVES = ("next_sentence", "sentence_order", "none")
+SENTENCES = ("lines", "split")
+
+
+@dataclasses.dataclass(frozen=True)
+class Recipe:
+    """What decides, with the text, each byte of pretraining data.
+
+    Args:
+        preprocessor: Its tokenizer, the length of rows, and how pairs are put.
+        objective: What stands beside the masked language model: BERT's
+            `"next_sentence"`, ALBERT's `"sentence_order"`, or `"none"`
+            (RoBERTa's full sentences).
+        sentences: `"lines"`: each line is one; `"split"`: lines are paragraphs,
+            which `split_sentences` splits.
+        short_share: Share of the rows that aim at a random length.
+        pack: Whether rows hold segments of several documents, which do not
+            attend to each other; for the objective `"none"`. Sentences are cut
+            where a row is full, which leaves hardly a place empty.
+        repeats: How often each document is used, in other rows each time.
+        masking: The options of `Masking` that choose the masked tokens once, for
+            all epochs; `None`: they are chosen anew in each epoch, by
+            `pretraining_dataset`.
+        chunk_bytes: How much text makes a shard, at least.
+        seed: Of all draws.
+
+    Raises:
+        ValueError: If an argument is out of its range or does not fit another.
+    """
+
+    preprocessor: Preprocessor
+    objective: str = "next_sentence"
+    sentences: str = "lines"
+    short_share: float = 0.1
+    pack: bool = False
+    repeats: int = 1
+    masking: dict[str, Any] | None = None
+    chunk_bytes: int = 4 << 20
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.preprocessor, Preprocessor):
+            raise TypeError(
+                "`preprocessor` must be a `Preprocessor`. "
+                f"Received: {self.preprocessor!r}"
+            )
+        if self.preprocessor.sequence_length is None:
+            raise ValueError(
+                "`preprocessor` must have a `sequence_length`, that of the rows. "
+                "Received: None"
+            )
+        check_choice("objective", self.objective, OBJECTIVES)
+        check_choice("sentences", self.sentences, SENTENCES)
+        check_rate("short_share", self.short_share)
+        check_positive("repeats", self.repeats)
+        check_positive("chunk_bytes", self.chunk_bytes)
+        if self.pack and self.objective != "none":
+            raise ValueError(
+                '`pack` needs `objective="none"`: pairs fill rows of their own. '
+                f"Received: objective={self.objective!r}"
+            )
+        self.make_masking(**(self.masking or {}))
+        if self.room < 2:
+            raise ValueError(
+                "`sequence_length` must leave two tokens beside the special ones. "
+                f"Received: {self.sequence_length}"
+            )
+
+    @property
+    def sequence_length(self) -> int:
+        """The length of rows (S)."""
+        return int(self.preprocessor.sequence_length or 0)
+
+    @property
+    def has_pairs(self) -> bool:
+        return self.objective != "none"
+
+    @property
+    def room(self) -> int:
+        """How many tokens of text a row may have (one segment, if packed)."""
+        special = 2 + self.preprocessor.num_separators * self.has_pairs
+        return self.sequence_length - special
+
+    def make_masking(self, **options: Any) -> Masking:
+        return Masking(self.preprocessor.tokenizer, **options)
+
+    def to_json(self) -> str:
+        values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        serialized = nameless(keras.saving.serialize_keras_object(self.preprocessor))
+        return json.dumps({**values, "preprocessor": serialized})
+
+    @classmethod
+    def from_json(cls, text: str) -> "Recipe":
+        values = json.loads(text)
+        preprocessor = keras.saving.deserialize_keras_object(values["preprocessor"])
+        return cls(**{**values, "preprocessor": preprocessor})
+
+
+def nameless(config: Any) -> Any:
+    """Leaves out names of Keras objects, which depend on how many were made before."""
+    if isinstance(config, list | tuple):
+        return [nameless(x) for x in config]
+    if not isinstance(config, dict):
+        return config
+    made = {k: nameless(v) for k, v in config.items()}
+    if "class_name" in made and isinstance(made.get("config"), dict):
+        made["config"].pop("name", None)
+    return made

@@ -1,0 +1,204 @@
+"""From text files to pretraining data, on all cores."""
+
+import collections
+import concurrent.futures
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import keras
+
+from keras_bert_lite._files import remove_left_over, write_text
+from keras_bert_lite.checks import check_positive
+from keras_bert_lite.text.preprocessor import Preprocessor
+from keras_bert_lite.text.text_files import identities
+from keras_bert_lite.training.data.lines import Paths, as_paths
+from keras_bert_lite.training.pretraining.data.chunk_rows import make_rows
+from keras_bert_lite.training.pretraining.data.corpus import Chunk, read_chunks
+from keras_bert_lite.training.pretraining.data.recipe import Recipe
+from keras_bert_lite.training.pretraining.data.shards import (
+    SETTINGS,
+    SHARD,
+    Shard,
+    WholeShards,
+    is_done,
+    read_index,
+    read_settings,
+    write_index,
+    write_shard,
+)
+
+AHEAD = 2  # chunks that are read before each worker needs them
+
+
+def write_pretraining_data(
+    path: Paths,
+    directory: str | os.PathLike,
+    preprocessor: Preprocessor,
+    workers: int | None = None,
+    show_progress: bool = True,
+    **recipe: Any,
+) -> dict[str, int]:
+    """Writes pretraining data: shards of rows, ready for `pretraining_dataset`.
+
+    The text is read as a stream, a chunk at a time; each becomes a shard, which is
+    the same for the same text, recipe and seed, whatever the number of workers.
+    Called again, after an interruption or when a shard is gone, it makes the
+    shards that are not there or not what was written, to the bit; when all is
+    done, it only reads them, and the text, which is known by its content.
+
+    A pair that is longer than a row is cut, as Google's tool does it: of sentences
+    that are about as long as a row or longer, much is lost. `objective="none"` loses
+    nothing.
+
+    Args:
+        path: Text files, UTF-8, `.gz` or `.xz` if compressed: a sentence a line
+            and a blank line between documents, or, with `sentences="split"`, a
+            paragraph a line.
+        directory: Where the shards go.
+        preprocessor: Its tokenizer, and the `sequence_length` of the rows.
+        workers: Threads; `None`: one for each core. TensorFlow's ops, most of the
+            work, run side by side in them.
+        show_progress: Whether to draw a progress bar, of the text read.
+        **recipe: `objective`, `sentences`, `short_share`, `pack`, `repeats`,
+            `masking`, `chunk_bytes`, `seed`; see
+            `keras_bert_lite.training.pretraining.data.recipe.Recipe`.
+
+    Returns:
+        The numbers of `shards`, `rows` and `tokens`.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        ValueError: If an argument is out of its range, `directory` holds data of
+            another recipe or other text, or settings that are damaged, or the text
+            is empty or not UTF-8.
+        OSError: If a shard cannot be written.
+
+    Example:
+
+    >>> write_pretraining_data("books.txt", "data", preprocessor, seed=1)
+    {'shards': 20, 'rows': 158231, 'tokens': 19012348}
+
+    Reference: `create_pretraining_data.py` in google-research/bert.
+    """
+    paths, directory = as_paths(path), Path(directory)
+    wanted = Recipe(preprocessor, **recipe)
+    if workers is not None:
+        check_positive("workers", workers)
+    source = check_settings(directory, paths, wanted)
+    remove_left_over(directory)
+    if not is_done(directory, source):
+        workers = workers or os.cpu_count() or 1
+        shards = _write(paths, directory, wanted, source, workers)
+        made = list(_shown(shards, paths, show_progress))
+        check_some_rows(made, paths)
+        write_index(directory, made)
+    return totals(read_index(directory))
+
+
+def totals(shards: Sequence[Shard]) -> dict[str, int]:
+    """Returns the numbers of shards, rows and tokens."""
+    return {
+        "shards": len(shards),
+        "rows": sum(shard.rows for shard in shards),
+        "tokens": sum(shard.tokens for shard in shards),
+    }
+
+
+def check_some_rows(shards: Sequence[Shard], paths: Sequence[Path]) -> None:
+    """Raises an error if there was no text at all."""
+    if not any(shard.rows for shard in shards):
+        raise ValueError(
+            f"`path` must hold text. Received: {[str(x) for x in paths]}, without any"
+        )
+
+
+def check_settings(directory: Path, paths: list[Path], recipe: Recipe) -> str:
+    """Writes down what is to be made, or compares it with what was begun.
+
+    Returns:
+        What tells the shards of this text and recipe from others.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    files = identities(paths)
+    wanted = {"files": files, "recipe": json.loads(recipe.to_json())}
+    text = json.dumps(wanted, sort_keys=True)
+    source = hashlib.sha256(text.encode()).hexdigest()
+    path = directory / SETTINGS
+    if not path.is_file() or not any(directory.glob(f"*{SHARD}")):
+        write_text(path, text)  # nothing would be lost
+        return source
+    begun = read_settings(directory)
+    if begun == wanted:
+        return source
+    if begun["files"] != files:
+        missing = [x for x in begun["files"] if x not in files]
+        other: dict[str, Any] = {"files": missing or begun["files"]}
+    else:
+        values = begun["recipe"].items()
+        other = {k: v for k, v in values if wanted["recipe"].get(k) != v}
+        if "preprocessor" in other:
+            other["preprocessor"] = "another"  # it holds the vocabulary
+    raise ValueError(
+        "`directory` must be empty, or hold data of the same files and recipe. "
+        f"Received: {str(directory)!r}, with {other}"
+    )
+
+
+def make_shard(
+    directory: Path, recipe: Recipe, source: str, number: int, chunk: Chunk
+) -> Shard:
+    """Makes the rows of a chunk and writes them."""
+    rows = make_rows(chunk, number, recipe)
+    return write_shard(directory, number, rows.examples, rows.tokens, source)
+
+
+def _write(
+    paths: list[Path], directory: Path, recipe: Recipe, source: str, workers: int
+) -> Iterator[tuple[Shard, int]]:
+    """Writes the shards that are not there; returns all, and the text of each."""
+    waiting: collections.deque = collections.deque()
+
+    find = WholeShards(directory, source)
+
+    def make(number: int, chunk: Chunk) -> Shard:
+        return find(number) or make_shard(directory, recipe, source, number, chunk)
+
+    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        try:
+            for number, chunk in enumerate(read_chunks(paths, recipe.chunk_bytes)):
+                size = sum(len(part.data) for part in chunk)
+                waiting.append((pool.submit(make, number, chunk), size))
+                if len(waiting) > AHEAD * workers:
+                    yield _first(waiting)
+            while waiting:
+                yield _first(waiting)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _first(waiting: collections.deque) -> tuple[Shard, int]:
+    """The shard that was begun first, when it is written, and its bytes of text."""
+    future, size = waiting.popleft()
+    return future.result(), size
+
+
+def _shown(
+    shards: Iterable[tuple[Shard, int]], paths: list[Path], show: bool
+) -> Iterator[Shard]:
+    """Draws a progress bar of the text read, in MB."""
+    packed = any(path.suffix in (".gz", ".xz") for path in paths)
+    total = None if packed else sum(path.stat().st_size for path in paths)
+    bar = keras.utils.Progbar(total and total / 1e6, unit_name="MB") if show else None
+    read = 0.0
+    for shard, size in shards:
+        read += size / 1e6
+        if bar is not None:
+            bar.update(read, values=[])
+        yield shard
+    if bar is not None:
+        bar.update(read, finalize=True)

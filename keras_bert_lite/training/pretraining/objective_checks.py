@@ -1,0 +1,80 @@
+"""Whether a model and pretraining data belong together."""
+
+import os
+from pathlib import Path
+
+import keras
+
+from keras_bert_lite.config import EncoderConfig
+from keras_bert_lite.models.compatibility import check_fits
+from keras_bert_lite.models.encoder_model import config_of, encoder_of
+from keras_bert_lite.models.pretraining.bert import PAIRS
+from keras_bert_lite.models.pretraining.electra import REPLACED, discriminator_of
+from keras_bert_lite.models.tasks.task import marked_model
+from keras_bert_lite.training.pretraining.data.dataset import read_recipe
+from keras_bert_lite.training.pretraining.data.recipe import Recipe
+from keras_bert_lite.training.pretraining.data.shards import read_index
+
+
+def checked_config(model: keras.Model, recipe: Recipe, argument: str) -> EncoderConfig:
+    """Returns the configuration of what is trained, if model and data fit.
+
+    Args:
+        model: A pretrainer.
+        recipe: What the data were made with.
+        argument: What error messages call the data.
+
+    Raises:
+        ValueError: If they do not fit.
+    """
+    names = set(model.input)
+    if "masked_positions" not in names:
+        raise ValueError(
+            "`model` must be made by `for_masked_positions` or "
+            "`replaced_token_pretrainer`. "
+            f"Received: {model.name!r}, with the inputs {sorted(names)}"
+        )
+    if ("sequence_ids" in names) != recipe.pack:
+        raise ValueError(
+            f"`model` and `{argument}` must both be packed or not; see "
+            f"`for_masked_positions(model, packed=...)`. Received: inputs "
+            f"{sorted(names)}, and `{argument}` with pack={recipe.pack}"
+        )
+    if PAIRS.name in marked_model(model)[1] and not recipe.has_pairs:
+        raise ValueError(
+            f"`model` judges pairs, which `{argument}` must have. Received: data with "
+            f"objective={recipe.objective!r}"
+        )
+    encoder = _trained_encoder(model)
+    check_fits(encoder, recipe.preprocessor, "model")
+    return config_of(encoder)
+
+
+def check_validation(
+    model: keras.Model, validation: str | os.PathLike, recipe: Recipe
+) -> Recipe:
+    """Returns the recipe of held-out data, if they fit the model and the training's.
+
+    Raises:
+        FileNotFoundError: If there are none.
+        ValueError: If they do not fit.
+    """
+    held_out = read_recipe(validation, "validation")
+    read_index(Path(validation), "validation")
+    checked_config(model, held_out, "validation")
+    tokenizers = [x.preprocessor.tokenizer.get_config() for x in (held_out, recipe)]
+    other = [
+        k for k, v in tokenizers[0].items() if k != "name" and tokenizers[1].get(k) != v
+    ]
+    if other:
+        raise ValueError(
+            "`validation` must be made with the tokenizer of `data`. "
+            f"Received: {str(validation)!r}, with another {other}"
+        )
+    return held_out
+
+
+def _trained_encoder(model: keras.Model) -> keras.Model:
+    """The encoder that is trained, though the model may hold others."""
+    own, marks = marked_model(model)
+    return encoder_of(discriminator_of(own) if REPLACED.name in marks else own)

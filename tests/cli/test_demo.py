@@ -1,0 +1,32 @@
+"""The demo does what `make demo` shows."""
+
+import pytest
+
+from keras_bert_lite import cli
+from keras_bert_lite.cli import demo
+
+
+def test_messages():
+    training, evaluation = demo.messages()
+    assert (len(training), len(evaluation)) == (1440, 36)
+    assert {label for _, label in training} == {0, 1, 2}
+    assert demo.messages() == (training, evaluation)
+
+
+@pytest.mark.slow
+def test_demo(tmp_path, capfd):
+    cli.main(["demo", "--directory", str(tmp_path / "messages")])
+    output = capfd.readouterr().out
+    assert (tmp_path / "messages" / "1" / "saved_model.pb").is_file()
+    accuracy = output.split("held out: ")[1].split()[0]
+    assert float(accuracy) > 0.9
+    answers = output.split("alone:\n")[1].splitlines()
+    labels = [line.split()[0] for line in answers]
+    assert labels == ["delivery", "payment", "account"]
+
+
+def test_help(capsys):
+    with pytest.raises(SystemExit) as stop:
+        cli.main(["--help"])
+    assert stop.value.code == 0
+    assert "demo" in capsys.readouterr().out

@@ -1,0 +1,128 @@
+"""From a text file to a model, by the commands."""
+
+import json
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import keras_bert_lite as kbl
+from keras_bert_lite import cli
+from tests import tiny
+from tests.training.pretraining.data.test_write import text
+
+pytestmark = pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="the same commands, tested once"
+)
+
+
+def command(*arguments):
+    cli.main([str(argument) for argument in arguments])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A vocabulary, data with pairs and without, and a configuration."""
+    folder = tmp_path_factory.mktemp("cli")
+    (folder / "books.txt").write_text(text(), encoding="utf-8")
+    names = ("books.txt", "pieces", "pairs", "packed", "config.json")
+    books, pieces, pairs, packed, config = (folder / name for name in names)
+    command("vocabulary", books, "--directory", pieces, "--size", 120)
+    shared = ("--preprocessor", pieces, "--sequence-length", 24, "--workers", 1)
+    shared += ("--seed", 3)
+    command("pretraining-data", books, "--directory", pairs, *shared)
+    command(
+        *("pretraining-data", books, "--directory", packed, "--objective", "none"),
+        *("--pack", "--sentences", "split", *shared),
+    )
+    fields = tiny.config(dropout=0.0).to_dict()
+    config.write_text(json.dumps(fields), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def own_policy():
+    """The command sets the policy of its whole process."""
+    yield
+    keras.config.set_dtype_policy("float32")
+
+
+SMALL = ("--steps", 4, "--batch-size", 4, "--save-every", 2, "--seed", 1)
+
+
+def test_from_text_to_a_model(folder, tmp_path, capsys):
+    arguments = ("--config", folder / "config.json", "--directory", tmp_path)
+    more = ("--validation", folder / "pairs", "--tensorboard", tmp_path / "logs")
+    command("pretrain", folder / "pairs", *arguments, *more, *SMALL)
+    assert str(tmp_path / "model") in capsys.readouterr().out
+    assert list((tmp_path / "logs").iterdir())
+    model = kbl.load_model(tmp_path / "model")
+    assert set(model.output) == {"prediction_logits", "seq_relationship_logits"}
+    preprocessor = kbl.load_preprocessor(tmp_path / "model")
+    ids = preprocessor(["a fine day"])
+    before = model(ids)["prediction_logits"]
+    command("pretrain", folder / "pairs", *arguments, *SMALL)  # done: nothing to do
+    after = kbl.load_model(tmp_path / "model")(ids)["prediction_logits"]
+    np.testing.assert_array_equal(before, after)
+
+
+def test_goes_on_from_a_checkpoint(folder, tmp_path, own_policy):
+    first, second = tmp_path / "first", tmp_path / "second"
+    data, config = folder / "packed", folder / "config.json"
+    command("pretrain", data, "--config", config, "--directory", first, *SMALL)
+    more = ("--optimizer", "lamb", "--accumulate", 2, "--gradient-checkpointing")
+    more += ("--precision", "mixed_bfloat16")
+    command(
+        *("pretrain", data, "--model", first / "model", "--directory", second),
+        *(*SMALL, *more, "--learning-rate", 1e-3),
+    )
+    assert set(kbl.load_model(second / "model").output) == {"prediction_logits"}
+
+
+@pytest.mark.parametrize("data", ["packed", "pairs"])
+def test_replaced_tokens(folder, tmp_path, data):
+    fields = tiny.config(family="electra", pooling=None, num_heads=4).to_dict()
+    config = tmp_path / "electra.json"
+    config.write_text(json.dumps(fields), encoding="utf-8")
+    command(
+        *("pretrain", folder / data, "--config", config, "--replaced-tokens"),
+        *("--directory", tmp_path / "run", *SMALL),
+    )
+    assert set(kbl.load_model(tmp_path / "run" / "model").output) == {"logits"}
+
+
+def test_pairs_without_a_pooler(folder, tmp_path, capsys):
+    fields = tiny.config(pooling=None).to_dict()
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps(fields), encoding="utf-8")
+    run = ("--directory", tmp_path / "run", *SMALL)
+    command("pretrain", folder / "pairs", "--config", config, *run)
+    assert "learns masked words alone" in capsys.readouterr().out
+
+
+def test_deterministic(folder, tmp_path, monkeypatch):
+    called = []
+    enable = lambda: called.append(True)  # noqa: E731 - for good, in this process
+    monkeypatch.setattr(tf.config.experimental, "enable_op_determinism", enable)
+    arguments = ("--config", folder / "config.json", "--directory", tmp_path)
+    command("pretrain", folder / "pairs", *arguments, *SMALL, "--deterministic")
+    assert called == [True]
+
+
+def test_no_such_config(folder, tmp_path):
+    run = ("--directory", tmp_path, "--config", "bert_mini", *SMALL)
+    with pytest.raises(FileNotFoundError, match=r"one of .*bert_tiny.*'bert_mini'"):
+        command("pretrain", folder / "pairs", *run)
+
+
+def test_refuses(folder, tmp_path, capsys):
+    data, run = folder / "pairs", ("--directory", tmp_path, "--steps", 4)
+    with pytest.raises(FileNotFoundError, match="`data` must hold pretraining data"):
+        command("pretrain", tmp_path, "--config", "bert_tiny_uncased", *run)
+    with pytest.raises(SystemExit):
+        command("pretrain", data, *run)
+    assert "one of the arguments --config --model" in capsys.readouterr().err
+    run += ("--config", folder / "config.json", "--save-every", 3)
+    with pytest.raises(ValueError, match="`steps` must be a multiple of `save_every`"):
+        command("pretrain", data, *run)

@@ -1,0 +1,10 @@
+"""Where the tests find things: the checkout, golden values, public data sets."""
+
+import os
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parent
+ROOT = TESTS.parent
+GOLDEN = TESTS / "golden"
+DATA = Path(os.environ.get("KERAS_BERT_LITE_DATA", ROOT.parent / "shared" / "data"))
+VOCABULARIES = DATA / "vocabularies"
