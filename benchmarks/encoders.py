@@ -125,15 +125,17 @@ def vectors(side: Side, train: list[Row], dev: list[Row]) -> dict[str, float]:
     task = side.task
     keras.utils.set_random_seed(side.seed)
     side.load_preprocessor()
-    model = kbl.sentence_groups(kbl.sentence_encoder(side.load_encoder()))
+    model = kbl.sentence_encoder_trainer(kbl.sentence_encoder(side.load_encoder()))
     columns = {"text": ["text", "text_pair"], "label": "target"}
     batches, test = (
         kbl.text_dataset(rows, side.preprocessor, batch_size=task.batch, **columns)
         for rows in (train, dev)
     )
-    spearman = kbl.scorers.spearman(test)
+    spearman = kbl.evaluation.scorers.spearman(test)
     before = spearman(model)["spearman"]
-    optimizer = kbl.adamw(task.epochs * len(batches), learning_rate=task.rate)
+    optimizer = kbl.optimizers.bert_adamw(
+        task.epochs * len(batches), learning_rate=task.rate
+    )
     model.compile(optimizer, kbl.losses.CosineSimilarityLoss())
     model.fit(batches, epochs=task.epochs, shuffle=False, verbose=0)
     after = spearman(model)["spearman"]

@@ -39,14 +39,16 @@ def preprocessor() -> kbl.Preprocessor:
 
 def fit(model: keras.Model, train, rate: float, epochs: int = 1, **compiled: Any):
     """Trains with the package's AdamW."""
-    model.compile(kbl.adamw(epochs * len(train), learning_rate=rate), **compiled)
+    model.compile(
+        kbl.optimizers.bert_adamw(epochs * len(train), learning_rate=rate), **compiled
+    )
     model.fit(train, epochs=epochs, shuffle=False, verbose=0)
 
 
 def cola(data: Path, rows: int) -> Scores:
     names = ["source", "label", "mark", "sentence"]
     train, dev = (
-        list(kbl.read_table(data / "glue/CoLA" / name, columns=names))
+        list(kbl.data.read_csv(data / "glue/CoLA" / name, columns=names))
         for name in ("train.tsv", "dev.tsv")
     )
     return _classes(train, dev, rows, ["0", "1"], 2, text="sentence")
@@ -54,7 +56,7 @@ def cola(data: Path, rows: int) -> Scores:
 
 def rte(data: Path, rows: int) -> Scores:
     train, dev = (
-        list(kbl.read_table(data / "glue/RTE" / name))
+        list(kbl.data.read_csv(data / "glue/RTE" / name))
         for name in ("train.tsv", "dev.tsv")
     )
     columns = {"text": "sentence1", "text_pair": "sentence2"}
@@ -84,7 +86,10 @@ def _classes(
 def multi_label(data: Path, rows: int) -> Scores:
     """Micro and macro F1, and micro F1 of all labels in each row."""
     train, dev = (
-        [_kinds(row) for row in kbl.read_conll(data / "conll2003" / name, scheme="bio")]
+        [
+            _kinds(row)
+            for row in kbl.data.read_conll(data / "conll2003" / name, scheme="bio")
+        ]
         for name in ("eng.train", "eng.testa")
     )
     options = {"labels": KINDS, "multi_label": True, "batch_size": 16}
@@ -113,7 +118,7 @@ def _kinds(row: Row) -> Row:
 def intents(data: Path, rows: int) -> Scores:
     """Accuracy of intents, F1 of slots; with the commonest intent and no slot."""
     train, dev = (
-        list(kbl.read_jsonl(data / "snips" / f"{name}.jsonl"))
+        list(kbl.data.read_jsonl(data / "snips" / f"{name}.jsonl"))
         for name in ("train", "test")
     )
     names = sorted({row["intent"] for row in train})
@@ -170,7 +175,9 @@ def _questions(path: Path, number: int) -> list[Row]:
 def sentences(data: Path, rows: int) -> Scores:
     """Spearman's correlation on STS-B: as it comes, and after three losses."""
     train, dev = (
-        list(kbl.read_table(data / "glue/STS-B" / name, converters={"score": _share}))
+        list(
+            kbl.data.read_csv(data / "glue/STS-B" / name, converters={"score": _share})
+        )
         for name in ("train.tsv", "dev.tsv")
     )
     train = subset(train, rows)
@@ -185,11 +192,11 @@ def sentences(data: Path, rows: int) -> Scores:
         "triplet": (same, [*pair, "other"], None, kbl.losses.TripletLoss()),
     }
     test = kbl.text_dataset(dev, preprocessor(), pair, label="score", batch_size=32)
-    spearman = kbl.scorers.spearman(test)
+    spearman = kbl.evaluation.scorers.spearman(test)
     scores = {}
     for name, (source, text, label, loss) in ways.items():
         encoder = kbl.sentence_encoder(kbl.load_encoder(minilm(), pooling=None))
-        groups = kbl.sentence_groups(encoder)
+        groups = kbl.sentence_encoder_trainer(encoder)
         scores.setdefault("as it comes", spearman(groups)["spearman"])
         batches = kbl.text_dataset(
             source, preprocessor(), text, label=label, batch_size=16

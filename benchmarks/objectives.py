@@ -53,11 +53,13 @@ def run(name: str, options: argparse.Namespace) -> dict[str, list[float]]:
     texts = kbl.load_preprocessor(ENCODER, sequence_length=128)
     folder = work / name.replace(" ", "_")
     for part in ("train", "held_out"):
-        kbl.write_pretraining_data(work / f"{part}.txt", folder / part, texts, **recipe)
+        kbl.pretraining.write_pretraining_data(
+            work / f"{part}.txt", folder / part, texts, **recipe
+        )
     # A run's settings do not tell the weights that it began with.
     directory = folder / ("random" if options.random else ENCODER)
     log = keras.callbacks.CSVLogger(directory / "log.csv", append=True)
-    kbl.pretrain(
+    kbl.pretraining.pretrain(
         model(name, options.random),
         folder / "train",
         directory,
@@ -81,10 +83,14 @@ def model(name: str, random: bool) -> keras.Model:
     if random:
         encoder = kbl.encoder(config_of(encoder))
     if name == "replaced tokens":
-        return kbl.replaced_token_pretrainer(encoder, packed=True, seed=0)
+        return kbl.pretraining.electra_pretrainer(encoder, packed=True, seed=0)
     if name == WORDS:
-        return kbl.for_masked_positions(kbl.masked_lm(encoder), packed=True)
-    return kbl.for_masked_positions(kbl.pretrainer(encoder))
+        return kbl.pretraining.masked_positions_model(
+            kbl.masked_lm(encoder), packed=True
+        )
+    return kbl.pretraining.masked_positions_model(
+        kbl.pretraining.bert_pretrainer(encoder)
+    )
 
 
 def read_log(path: Path) -> dict[str, list[float]]:

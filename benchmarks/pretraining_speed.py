@@ -89,13 +89,13 @@ def ours(options: argparse.Namespace, clock: Clock) -> None:
     vocabulary_size = tokenizer.vocabulary_size()
     config = kbl.EncoderConfig(vocabulary_size=vocabulary_size, **sizes(options))
     model = kbl.masked_lm(kbl.encoder(config))
-    model = kbl.for_masked_positions(model, packed=True)
-    kbl.compile(model, kbl.adamw(1000, 1e-4))
+    model = kbl.pretraining.masked_positions_model(model, packed=True)
+    kbl.compile(model, kbl.optimizers.bert_adamw(1000, 1e-4))
     with tempfile.TemporaryDirectory() as folder:
         text = Path(folder) / "text.txt"
         found = documents(options.text)
         text.write_text("\n\n".join("\n".join(x) for x in found), encoding="utf-8")
-        kbl.write_pretraining_data(
+        kbl.pretraining.write_pretraining_data(
             text,
             Path(folder) / "data",
             preprocessor,
@@ -103,7 +103,7 @@ def ours(options: argparse.Namespace, clock: Clock) -> None:
             pack=True,
             show_progress=False,
         )
-        batches = kbl.pretraining_dataset(Path(folder) / "data", BATCH)
+        batches = kbl.pretraining.pretraining_dataset(Path(folder) / "data", BATCH)
         _fit(model, batches, clock)
 
 

@@ -129,7 +129,7 @@ process, address = server.__enter__()
 # The client speaks gRPC. Strings go in, strings and numbers come out.
 
 # %%
-client = kbl.Client(address, "messages", wait_for_ready=True)
+client = kbl.serving.Client(address, "messages", wait_for_ready=True)
 questions = [
     "Where is my parcel?",
     "I was charged twice!",
@@ -200,11 +200,11 @@ assert right / len(texts) > 0.8
 #
 # A LiteRT file, here with weights of 8 bits, runs where TensorFlow Serving does
 # not. The tokenizer runs beside it: the file carries its vocabulary, so
-# `LiteRTModel` takes strings. `kbl.export_onnx` and `kbl.OnnxModel` do the same
-# for ONNX Runtime.
+# `LiteRTModel` takes strings. `kbl.serving.export_onnx` and
+# `kbl.serving.OnnxModel` do the same for ONNX Runtime.
 
 # %%
-kbl.export_litert(classifier, folder / "messages.tflite", int8=True)
-small = kbl.LiteRTModel(folder / "messages.tflite")
+kbl.serving.export_litert(classifier, folder / "messages.tflite", int8=True)
+small = kbl.serving.LiteRTModel(folder / "messages.tflite")
 print((folder / "messages.tflite").stat().st_size // 1000, "kB")
 assert small.predict(questions)["label"].tolist() == client_labels

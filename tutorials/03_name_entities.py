@@ -92,7 +92,7 @@ TEMPLATES = [
 # %% [markdown]
 # A record has words and as many tags. A name's first word has the tag `B-`
 # (begin), its others `I-` (inside), all other words `O` (outside). This is what
-# `kbl.read_conll(path, scheme="bio")` reads from files in CoNLL's columns.
+# `kbl.data.read_conll(path, scheme="bio")` reads from files in CoNLL's columns.
 
 
 # %%
@@ -151,14 +151,14 @@ for i, target, weight in zip(
 # is right if all of its words and its type are. It needs the weights, and Keras
 # gives these to `weighted_metrics` only.
 #
-# `kbl.adamw` is BERT's optimizer: the rate rises at first, then falls, for which it
-# asks how many batches there will be.
+# `kbl.optimizers.bert_adamw` is BERT's optimizer: the rate rises at first, then
+# falls, for which it asks how many batches there will be.
 
 # %%
 encoder = kbl.load_encoder(ENCODER)
 plain = kbl.token_classifier(encoder, LABELS)
 plain.compile(
-    optimizer=kbl.adamw(2 * len(train), learning_rate=1e-3),
+    optimizer=kbl.optimizers.bert_adamw(2 * len(train), learning_rate=1e-3),
     loss=keras.losses.SparseCategoricalCrossentropy(
         from_logits=True, reduction="mean_with_sample_weight"
     ),
@@ -210,7 +210,7 @@ assert not any(map(broken, labels))
 # %%
 model = kbl.token_classifier(encoder, LABELS, crf=True, constrained=True)
 model.compile(
-    optimizer=kbl.adamw(len(train), learning_rate=5e-4),
+    optimizer=kbl.optimizers.bert_adamw(len(train), learning_rate=5e-4),
     loss=kbl.losses.CRFLoss(),
     weighted_metrics=[kbl.metrics.EntityF1(LABELS)],
 )
@@ -220,11 +220,11 @@ model.fit(train, epochs=1, validation_data=test, shuffle=False)
 # ## The report
 #
 # `entity_report` gives seqeval's numbers, which papers give: for each type, and
-# over all. As a callback, `kbl.Evaluation(kbl.scorers.entity_report(test))` adds
-# them to the logs of each epoch.
+# over all. In a callback, `kbl.evaluation.EvaluationCallback(report)`, it adds them
+# to the logs of each epoch.
 
 # %%
-report = kbl.scorers.entity_report(test)(model)
+report = kbl.evaluation.scorers.entity_report(test)(model)
 for kind in FORMS:
     numbers = [
         f"{x} {report[f'{x}/{kind}']:.3f}" for x in ("precision", "recall", "f1")
@@ -334,11 +334,11 @@ assert again == found
 # preprocessor = kbl.Preprocessor(
 #     kbl.load_tokenizer(source), sequence_length=512, stride=128
 # )
-# training = kbl.read_conll("eng.train", scheme="bio")
+# training = kbl.data.read_conll("eng.train", scheme="bio")
 # LABELS = sorted({tag for record in training for tag in record["tags"]})
 # train = kbl.token_dataset(training, preprocessor, LABELS, shuffle=True)
 # model = kbl.token_classifier(encoder, LABELS, crf=True, constrained=True)
-# optimizer = kbl.adamw(3 * len(train), learning_rate=3e-5)
+# optimizer = kbl.optimizers.bert_adamw(3 * len(train), learning_rate=3e-5)
 # model.compile(optimizer, kbl.losses.CRFLoss())
 # model.fit(train, epochs=3, shuffle=False)
 # ```

@@ -162,8 +162,8 @@ def write_lives(path, number, people, places, **lengths):
 
 write_lives(folder / "train.json", 800, PEOPLE[100:], PLACES[100:])
 write_lives(folder / "test.json", 60, PEOPLE[:100], PLACES[:100])
-training = kbl.read_squad(folder / "train.json")
-evaluation = list(kbl.read_squad(folder / "test.json"))
+training = kbl.data.read_squad(folder / "train.json")
+evaluation = list(kbl.data.read_squad(folder / "test.json"))
 for record in evaluation[:4]:
     print(record["question"], record["answers"]["text"])
 print(record["context"])
@@ -192,25 +192,29 @@ print("answer:", *tokens[start : end + 1])
 #
 # The model scores each token as the begin and as the end of the answer: two
 # outputs, the same loss for each. Neither tells how many answers are right, so
-# `kbl.Evaluation` answers the questions held out after each epoch, from strings
-# to strings, and adds SQuAD's numbers to the logs, where early stopping or
-# checkpoints may go by them.
+# `kbl.evaluation.EvaluationCallback` answers the questions held out after each
+# epoch, from strings to strings, and adds SQuAD's numbers to the logs, where early
+# stopping or checkpoints may go by them.
 #
-# `kbl.adamw` is BERT's optimizer: the rate rises at first, then falls, for which it
-# asks how many batches there will be.
+# `kbl.optimizers.bert_adamw` is BERT's optimizer: the rate rises at first, then
+# falls, for which it asks how many batches there will be.
 
 # %%
 EPOCHS = 2
 model = kbl.question_answerer(kbl.load_encoder(ENCODER))
 model.compile(
-    optimizer=kbl.adamw(EPOCHS * len(train), learning_rate=5e-4),
+    optimizer=kbl.optimizers.bert_adamw(EPOCHS * len(train), learning_rate=5e-4),
     loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
 )
 history = model.fit(
     train,
     epochs=EPOCHS,
     shuffle=False,
-    callbacks=[kbl.Evaluation(kbl.scorers.squad(evaluation, preprocessor))],
+    callbacks=[
+        kbl.evaluation.EvaluationCallback(
+            kbl.evaluation.scorers.squad(evaluation, preprocessor)
+        )
+    ],
 ).history
 for name in ("val_exact", "val_f1", "val_HasAns_exact", "val_NoAns_exact"):
     print(f"{name:17}", *(f"{x:6.1f}" for x in history[name]))
@@ -269,7 +273,7 @@ for row, question in enumerate(questions):
 
 # %%
 write_lives(folder / "long.json", 10, PEOPLE[:100], PLACES[:100], told=7, empty=14)
-long = list(kbl.read_squad(folder / "long.json"))
+long = list(kbl.data.read_squad(folder / "long.json"))
 outputs = answerer.predict(
     {
         "text": [record["question"] for record in long],
@@ -278,7 +282,7 @@ outputs = answerer.predict(
     verbose=0,
 )
 windows = preprocessor((long[0]["question"], long[0]["context"]))["token_ids"].shape[0]
-scores = kbl.squad_scores(
+scores = kbl.evaluation.squad_scores(
     long, {x["id"]: y for x, y in zip(long, outputs["answer"].tolist(), strict=True)}
 )
 print(len(tokenizer(long[0]["context"])), "tokens in", windows, "windows")
@@ -311,12 +315,12 @@ assert (again["start"].numpy() == answers["start"]).all()
 #     kbl.load_tokenizer(source), sequence_length=384, stride=128
 # )
 # train = kbl.question_dataset(
-#     kbl.read_squad("train-v2.0.json"), preprocessor, shuffle=10_000
+#     kbl.data.read_squad("train-v2.0.json"), preprocessor, shuffle=10_000
 # )
-# evaluation = list(kbl.read_squad("dev-v2.0.json"))
+# evaluation = list(kbl.data.read_squad("dev-v2.0.json"))
 # model = kbl.question_answerer(encoder)
 # model.compile(
-#     kbl.adamw(2 * len(train), learning_rate=3e-5),
+#     kbl.optimizers.bert_adamw(2 * len(train), learning_rate=3e-5),
 #     keras.losses.SparseCategoricalCrossentropy(from_logits=True),
 # )
 # ```

@@ -116,13 +116,13 @@ write_pairs(folder / "test.tsv", NEW, 300)
 print((folder / "train.tsv").read_text()[:300])
 
 # %% [markdown]
-# `read_table` reads tables such as GLUE's, a row at a time, anew in each epoch.
+# `read_csv` reads tables such as GLUE's, a row at a time, anew in each epoch.
 # `text_dataset` makes the batches: `text_pair` names the column of the second
 # text, `labels` says what a label's index is. A pair becomes one row,
 # `[CLS] question [SEP] reply [SEP]`, with segment 1 from the reply on.
 
 # %%
-table = kbl.read_table(folder / "train.tsv")
+table = kbl.data.read_csv(folder / "train.tsv")
 ENCODER = "bert_mini_books"
 preprocessor = kbl.load_preprocessor(ENCODER, sequence_length=32)
 tokenizer = preprocessor.tokenizer
@@ -130,7 +130,7 @@ LABELS = ["unrelated", "answer"]
 columns = {"text": "question", "text_pair": "reply", "labels": LABELS}
 train = kbl.text_dataset(table, preprocessor, **columns, shuffle=True)
 test = kbl.text_dataset(
-    kbl.read_table(folder / "test.tsv"), preprocessor, **columns, batch_size=100
+    kbl.data.read_csv(folder / "test.tsv"), preprocessor, **columns, batch_size=100
 )
 (inputs, labels) = next(iter(test))
 print(*(tokenizer.id_to_token(i) for i in inputs["token_ids"][0].numpy()))
@@ -145,14 +145,15 @@ print(*inputs["segment_ids"][0].numpy(), LABELS[labels[0]])
 #
 # BERT's head reads the first token, `[CLS]`, which pretraining has taught
 # to speak for the row; here the head reads the mean of all tokens
-# (`pooling="mean"`), so that the encoder needs no pooler. `kbl.adamw` is BERT's
-# optimizer: the rate rises at first, then falls.
+# (`pooling="mean"`), so that the encoder needs no pooler.
+# `kbl.optimizers.bert_adamw` is BERT's optimizer: the rate rises at first, then
+# falls.
 
 # %%
 EPOCHS = 2
 model = kbl.text_classifier(kbl.load_encoder(ENCODER), LABELS, pooling="mean")
 model.compile(
-    optimizer=kbl.adamw(EPOCHS * len(train), learning_rate=3e-4),
+    optimizer=kbl.optimizers.bert_adamw(EPOCHS * len(train), learning_rate=3e-4),
     loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
     metrics=["accuracy", kbl.metrics.F1(num_classes=2)],
 )
@@ -258,7 +259,7 @@ for one, two in itertools.product(new, new):
 print([(mark, sum(row["mark"] == mark for row in marked)) for mark in (0, 0.5, 1)])
 
 # %% [markdown]
-# Several columns of texts are stacked, `(B, 2, S)`. `sentence_groups` runs the
+# Several columns of texts are stacked, `(B, 2, S)`. `sentence_encoder_trainer` runs the
 # sentence encoder on each; training it trains the encoder. `load_model` gives the
 # encoder that comes with the package as the sentence encoder that it is.
 
@@ -270,7 +271,7 @@ test = kbl.text_dataset(
     marked, preprocessor, text=["a", "b"], label="mark", batch_size=100
 )
 sentences = kbl.load_model(ENCODER)
-groups = kbl.sentence_groups(sentences)
+groups = kbl.sentence_encoder_trainer(sentences)
 print(next(iter(train))[0]["token_ids"].shape)
 
 # %% [markdown]
@@ -279,15 +280,18 @@ print(next(iter(train))[0]["token_ids"].shape)
 # of every epoch, and adds it to the logs.
 
 # %%
-spearman = kbl.scorers.spearman(test)
+spearman = kbl.evaluation.scorers.spearman(test)
 before = spearman(groups)["spearman"]
 EPOCHS = 2
 groups.compile(
-    optimizer=kbl.adamw(EPOCHS * len(train), learning_rate=3e-4),
+    optimizer=kbl.optimizers.bert_adamw(EPOCHS * len(train), learning_rate=3e-4),
     loss=kbl.losses.InBatchNegativesLoss(),
 )
 history = groups.fit(
-    train, epochs=EPOCHS, shuffle=False, callbacks=[kbl.Evaluation(spearman)]
+    train,
+    epochs=EPOCHS,
+    shuffle=False,
+    callbacks=[kbl.evaluation.EvaluationCallback(spearman)],
 ).history
 after = history["val_spearman"][-1]
 print(f"Spearman on new meanings: {before:.3f} before, {after:.3f} after")
@@ -336,7 +340,7 @@ print(path.name, again.shape)
 # source = "hf://google-bert/bert-base-cased"
 # encoder, preprocessor = kbl.load_encoder(source), kbl.load_preprocessor(source)
 # train = kbl.text_dataset(
-#     kbl.read_table("MRPC/train.tsv", converters={"Quality": int}),
+#     kbl.data.read_csv("MRPC/train.tsv", converters={"Quality": int}),
 #     preprocessor,
 #     text="#1 String",
 #     text_pair="#2 String",
@@ -346,7 +350,7 @@ print(path.name, again.shape)
 # )
 # model = kbl.text_classifier(encoder, ["different", "same"])
 # model.compile(
-#     kbl.adamw(3 * len(train), learning_rate=2e-5),
+#     kbl.optimizers.bert_adamw(3 * len(train), learning_rate=2e-5),
 #     keras.losses.SparseCategoricalCrossentropy(from_logits=True),
 #     metrics=[kbl.metrics.F1()],
 # )

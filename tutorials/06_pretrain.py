@@ -75,7 +75,9 @@ print((folder / "train.txt").read_text(encoding="utf-8")[:500])
 # 2,000 pieces are enough for one book; BERT has 30,522.
 
 # %%
-pieces = kbl.learn_vocabulary([folder / "train.txt"], 2000, show_progress=False)
+pieces = kbl.pretraining.train_wordpiece(
+    [folder / "train.txt"], 2000, show_progress=False
+)
 tokenizer = kbl.WordPieceTokenizer(pieces, special_tokens_in_text=True)
 preprocessor = kbl.Preprocessor(tokenizer, sequence_length=64)
 print(tokenizer.detokenize(tokenizer(["The with statement wraps a block."])))
@@ -93,7 +95,7 @@ print(tokenizer.detokenize(tokenizer(["The with statement wraps a block."])))
 # %%
 recipe = {"objective": "none", "sentences": "split", "pack": True}
 for name in ("train", "held_out"):
-    done = kbl.write_pretraining_data(
+    done = kbl.pretraining.write_pretraining_data(
         folder / f"{name}.txt",
         folder / name,
         preprocessor,
@@ -107,7 +109,7 @@ for name in ("train", "held_out"):
 
 # %%
 inputs, targets, weights = next(
-    iter(kbl.pretraining_dataset(folder / "train", batch_size=2))
+    iter(kbl.pretraining.pretraining_dataset(folder / "train", batch_size=2))
 )
 vocabulary = np.array(tokenizer.get_vocabulary())
 print(*vocabulary[inputs["token_ids"][0]])
@@ -117,7 +119,7 @@ print("to guess:", *vocabulary[targets["prediction_logits"][0][masked]])
 # %% [markdown]
 # ## The run
 #
-# Two small layers. `for_masked_positions` makes the model that is trained: it has the
+# Two small layers. `masked_positions_model` makes the model that is trained: it has the
 # weights of `masked_lm`, and scores the masked words only, a seventh of the work.
 # Beside the loss, `fit` shows accuracy and perplexity: between how many words the
 # model wavers.
@@ -141,8 +143,8 @@ def new_model():
 
 
 def train(model, steps, **options):
-    return kbl.pretrain(
-        kbl.for_masked_positions(model, packed=True),
+    return kbl.pretraining.pretrain(
+        kbl.pretraining.masked_positions_model(model, packed=True),
         folder / "train",
         folder / "run",
         steps=steps,

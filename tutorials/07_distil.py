@@ -84,12 +84,15 @@ del chapters[::10]
 
 # %% [markdown]
 # The student has 2 layers of width 128 and 2,000 pieces. Its words are split into
-# other pieces than the teacher's, but they are the same words, and `distil_words` draws
-# the student's vector of each word, and of each text, to the teacher's. The teacher is
-# wider: it is reduced to its principal components.
+# other pieces than the teacher's, but they are the same words, and
+# `distill_token_vectors` trains the student to match the teacher's vector of each
+# word, and of each text. The teacher is wider: it is reduced to its principal
+# components.
 
 # %%
-pieces = kbl.learn_vocabulary([folder / "train.txt"], 2000, show_progress=False)
+pieces = kbl.pretraining.train_wordpiece(
+    [folder / "train.txt"], 2000, show_progress=False
+)
 preprocessor = kbl.Preprocessor(kbl.WordPieceTokenizer(pieces), sequence_length=64)
 config = kbl.EncoderConfig(
     vocabulary_size=preprocessor.tokenizer.vocabulary_size(),
@@ -127,7 +130,7 @@ before = spearmanr(wanted, similarities(sentences(student, preprocessor), texts)
 # and of texts.
 
 # %%
-history = kbl.distil_words(
+history = kbl.distillation.distill_token_vectors(
     student,
     preprocessor,
     teacher,
@@ -171,7 +174,7 @@ labelled, test = dataset(training[:300], shuffle=True), dataset(evaluation)
 
 def compile_classifier(model, epochs, train, rate=3e-4):
     model.compile(
-        optimizer=kbl.adamw(epochs * len(train), learning_rate=rate),
+        optimizer=kbl.optimizers.bert_adamw(epochs * len(train), learning_rate=rate),
         loss={"logits": keras.losses.SparseCategoricalCrossentropy(from_logits=True)},
         metrics={"logits": ["accuracy"]},
     )
@@ -185,7 +188,7 @@ def accuracy(model):
     return model.evaluate(test, verbose=0, return_dict=True)["accuracy"]
 
 
-large = classifier(kbl.with_internals(kbl.load_encoder(TEACHER)))
+large = classifier(kbl.with_hidden_states(kbl.load_encoder(TEACHER)))
 compile_classifier(large, 5, labelled)
 large.fit(labelled, epochs=5, shuffle=False, verbose=2)
 print(f"teacher: {accuracy(large):.3f}")
@@ -197,14 +200,14 @@ print(f"teacher: {accuracy(large):.3f}")
 # be what the teacher's second and fourth give.
 
 # %%
-smaller = kbl.with_internals(kbl.take_layers(large, [1, 3]))
+smaller = kbl.with_hidden_states(kbl.surgery.keep_layers(large, [1, 3]))
 small = classifier(smaller)
-distillation = kbl.distillation_model(
+distillation = kbl.distillation.distillation_model(
     small,
     large,
     [
-        kbl.layers.SoftTargets(temperature=2.0),
-        kbl.layers.MatchHiddenStates([(1, 2), (2, 4)]),
+        kbl.layers.LogitDistillation(temperature=2.0),
+        kbl.layers.HiddenStateDistillation([(1, 2), (2, 4)]),
     ],
 )
 compile_classifier(distillation, 4, labelled)

@@ -65,9 +65,11 @@ chapters = ["\n".join(paragraphs(text)) for _, text in sorted(topics.items())]
 held_out = [x for chapter in chapters[::5] for x in chapter.split("\n")]
 del chapters[::5]
 (folder / "train.txt").write_text("\n\n".join(chapters), encoding="utf-8")
-pieces = kbl.learn_vocabulary([folder / "train.txt"], 2000, show_progress=False)
+pieces = kbl.pretraining.train_wordpiece(
+    [folder / "train.txt"], 2000, show_progress=False
+)
 preprocessor = kbl.Preprocessor(kbl.WordPieceTokenizer(pieces), sequence_length=64)
-kbl.write_pretraining_data(
+kbl.pretraining.write_pretraining_data(
     folder / "train.txt",
     folder / "train",
     preprocessor,
@@ -91,7 +93,7 @@ config = kbl.EncoderConfig(
 # %% [markdown]
 # ## The two pretrainers
 #
-# `for_masked_positions` scores the masked words only. `replaced_token_pretrainer`
+# `masked_positions_model` scores the masked words only. `electra_pretrainer`
 # holds a generator, by default a quarter as wide, whose embeddings are the encoder's;
 # the words that it puts in are drawn from its scores. Both models take the same
 # batches, but for the targets: `replaced=True` adds the original tokens.
@@ -99,13 +101,13 @@ config = kbl.EncoderConfig(
 
 # %%
 def masked_words(encoder):
-    return kbl.for_masked_positions(kbl.masked_lm(encoder), packed=True)
+    return kbl.pretraining.masked_positions_model(kbl.masked_lm(encoder), packed=True)
 
 
 def replaced_tokens(encoder):
     small = config.replace(num_heads=1, hidden_dim=64, intermediate_dim=256)
     small = small.replace(embedding_dim=config.hidden_dim)  # the tables are shared
-    return kbl.replaced_token_pretrainer(encoder, small, packed=True, seed=0)
+    return kbl.pretraining.electra_pretrainer(encoder, small, packed=True, seed=0)
 
 
 # %% [markdown]
@@ -131,8 +133,8 @@ def pretrained(build, replaced=False):
     encoder = kbl.encoder(config)
     model = build(encoder)
     # Without a number of steps the rate stays what it is.
-    kbl.compile(model, kbl.adamw(None, learning_rate=1e-3))
-    batches = kbl.pretraining_dataset(
+    kbl.compile(model, kbl.optimizers.bert_adamw(None, learning_rate=1e-3))
+    batches = kbl.pretraining.pretraining_dataset(
         folder / "train", batch_size=32, replaced=replaced
     )
     names = list(model.output)
@@ -196,7 +198,7 @@ for name, encoder in encoders.items():
         copy.set_weights(encoder.get_weights())
         model = kbl.text_classifier(copy, ["as it was", "shuffled"], pooling="mean")
         model.compile(
-            kbl.adamw(EPOCHS * len(train), learning_rate=1e-3),
+            kbl.optimizers.bert_adamw(EPOCHS * len(train), learning_rate=1e-3),
             keras.losses.SparseCategoricalCrossentropy(from_logits=True),
             metrics=["accuracy"],
         )

@@ -11,9 +11,9 @@ Labelled = tuple[list[str], np.ndarray]
 
 def read(path: Path, rows: int | None = None) -> Labelled:
     """Returns the first texts and labels of a file."""
-    from keras_bert_lite.training.data import read_table
+    from keras_bert_lite.training.data import read_csv
 
-    records = list(read_table(path, converters={"label": int}))[:rows]
+    records = list(read_csv(path, converters={"label": int}))[:rows]
     labels = np.array([record["label"] for record in records], np.int32)
     return [record["sentence"] for record in records], labels
 

@@ -42,7 +42,7 @@ def orders(number: int, epochs: int, seed: int) -> list[list[int]]:
 
 
 def _table(task: Task, paths: list[Path]) -> list[list[Row]]:
-    from keras_bert_lite.training.data import read_table
+    from keras_bert_lite.training.data import read_csv
 
     def convert(value: str) -> float:
         return int(value) if task.kind == "class" else float(value) / task.highest
@@ -51,7 +51,7 @@ def _table(task: Task, paths: list[Path]) -> list[list[Row]]:
     return [
         [
             {name: row[column] for name, column in columns.items() if column}
-            for row in read_table(path, converters={task.target: convert})
+            for row in read_csv(path, converters={task.target: convert})
         ]
         for path in paths
     ]

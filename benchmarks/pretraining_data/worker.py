@@ -55,7 +55,7 @@ def ours(options: dict[str, Any]) -> Callable[[Path, Path, Path], Run]:
             pieces = vocabulary.read_text(encoding="utf-8").split("\n")
             tokenizer = kbl.WordPieceTokenizer([x for x in pieces if x])
             preprocessor = kbl.Preprocessor(tokenizer, LENGTH)
-            done = kbl.write_pretraining_data(
+            done = kbl.pretraining.write_pretraining_data(
                 text, directory, preprocessor, show_progress=False, **options
             )
             return lambda: done["tokens"]

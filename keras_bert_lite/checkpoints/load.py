@@ -1,24 +1,15 @@
-"""Encoders and models from any source."""
+"""Encoders, models, tokenizers and preprocessors, from any source."""
 
 import os
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import keras
 
-from keras_bert_lite.checkpoints.google import loading as google
-from keras_bert_lite.checkpoints.hugging_face import (
-    loading as hugging_face,
-    sentence_transformers,
-)
-from keras_bert_lite.checkpoints.keras_hub import (
-    exchange as keras_hub,
-    presets as keras_hub_presets,
-)
-from keras_bert_lite.checkpoints.saved_model import loading as saved_model_weights
-from keras_bert_lite.checkpoints.sources import KERAS_HUB_PREFIX, resolve
-from keras_bert_lite.layers.base import undrawn
+from keras_bert_lite.checkpoints.formats import format_of
+from keras_bert_lite.checkpoints.sources import resolve
+from keras_bert_lite.layers.base import skip_initialization
+from keras_bert_lite.text.base_tokenizer import Tokenizer
+from keras_bert_lite.text.preprocessor import Preprocessor
 
 
 def load_encoder(
@@ -50,12 +41,9 @@ def load_encoder(
         ValueError: If the checkpoint is of no known family, or its tensors are
             not exactly those that its configuration asks for.
     """
-    if os.fspath(source).startswith(KERAS_HUB_PREFIX):
-        _check_as_stored(pooling, changes)
-        return keras_hub.from_keras_hub(keras_hub_presets.load_preset(_preset(source)))
-    directory = resolve(source)
-    with undrawn():
-        return _format(directory).load_encoder(directory, pooling, changes)
+    place = resolve(source)
+    with skip_initialization():
+        return format_of(place).load_encoder(place, pooling, changes)
 
 
 def load_model(source: str | os.PathLike, **changes: Any) -> keras.Model:
@@ -79,41 +67,42 @@ def load_model(source: str | os.PathLike, **changes: Any) -> keras.Model:
     Raises:
         ValueError: As `load_encoder`; or if the head is of an unknown kind.
     """
-    if os.fspath(source).startswith(KERAS_HUB_PREFIX):
-        _check_as_stored("checkpoint", changes)
-        preset = keras_hub_presets.load_preset(_preset(source), with_head=True)
-        return keras_hub.from_keras_hub(preset)
-    directory = resolve(source)
-    with undrawn():
-        if sentence_transformers.is_sentence_transformers(directory):
-            return sentence_transformers.load_model(directory, changes)
-        kind = _format(directory)
-        if kind is saved_model_weights:
-            return kind.load_encoder(directory, "checkpoint", changes)
-        return kind.load_model(directory, changes)
+    place = resolve(source)
+    with skip_initialization():
+        return format_of(place).load_model(place, changes)
 
 
-def _format(directory: Path) -> Any:
-    """Returns the module that reads a directory."""
-    formats: list[tuple[Callable[[Path], bool], Any]] = [
-        (saved_model_weights.is_saved_model, saved_model_weights),
-        (google.is_google, google),
-    ]
-    if any(directory.glob("model.safetensors*")):
-        return hugging_face
-    for is_kind, kind in formats:
-        if is_kind(directory):
-            return kind
-    return hugging_face
+def load_tokenizer(source: str | os.PathLike, **changes: Any) -> Tokenizer:
+    """Loads the tokenizer of a checkpoint.
+
+    Args:
+        source: A directory with tokenizer.json (preferred), vocab.txt,
+            vocab.json and merges.txt, or a SentencePiece .model; or
+            `hf://owner/name`; or `keras-hub://preset`.
+        **changes: Arguments of the tokenizer to replace, such as
+            `special_tokens_in_text=True`.
+
+    Returns:
+        A `WordPieceTokenizer`, `BytePairTokenizer` or `SentencePieceTokenizer`.
+
+    Raises:
+        ValueError: If the files describe another kind of tokenizer.
+    """
+    place = resolve(source)
+    return format_of(place).load_tokenizer(place, changes)
 
 
-def _preset(source: str | os.PathLike) -> str:
-    return os.fspath(source).removeprefix(KERAS_HUB_PREFIX)
+def load_preprocessor(source: str | os.PathLike, **changes: Any) -> Preprocessor:
+    """Loads the tokenizer of a checkpoint and the length it was made for.
 
+    The length is sentence-transformers' `max_seq_length` where there is one,
+    else the tokenizer's `model_max_length`, capped by the position table. The
+    truncation and padding that tokenizer.json may hold are ignored.
 
-def _check_as_stored(pooling: str | None, changes: dict[str, Any]) -> None:
-    if pooling != "checkpoint" or changes:
-        raise ValueError(
-            "A KerasHub preset is loaded as it is. "
-            f"Received: pooling={pooling!r}, {changes}"
-        )
+    Args:
+        source: As in `load_tokenizer`.
+        **changes: Arguments of `Preprocessor` to replace, such as
+            `sequence_length` or `padding`.
+    """
+    place = resolve(source)
+    return format_of(place).load_preprocessor(place, changes)

@@ -5,6 +5,9 @@ import os
 from pathlib import Path
 from typing import Any
 
+# A directory, or the name of a preset that KerasHub finds.
+Source = str | Path
+
 HUB_PREFIX = "hf://"
 KERAS_HUB_PREFIX = "keras-hub://"
 # In a checkout this is a link, and exports may lie there too.
@@ -14,12 +17,13 @@ SHIPPED_NAMES = ("bert_mini_books",)
 HUB_FILES = ["*.json", "*.safetensors", "vocab.txt", "merges.txt", "*.model"]
 
 
-def resolve(source: str | os.PathLike) -> Path:
+def resolve(source: str | os.PathLike) -> Source:
     """Returns the directory of a source, downloading it if it is a name.
 
     Args:
-        source: A local directory, `hf://owner/name`, or one of `SHIPPED_NAMES`, which
-            a directory of the same name goes before.
+        source: A local directory, `hf://owner/name`, or one of `SHIPPED_NAMES` (a
+            local directory of that name takes precedence). A `keras-hub://preset`
+            stays what it is: KerasHub downloads it.
 
     Raises:
         ValueError: If the source is none of them, or cannot be downloaded.
@@ -27,6 +31,8 @@ def resolve(source: str | os.PathLike) -> Path:
     text = os.fspath(source)
     if text.startswith(HUB_PREFIX):
         return _download(text.removeprefix(HUB_PREFIX))
+    if text.startswith(KERAS_HUB_PREFIX):
+        return text
     if "://" in text:
         raise ValueError(
             f"`source` must be a directory or hf://owner/name. Received: {text!r}"

@@ -13,8 +13,7 @@ from pathlib import Path
 import keras
 import tensorflow as tf
 
-from keras_bert_lite.checkpoints.load import load_encoder
-from keras_bert_lite.checkpoints.tokenizers.loading import load_preprocessor
+from keras_bert_lite.checkpoints.load import load_encoder, load_preprocessor
 from keras_bert_lite.models.tasks.classification import text_classifier
 from keras_bert_lite.models.text_model import with_text
 from keras_bert_lite.serving.saved_model.export import export_saved_model

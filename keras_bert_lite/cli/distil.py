@@ -47,7 +47,7 @@ def _distil(options: argparse.Namespace) -> None:
     else:
         config = config_for(options.config, preprocessor, pooling=None)
         student = kbl.encoder(config)
-    kbl.distil_words(
+    kbl.distillation.distill_token_vectors(
         student,
         preprocessor,
         kbl.load_encoder(options.teacher),

@@ -40,7 +40,9 @@ def _vocabulary(options: argparse.Namespace) -> None:
     from keras_bert_lite.checkpoints.tokenizers.saving import write_tokenizer
 
     lowercase = not options.cased
-    pieces = kbl.learn_vocabulary(options.text, options.size, lowercase=lowercase)
+    pieces = kbl.pretraining.train_wordpiece(
+        options.text, options.size, lowercase=lowercase
+    )
     tokenizer = kbl.WordPieceTokenizer(pieces, lowercase=lowercase)
     options.directory.mkdir(parents=True, exist_ok=True)
     config = kbl.EncoderConfig.named("bert_tiny_uncased", vocabulary_size=len(pieces))
@@ -82,7 +84,7 @@ def _data(options: argparse.Namespace) -> None:
     )
     names = ("objective", "sentences", "short_share", "pack", "repeats", "masking")
     recipe = given(options, *names, "chunk_bytes", "seed")
-    done = kbl.write_pretraining_data(
+    done = kbl.pretraining.write_pretraining_data(
         options.text, options.directory, preprocessor, options.workers, **recipe
     )
     print(f"{options.directory}: " + ", ".join(f"{v} {k}" for k, v in done.items()))
@@ -148,11 +150,11 @@ def _pretrain(options: argparse.Namespace) -> None:
     recipe = read_recipe(options.data, "data")
     full, model = _models(options, recipe)
     if options.gradient_checkpointing:
-        kbl.set_gradient_checkpointing(model)
+        kbl.tuning.set_gradient_checkpointing(model)
     callbacks = []
     if options.tensorboard:
         callbacks.append(keras.callbacks.TensorBoard(options.tensorboard))
-    kbl.pretrain(
+    kbl.pretraining.pretrain(
         model,
         options.data,
         options.directory,
@@ -161,7 +163,7 @@ def _pretrain(options: argparse.Namespace) -> None:
         **given(options, *RUN, "optimizer", "validation"),
     )
     if options.replaced_tokens:
-        full = kbl.discriminator_of(model)
+        full = kbl.pretraining.electra_discriminator(model)
         if config_of(encoder_of(full)).family != "electra":  # others have no such head
             full = encoder_of(full)
     directory = options.directory / MODEL
@@ -181,8 +183,10 @@ def _models(options: argparse.Namespace, recipe: Any) -> tuple[Any, Any]:
             full = _with_heads(full, recipe.has_pairs)
     if options.replaced_tokens:
         seed = options.seed
-        return full, kbl.replaced_token_pretrainer(full, packed=recipe.pack, seed=seed)
-    return full, kbl.for_masked_positions(full, packed=recipe.pack)
+        return full, kbl.pretraining.electra_pretrainer(
+            full, packed=recipe.pack, seed=seed
+        )
+    return full, kbl.pretraining.masked_positions_model(full, packed=recipe.pack)
 
 
 def _with_heads(encoder: Any, pairs: bool) -> Any:
@@ -190,7 +194,7 @@ def _with_heads(encoder: Any, pairs: bool) -> Any:
     import keras_bert_lite as kbl
 
     if pairs and "pooled_output" in encoder.output:
-        return kbl.pretrainer(encoder)
+        return kbl.pretraining.bert_pretrainer(encoder)
     if pairs:
         print("The encoder has no pooler to judge pairs: it learns masked words alone.")
     return kbl.masked_lm(encoder)

@@ -5,22 +5,22 @@ from keras_bert_lite.layers.attention.disentangled_attention import (
 )
 from keras_bert_lite.layers.attention.self_attention import SelfAttention
 from keras_bert_lite.layers.distillation import (
-    MatchAttentions,
-    MatchHiddenStates,
-    MatchSimilarities,
-    SoftTargets,
+    AttentionDistillation,
+    HiddenStateDistillation,
+    LogitDistillation,
+    SimilarityDistillation,
     Teacher,
 )
 from keras_bert_lite.layers.electra import (
+    AppendTokenIds,
     GradientDisentangledEmbeddings,
     ReplaceTokens,
-    WithSeenTokens,
 )
 from keras_bert_lite.layers.embeddings import Embeddings
 from keras_bert_lite.layers.encoder import Encoder
 from keras_bert_lite.layers.encoder_block import EncoderBlock
 from keras_bert_lite.layers.feed_forward import FeedForward
-from keras_bert_lite.layers.grouping import HasTokens, JoinChoices, SplitChoices
+from keras_bert_lite.layers.grouping import AnyToken, FlattenGroups, RestoreGroups
 from keras_bert_lite.layers.heads.crf import CRF, CRFDecoder
 from keras_bert_lite.layers.heads.dense_heads import (
     ClassificationHead,
@@ -39,6 +39,9 @@ from keras_bert_lite.layers.token_convolution import TokenConvolution
 
 __all__ = [
     "CRF",
+    "AnyToken",
+    "AppendTokenIds",
+    "AttentionDistillation",
     "CRFDecoder",
     "ClassificationHead",
     "DenseHead",
@@ -47,26 +50,23 @@ __all__ = [
     "Encoder",
     "EncoderBlock",
     "FeedForward",
+    "FlattenGroups",
     "GradientDisentangledEmbeddings",
-    "HasTokens",
-    "JoinChoices",
+    "HiddenStateDistillation",
+    "LogitDistillation",
     "MaskedLMTransform",
-    "MatchAttentions",
-    "MatchHiddenStates",
-    "MatchSimilarities",
     "Pooler",
     "RegressionHead",
     "ReplaceTokens",
     "ReplacedTokenHead",
+    "RestoreGroups",
     "SelfAttention",
     "SequencePositions",
-    "SoftTargets",
+    "SimilarityDistillation",
     "SpanHead",
-    "SplitChoices",
     "TakePositions",
     "TaskOutput",
     "Teacher",
     "TokenConvolution",
     "VocabularyBias",
-    "WithSeenTokens",
 ]

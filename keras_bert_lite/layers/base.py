@@ -133,7 +133,7 @@ def activation_function(name: str) -> Callable:
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class Initializer(keras.initializers.TruncatedNormal):
-    """BERT's initializer, a truncated normal; or zeros, inside `undrawn`."""
+    """BERT's initializer: a truncated normal, or zeros in `skip_initialization`."""
 
     def __call__(self, shape: tuple[int, ...], dtype: str | None = None) -> Any:
         if _drawing.get():
@@ -142,7 +142,7 @@ class Initializer(keras.initializers.TruncatedNormal):
 
 
 @contextlib.contextmanager
-def undrawn() -> Iterator[None]:
+def skip_initialization() -> Iterator[None]:
     """Draws no random weights inside: stored ones will replace them.
 
     Half of the time that loading BERT-large took went into drawing them.

@@ -39,7 +39,7 @@ class _Comparison(CompositeLayer):
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
-class SoftTargets(_Comparison):
+class LogitDistillation(_Comparison):
     """Lets a student's scores follow its teacher's.
 
     Adds `weight T^2 KL(softmax(teacher / T) || softmax(student / T))`, the mean
@@ -85,7 +85,7 @@ class SoftTargets(_Comparison):
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
-class MatchHiddenStates(_Comparison):
+class HiddenStateDistillation(_Comparison):
     """Draws a student's hidden states to its teacher's.
 
     Adds `weight` times the mean over real tokens, summed over the pairs of layers,
@@ -149,7 +149,7 @@ class MatchHiddenStates(_Comparison):
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
-class MatchSimilarities(_Comparison):
+class SimilarityDistillation(_Comparison):
     """Lets a student that reads two texts at once tell how alike its teacher sees them.
 
     Adds `weight` times the mean squared difference of two numbers: the cosine of
@@ -194,7 +194,7 @@ class MatchSimilarities(_Comparison):
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
-class MatchAttentions(_Comparison):
+class AttentionDistillation(_Comparison):
     """Draws a student's attention weights to its teacher's.
 
     Adds `weight KL(teacher || student)`, the mean over heads and real tokens,

@@ -60,7 +60,7 @@ class ReplaceTokens(keras.layers.Layer):
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
-class WithSeenTokens(keras.layers.Layer):
+class AppendTokenIds(keras.layers.Layer):
     """Puts the tokens that a discriminator saw beside its scores.
 
     What was replaced is known from them and from the original tokens, which are

@@ -26,7 +26,7 @@ class Encoder(EncoderPart):
             says how many blocks the `num_layers` (L) share.
         hidden_states: Whether to return the input and every block's output.
         attentions: Whether to return every block's attention weights.
-        remove_padding: Whether to compute on the real tokens only. The values
+        unpadding: Whether to compute on the real tokens only. The values
             are the same; it needs TensorFlow without XLA. `"auto"`: wherever
             that is so, SavedModels included. Rows stay padded with
             `attentions` or `sequence_ids`.
@@ -49,7 +49,7 @@ class Encoder(EncoderPart):
         config: EncoderConfig | dict[str, Any],
         hidden_states: bool = False,
         attentions: bool = False,
-        remove_padding: bool | str = "auto",
+        unpadding: bool | str = "auto",
         gradient_checkpointing: bool = False,
         layers: "Encoder | None" = None,
         **kwargs: Any,
@@ -57,7 +57,7 @@ class Encoder(EncoderPart):
         super().__init__(config, **kwargs)
         self.hidden_states = hidden_states
         self.attentions = attentions
-        self.remove_padding = remove_padding
+        self.unpadding = unpadding
         self.gradient_checkpointing = gradient_checkpointing
         source = layers or self
         self.blocks: list[EncoderBlock] = layers.blocks if layers else self._blocks()
@@ -106,16 +106,16 @@ class Encoder(EncoderPart):
         return [layer for layer in layers if layer is not None]
 
     @property
-    def remove_padding(self) -> bool | str:
+    def unpadding(self) -> bool | str:
         return self._remove_padding
 
-    @remove_padding.setter
-    def remove_padding(self, choice: bool | str) -> None:
-        check_choice("remove_padding", choice, (True, False, "auto"))
+    @unpadding.setter
+    def unpadding(self, choice: bool | str) -> None:
+        check_choice("unpadding", choice, (True, False, "auto"))
         tensorflow = keras.backend.backend() == "tensorflow"
         if choice != "auto" and choice and not tensorflow:
             raise NotImplementedError(
-                "`remove_padding=True` needs the TensorFlow backend: the number of "
+                "`unpadding=True` needs the TensorFlow backend: the number of "
                 "real tokens changes from batch to batch, and "
                 f"{keras.backend.backend()} compiles for each. Received: True. "
                 'Use "auto" or False, and pad to a few lengths.'
@@ -138,9 +138,9 @@ class Encoder(EncoderPart):
     def _removes_padding(self, padding_mask, sequence_ids) -> bool:
         if padding_mask is None or sequence_ids is not None or self.attentions:
             return False
-        if self.remove_padding == "auto":
+        if self.unpadding == "auto":
             return keras.backend.backend() == "tensorflow" and not compiles_with_xla()
-        return bool(self.remove_padding)
+        return bool(self.unpadding)
 
     def call(self, x, padding_mask=None, sequence_ids=None, training=None):
         if self._removes_padding(padding_mask, sequence_ids):
@@ -229,7 +229,7 @@ class Encoder(EncoderPart):
             **({"frozen": frozen} if frozen and self.trainable else {}),
             "hidden_states": self.hidden_states,
             "attentions": self.attentions,
-            "remove_padding": self.remove_padding,
+            "unpadding": self.unpadding,
             "gradient_checkpointing": self.gradient_checkpointing,
         }
 

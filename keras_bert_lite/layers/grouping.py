@@ -8,7 +8,7 @@ from keras import ops
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
-class SplitChoices(keras.layers.Layer):
+class FlattenGroups(keras.layers.Layer):
     """Makes each choice a row of its own: `(B, C, S)` -> `(B C, S)`.
 
     Call arguments:
@@ -27,7 +27,7 @@ class SplitChoices(keras.layers.Layer):
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
-class JoinChoices(keras.layers.Layer):
+class RestoreGroups(keras.layers.Layer):
     """Puts choices into one row again: `(B C, H)` -> `(B, C, H)`, or `(B, C)`
     where each has a single score (H = 1).
 
@@ -50,7 +50,7 @@ class JoinChoices(keras.layers.Layer):
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
-class HasTokens(keras.layers.Layer):
+class AnyToken(keras.layers.Layer):
     """Says which choices are more than padding: `(B, C, S)` -> `(B, C)`.
 
     Call arguments:

@@ -12,10 +12,14 @@ from keras_bert_lite.models.tasks.registry import task_of
 from keras_bert_lite.models.tasks.task import labels_by_output
 
 STUDENT, TEACHER = "student", "teacher"
-Comparison = layers.SoftTargets | layers.MatchHiddenStates | layers.MatchAttentions
+Comparison = (
+    layers.LogitDistillation
+    | layers.HiddenStateDistillation
+    | layers.AttentionDistillation
+)
 NEEDS = {
-    layers.MatchHiddenStates: "hidden_states",
-    layers.MatchAttentions: "attentions",
+    layers.HiddenStateDistillation: "hidden_states",
+    layers.AttentionDistillation: "attentions",
 }
 
 
@@ -35,15 +39,16 @@ def distillation_model(
     `keras.distillation.Distiller` does the same, given a `KLDivergence()` object.
 
     Args:
-        student: Any model on ids: of `for_masked_positions`, or of a task; or one of
+        student: Any model on ids: of `masked_positions_model`, or of a task; or one of
             yours, whose outputs of logits have names that end so.
-        teacher: One with the same inputs and, for `SoftTargets`, the same outputs.
-            It is made untrainable.
-        comparisons: Layers; see `layers.SoftTargets`, `layers.MatchHiddenStates`
-            and `layers.MatchAttentions`. The two latter need student and teacher
-            built on `with_internals(encoder)`. `None`: soft targets at a
-            temperature of 2, times 5. DistilBERT has `MatchHiddenStates()` too,
-            and the student's own loss times 2 beside them.
+        teacher: One with the same inputs and, for `LogitDistillation`, the same
+            outputs. It is made untrainable.
+        comparisons: Layers; see `layers.LogitDistillation`,
+            `layers.HiddenStateDistillation` and `layers.AttentionDistillation`. The
+            latter two need student and teacher built on
+            `with_hidden_states(encoder)`. `None`: soft targets at a temperature of 2,
+            times 5. DistilBERT has `HiddenStateDistillation()` too, and the student's
+            own loss times 2 beside them.
         name: Name of the model.
 
     Returns:
@@ -52,15 +57,17 @@ def distillation_model(
 
     Raises:
         ValueError: If the inputs differ, there is no output to compare, a model
-            does not give what is compared, or `SoftTargets` are to compare what no
-            softmax reads (numbers, labels that do not exclude each other,
+            does not give what is compared, or `LogitDistillation` is to compare what
+            no softmax reads (numbers, labels that do not exclude each other,
             replaced tokens) or other labels. In their place a student can be
             trained on what its teacher predicts.
 
     Reference: [Sanh et al., 2019](https://arxiv.org/abs/1910.01108);
     [Jiao et al., 2020](https://arxiv.org/abs/1909.10351).
     """
-    comparisons = [layers.SoftTargets()] if comparisons is None else list(comparisons)
+    comparisons = (
+        [layers.LogitDistillation()] if comparisons is None else list(comparisons)
+    )
     needs = [_need(x) for x in comparisons]
     _check_inputs(student, teacher)
     wanted = {x for x in needs if x is not None}
@@ -86,12 +93,12 @@ def distillation_model(
 
 def _need(comparison: Comparison) -> str | None:
     """What of the encoders is compared; `None`: scores are."""
-    if isinstance(comparison, layers.SoftTargets):
+    if isinstance(comparison, layers.LogitDistillation):
         return None
     for kind, name in NEEDS.items():
         if isinstance(comparison, kind):
             return name
-    kinds = [x.__name__ for x in (layers.SoftTargets, *NEEDS)]
+    kinds = [x.__name__ for x in (layers.LogitDistillation, *NEEDS)]
     raise ValueError(f"`comparisons` must be of {kinds}. Received: {comparison!r}")
 
 
@@ -116,7 +123,7 @@ def _with_internals(model: keras.Model, names: set[str], role: str) -> keras.Mod
     for name in sorted(names):
         if name not in given:
             raise ValueError(
-                f"`{role}` must be built on `with_internals(encoder)` for its "
+                f"`{role}` must be built on `with_hidden_states(encoder)` for its "
                 f"{name!r} to be compared. Received: {model.name!r} without"
             )
         outputs[name] = given[name]
@@ -147,8 +154,8 @@ def _check_alternatives(student: keras.Model, teacher: keras.Model) -> None:
         if task is not None and not task.alternatives:
             raise ValueError(
                 f"`{role}` must give scores of which a softmax makes probabilities, "
-                "for `SoftTargets`; train the student on what the teacher predicts "
-                f"instead. Received: {model.name!r}, of the task {task.name!r}"
+                "for `LogitDistillation`; train the student on what the teacher "
+                f"predicts instead. Received: {model.name!r}, of the task {task.name!r}"
             )
     theirs = labels_by_output(teacher)
     for output, labels in labels_by_output(student).items():
@@ -168,7 +175,7 @@ def _score_names(student: keras.Model) -> list[str]:
 
 
 def _compare_scores(
-    comparison: layers.SoftTargets,
+    comparison: layers.LogitDistillation,
     names: list[str],
     inputs: dict[str, keras.KerasTensor],
     outputs: dict[str, keras.KerasTensor],
@@ -178,7 +185,8 @@ def _compare_scores(
     if not shared:
         raise ValueError(
             "`student` and `teacher` must share an output of logits, which "
-            f"`SoftTargets` compares. Received: {sorted(outputs)} and {sorted(theirs)}"
+            "`LogitDistillation` compares. "
+            f"Received: {sorted(outputs)} and {sorted(theirs)}"
         )
     for i, name in enumerate(shared):
         if outputs[name].shape != theirs[name].shape:

@@ -15,7 +15,7 @@ def encoder(
     config: EncoderConfig,
     hidden_states: bool = False,
     attentions: bool = False,
-    remove_padding: bool | str = "auto",
+    unpadding: bool | str = "auto",
     name: str = "encoder",
 ) -> keras.Model:
     """Builds an encoder with freshly initialized weights.
@@ -24,7 +24,7 @@ def encoder(
         config: Sizes, rates and functions.
         hidden_states: Whether to return every layer's hidden states.
         attentions: Whether to return every layer's attention weights.
-        remove_padding: Whether to compute on real tokens only; see
+        unpadding: Whether to compute on real tokens only; see
             `layers.Encoder`.
         name: Name of the model.
 
@@ -47,7 +47,7 @@ def encoder(
         name="blocks",
         hidden_states=hidden_states,
         attentions=attentions,
-        remove_padding=remove_padding,
+        unpadding=unpadding,
     )
     pooler = None
     if config.pooling is not None:
@@ -55,7 +55,7 @@ def encoder(
     return _model(embeddings, blocks, pooler, name)
 
 
-def with_internals(
+def with_hidden_states(
     model: keras.Model, hidden_states: bool = True, attentions: bool = True
 ) -> keras.Model:
     """Returns a model of the same weights that also returns its internals.
@@ -84,7 +84,7 @@ def without_pooler(model: keras.Model) -> keras.Model:
     return _model(embeddings, blocks, None, model.name)
 
 
-def set_remove_padding(model: keras.Model, choice: bool | str) -> None:
+def set_unpadding(model: keras.Model, choice: bool | str) -> None:
     """Chooses how the encoder inside any model runs.
 
     Args:
@@ -95,7 +95,7 @@ def set_remove_padding(model: keras.Model, choice: bool | str) -> None:
         ValueError: If the model holds no encoder, or for another choice.
         NotImplementedError: For `True` under another backend than TensorFlow.
     """
-    encoder_layers(encoder_of(model))[1].remove_padding = choice
+    encoder_layers(encoder_of(model))[1].unpadding = choice
     # What Keras compiled runs the old way.
     model.train_function = model.test_function = model.predict_function = None
 

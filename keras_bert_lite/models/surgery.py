@@ -186,7 +186,7 @@ EMBEDDING_PARTS = (
 )
 
 
-def take_layers(
+def keep_layers(
     model: keras.Model, layers: Sequence[int], family: str | None = None
 ) -> keras.Model:
     """Returns an encoder of some of the blocks of another, with copies of weights.

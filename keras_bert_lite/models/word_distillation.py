@@ -36,7 +36,7 @@ def word_distillation_model(
 
     With `pairs` the student also reads two texts in one row, and its mean over the
     row's tokens is to tell, through a linear layer, the cosine of the teacher's
-    vectors of the two (`layers.MatchSimilarities`, its weight 10).
+    vectors of the two (`layers.SimilarityDistillation`, its weight 10).
 
     Args:
         student: An encoder.
@@ -92,15 +92,15 @@ def word_distillation_model(
         layers.TakePositions(name=prefix + WORDS_LAYER)(x, inputs[prefix + WORDS])
         for prefix, x in (("", states), (TEACHER, targets))
     )
-    match = layers.MatchHiddenStates(((0, 0),), name="match_words")
+    match = layers.HiddenStateDistillation(((0, 0),), name="match_words")
     words = match(words, [words], [target_words], valid=inputs[MASK])
-    match = layers.MatchHiddenStates(((0, 0),), name="match_texts")
+    match = layers.HiddenStateDistillation(((0, 0),), name="match_texts")
     words = match(words, [ours.mean(states, "")], [theirs.mean(targets, TEACHER)])
     if pairs:
         both = ours.mean(ours.states(PAIR), PAIR)
         first = theirs.mean(seen, TEACHER)
         second = theirs.mean(theirs.states(SECOND), SECOND)
-        match = layers.MatchSimilarities(SIMILARITY_WEIGHT, name="match_pairs")
+        match = layers.SimilarityDistillation(SIMILARITY_WEIGHT, name="match_pairs")
         words = match(words, both, first, second)
     return keras.Model(inputs, words, name=name)
 

@@ -26,7 +26,7 @@ from keras_bert_lite.training.metrics import (
     ReplacedTokenAccuracy,
     ReplacedTokenRecall,
 )
-from keras_bert_lite.training.optimizer import adamw
+from keras_bert_lite.training.optimizers import bert_adamw
 from keras_bert_lite.training.pretraining.data.dataset import pretraining_dataset
 
 LEARNING_RATE = 5e-5  # of those that the BERT paper tries, the highest
@@ -97,9 +97,9 @@ def compile(
     """Compiles a model with the loss and the metrics of its task and BERT's optimizer.
 
     Args:
-        model: Made by a task's builder, or by `for_masked_positions`,
-            `replaced_token_pretrainer` or `distillation_model`.
-        optimizer: Any of Keras's; `None`: `adamw(steps, learning_rate)`.
+        model: Made by a task's builder, or by `masked_positions_model`,
+            `electra_pretrainer` or `distillation_model`.
+        optimizer: Any of Keras's; `None`: `bert_adamw(steps, learning_rate)`.
         steps: How many batches `fit` will see, for the optimizer's warm-up and
             decay; `None`: the rate stays what it is.
         learning_rate: The optimizer's highest; `None`: 5e-5.
@@ -189,7 +189,9 @@ def _by_output(argument: str, value: Any, outputs: Mapping[str, Output]) -> dict
 
 def _optimizer(optimizer: Any, steps: int | None, learning_rate: float | None) -> Any:
     if optimizer is None:
-        return adamw(steps, LEARNING_RATE if learning_rate is None else learning_rate)
+        return bert_adamw(
+            steps, LEARNING_RATE if learning_rate is None else learning_rate
+        )
     if steps is not None or learning_rate is not None:
         raise ValueError(
             "`steps` and `learning_rate` are for the optimizer that is made here; "

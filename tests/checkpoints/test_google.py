@@ -78,7 +78,7 @@ def test_bert_is_exact(tmp_path, activation):
     variables = google_files.bert()
     config = {**SIZES, "hidden_act": activation}
     model = load_model(google_files.write(tmp_path, variables, config))
-    assert model.name == "pretrainer"
+    assert model.name == "bert_pretrainer"
     assert model.count_params() == sum(x.size for x in variables.values())
     assert_pretrainer(model, google_files.Code(variables, config))
 
@@ -97,7 +97,7 @@ def test_albert_is_exact(tmp_path, changes):
     variables = google_files.albert(config)
     directory = google_files.write(tmp_path, variables, config, "albert")
     model = load_model(directory)
-    assert model.name == "pretrainer"
+    assert model.name == "bert_pretrainer"
     assert model.count_params() == sum(x.size for x in variables.values())
     assert config_of(encoder_of(model)).family == "albert"
     assert_pretrainer(model, google_files.Code(variables, config))
@@ -311,11 +311,11 @@ def test_missing_fields(tmp_path):
 
 
 def test_files_that_are_there_or_not(tmp_path):
-    assert not google.is_google(tmp_path)
+    assert not google.detect(tmp_path)
     with pytest.raises(ValueError, match=r"one checkpoint.*Received: none"):
         load_encoder(tmp_path)
     google_files.write(tmp_path, google_files.bert(), None)
-    assert google.is_google(tmp_path)
+    assert google.detect(tmp_path)
     with pytest.raises(ValueError, match=r"bert_config.json.*Received: none"):
         load_encoder(tmp_path)
     google_files.write(tmp_path, google_files.bert())

@@ -121,7 +121,7 @@ def test_other_poolings_under_a_head_that_does_not_use_them(tmp_path):
         ("bert", {"position_offset": 2}),
         ("bert", {"max_sequence_length": None}),
         ("bert", {"convolution_size": 3}),
-        ("bert", {"relative_positions": kbl.RelativePositions(max_distance=8)}),
+        ("bert", {"relative_positions": kbl.config.RelativePositions(max_distance=8)}),
         ("albert", {"num_groups": None, "embedding_dim": 16}),
         ("albert", {"embedding_dim": None, "num_groups": 1}),
         ("albert", {"project_before_norm": True, "embedding_dim": 8, "num_groups": 1}),

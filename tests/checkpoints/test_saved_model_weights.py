@@ -97,9 +97,9 @@ def load(directory, pooling="checkpoint", **changes):
 @pytest.mark.parametrize("prefix", ["", "bert_encoder_v2/"])
 def test_model_garden_is_exact(tmp_path, prefix):
     variables = google_formulas.bert()
-    assert not saved_model_weights.is_saved_model(tmp_path)
+    assert not saved_model_weights.detect(tmp_path)
     directory = save(tmp_path / "encoder", model_garden(variables), prefix)
-    assert saved_model_weights.is_saved_model(directory)
+    assert saved_model_weights.detect(directory)
     model = load(directory, dropout=0.2)
     config = config_of(model)
     assert (config.num_heads, config.num_layers, config.dropout) == (2, 2, 0.2)
@@ -184,7 +184,7 @@ def test_our_own_export_comes_back(tmp_path, changes):
     rng = np.random.default_rng(0)
     for weight in encoder.trainable_weights:
         weight.assign(rng.normal(0, 0.5, weight.shape))
-    kbl.export_tf_hub(encoder, tiny.preprocessor(), tmp_path / "hub")
+    kbl.serving.export_tf_hub(encoder, tiny.preprocessor(), tmp_path / "hub")
     model = load(tmp_path / "hub" / "encoder")
     assert config_of(model) == config_of(encoder)
     inputs = tiny.preprocessor()(tiny.TEXTS)
@@ -209,7 +209,7 @@ def test_positions_after_padding_are_refused(tmp_path):
 @pytest.mark.slow
 def test_our_own_export_with_positions_after_padding_is_refused(tmp_path):
     encoder = tiny.encoder(family="roberta", position_offset=2)
-    kbl.export_tf_hub(encoder, tiny.preprocessor(), tmp_path / "hub")
+    kbl.serving.export_tf_hub(encoder, tiny.preprocessor(), tmp_path / "hub")
     with pytest.raises(ValueError, match=r"saved_model.pb.*RoBERTa"):
         load(tmp_path / "hub" / "encoder")
 

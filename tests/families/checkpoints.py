@@ -62,7 +62,7 @@ def outputs(model, inputs):
     """Returns all that a model gives at real tokens, and its internals."""
     found = dict(model(inputs))
     if inputs["padding_mask"].ndim == 2:
-        internals = kbl.with_internals(encoder_of(model))(inputs)
+        internals = kbl.with_hidden_states(encoder_of(model))(inputs)
         for name in ("hidden_states", "attentions"):
             for i, value in enumerate(internals[name]):
                 found[f"{name}/{i}"] = value

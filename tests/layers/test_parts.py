@@ -83,7 +83,7 @@ every_part = pytest.mark.parametrize("fields", PARTS.values(), ids=PARTS)
 def stack_of(fields, **changes) -> layers.Encoder:
     """An encoder of three layers with a part, and random weights."""
     make = maker(layers.Encoder, num_layers=3)
-    stack = make(remove_padding=False, **{**fields, **changes})
+    stack = make(unpadding=False, **{**fields, **changes})
     stack.build(X.shape)
     randomize(stack)
     return stack
@@ -105,7 +105,7 @@ def test_padded_rows(fields):
 @every_part
 def test_rows_without_padding(fields):
     stack = stack_of(fields)
-    stack.remove_padding = True
+    stack.unpadding = True
     expected = formulas.encoder(stack, X, MASK[:, None, :]) * MASK[:, :, None]
     assert_all_close(output(stack), expected, 1e-4)
 
@@ -117,7 +117,7 @@ def test_rows_without_padding_in_a_graph(fields):
 
     stack = stack_of(fields)
     padded = output(stack)
-    stack.remove_padding = True
+    stack.unpadding = True
     shapes = [tf.TensorSpec([None, None, HIDDEN]), tf.TensorSpec([None, None], "bool")]
     traced = tf.function(
         lambda x, mask: stack(x, padding_mask=mask)["sequence_output"],
@@ -174,7 +174,7 @@ def gradients(stack) -> list[np.ndarray]:
 def test_gradients_are_those_of_padded_rows(fields):
     stack = stack_of(fields, dropout=0.0, attention_dropout=0.0)
     expected = gradients(stack)
-    for change in ("remove_padding", "gradient_checkpointing"):
+    for change in ("unpadding", "gradient_checkpointing"):
         setattr(stack, change, True)
         scale = max(np.abs(want).max() for want in expected)
         for got, want in zip(gradients(stack), expected, strict=True):

@@ -12,7 +12,7 @@ PLAIN = {"dropout": 0.0, "attention_dropout": 0.0}
 
 
 def masked(encoder):
-    return kbl.for_masked_positions(kbl.masked_lm(encoder))
+    return kbl.pretraining.masked_positions_model(kbl.masked_lm(encoder))
 
 
 def classifier(encoder):
@@ -24,7 +24,7 @@ def pair(build, internals=False, **changes):
     models = []
     for layers, more in ((1, changes), (2, {})):
         encoder = kbl.encoder(tiny.config(num_layers=layers, **PLAIN, **more))
-        models.append(build(kbl.with_internals(encoder) if internals else encoder))
+        models.append(build(kbl.with_hidden_states(encoder) if internals else encoder))
         randomize(models[-1])
     return models
 
@@ -48,8 +48,8 @@ def softmax(x):
 @pytest.mark.parametrize("build", [masked, classifier])
 def test_soft_targets(build):
     student, teacher = pair(build)
-    layer = kbl.layers.SoftTargets(temperature=3.0, weight=2.0)
-    model = kbl.distillation_model(student, teacher, [layer])
+    layer = kbl.layers.LogitDistillation(temperature=3.0, weight=2.0)
+    model = kbl.distillation.distillation_model(student, teacher, [layer])
     given = inputs(build)
     (name,) = student.output
     ours, theirs = (to_numpy(x(given)[name]) / 3 for x in (student, teacher))
@@ -74,8 +74,8 @@ def test_equals_keras_on_what_both_do():
     theirs.compile("sgd", loss={"logits": "mse"})
     given = inputs(classifier)
     want = theirs.compute_loss(given, None, student(given))
-    layer = kbl.layers.SoftTargets(temperature=2.0, weight=1.0)
-    model = kbl.distillation_model(student, teacher, [layer])
+    layer = kbl.layers.LogitDistillation(temperature=2.0, weight=1.0)
+    model = kbl.distillation.distillation_model(student, teacher, [layer])
     assert added(model, given) == pytest.approx(float(want), rel=1e-3)
 
 
@@ -84,21 +84,21 @@ def test_equals_keras_on_what_both_do():
     [
         kbl.regressor,
         lambda encoder: kbl.multi_label_classifier(encoder, ["a", "b"]),
-        kbl.replaced_token_detector,
-        kbl.replaced_token_pretrainer,
+        kbl.pretraining.replaced_token_detector,
+        kbl.pretraining.electra_pretrainer,
     ],
 )
 def test_refuses_soft_targets_of_what_no_softmax_reads(build):
     student, teacher = pair(build)
     with pytest.raises(ValueError, match=r"`student` .* softmax .*task"):
-        kbl.distillation_model(student, teacher)
+        kbl.distillation.distillation_model(student, teacher)
 
 
 def test_refuses_other_labels():
     student, _ = pair(classifier)
     _, teacher = pair(lambda encoder: kbl.text_classifier(encoder, ["b", "a", "c"]))
     with pytest.raises(ValueError, match=r"the student's labels, .*Received: .*'b'"):
-        kbl.distillation_model(student, teacher)
+        kbl.distillation.distillation_model(student, teacher)
 
 
 @pytest.mark.parametrize("loss", ["cosine", "mse"])
@@ -106,8 +106,8 @@ def test_refuses_other_labels():
 def test_hidden_states(loss, width):
     student, teacher = pair(masked, True, hidden_dim=width)
     pairs = [(0, 0), (-1, -1)]
-    layer = kbl.layers.MatchHiddenStates(pairs, loss, weight=3.0)
-    model = kbl.distillation_model(student, teacher, [layer])
+    layer = kbl.layers.HiddenStateDistillation(pairs, loss, weight=3.0)
+    model = kbl.distillation.distillation_model(student, teacher, [layer])
     given = inputs(masked)
     states = [
         [to_numpy(state) for state in kbl.encoder_of(x)(samples.ids())["hidden_states"]]
@@ -129,8 +129,8 @@ def test_hidden_states(loss, width):
 
 def test_attentions():
     student, teacher = pair(classifier, True)
-    layer = kbl.layers.MatchAttentions([(0, 1)], weight=2.0)
-    model = kbl.distillation_model(student, teacher, [layer])
+    layer = kbl.layers.AttentionDistillation([(0, 1)], weight=2.0)
+    model = kbl.distillation.distillation_model(student, teacher, [layer])
     given = inputs(classifier)
     q, p = (
         to_numpy(kbl.encoder_of(x)(given)["attentions"][i])
@@ -145,15 +145,15 @@ def test_the_teacher_has_no_dropout():
     student, _ = pair(classifier)
     rates = {"dropout": 0.5, "attention_dropout": 0.5}
     teacher = classifier(kbl.encoder(tiny.config(**rates)))
-    model = kbl.distillation_model(student, teacher)
+    model = kbl.distillation.distillation_model(student, teacher)
     given = inputs(classifier)
     assert added(model, given) == pytest.approx(added(model, given))
 
 
 def test_only_the_student_learns(tmp_path):
     student, teacher = pair(masked, True)
-    comparisons = [kbl.layers.SoftTargets(), kbl.layers.MatchHiddenStates()]
-    model = kbl.distillation_model(student, teacher, comparisons)
+    comparisons = [kbl.layers.LogitDistillation(), kbl.layers.HiddenStateDistillation()]
+    model = kbl.distillation.distillation_model(student, teacher, comparisons)
     kbl.compile(
         model, keras.optimizers.Adam(0.01), loss_weights={"prediction_logits": 2.0}
     )
@@ -178,26 +178,28 @@ def test_only_the_student_learns(tmp_path):
 def test_refuses():
     student, teacher = pair(masked)
     with pytest.raises(ValueError, match="`teacher` must have the student's inputs"):
-        kbl.distillation_model(student, pair(classifier)[1])
-    with pytest.raises(ValueError, match="must be built on `with_internals"):
-        kbl.distillation_model(student, teacher, [kbl.layers.MatchHiddenStates()])
+        kbl.distillation.distillation_model(student, pair(classifier)[1])
+    with pytest.raises(ValueError, match="must be built on `with_hidden_states"):
+        kbl.distillation.distillation_model(
+            student, teacher, [kbl.layers.HiddenStateDistillation()]
+        )
     for wrong in ([], [(0,)], [(0, "1")]):
         with pytest.raises(ValueError, match="`pairs` must be pairs of numbers"):
-            kbl.layers.MatchHiddenStates(wrong)
+            kbl.layers.HiddenStateDistillation(wrong)
     student, teacher = pair(masked, True)
-    layer = kbl.layers.MatchHiddenStates([(2, 2)])
+    layer = kbl.layers.HiddenStateDistillation([(2, 2)])
     with pytest.raises(ValueError, match="must be of layers that are there, 2 "):
-        kbl.distillation_model(student, teacher, [layer])
+        kbl.distillation.distillation_model(student, teacher, [layer])
     other = pair(classifier, True, num_heads=4)[0]
     with pytest.raises(ValueError, match="must have as many heads"):
-        kbl.distillation_model(
-            other, pair(classifier, True)[1], [kbl.layers.MatchAttentions()]
+        kbl.distillation.distillation_model(
+            other, pair(classifier, True)[1], [kbl.layers.AttentionDistillation()]
         )
     with pytest.raises(ValueError, match="`temperature` must be above 0"):
-        kbl.layers.SoftTargets(temperature=0)
+        kbl.layers.LogitDistillation(temperature=0)
     with pytest.raises(ValueError, match="`weight` must be above 0"):
-        kbl.layers.SoftTargets(weight=-1)
+        kbl.layers.LogitDistillation(weight=-1)
     with pytest.raises(ValueError, match="must share an output of logits"):
-        kbl.distillation_model(
+        kbl.distillation.distillation_model(
             pair(classifier)[0], kbl.question_answerer(kbl.encoder(tiny.config()))
         )

@@ -31,7 +31,7 @@ def test_sequences_without_tokens(fields, shape):
     model = kbl.encoder(tiny.config(**{**fields, "pooling": None}))
     randomize(model)
     for choice in (True, False):
-        kbl.set_remove_padding(model, choice)
+        kbl.set_unpadding(model, choice)
         states = to_numpy(model(padding(shape))["sequence_output"])
         np.testing.assert_array_equal(states, np.zeros((*shape, 16)))
 

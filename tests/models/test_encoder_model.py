@@ -105,7 +105,7 @@ def test_segments_count():
 
 def test_with_internals_keeps_the_weights():
     model, inputs = random_encoder(), ids()
-    twin = kbl.with_internals(model)
+    twin = kbl.with_hidden_states(model)
     assert {id(x) for x in twin.weights} == {id(x) for x in model.weights}
     outputs, expected = twin(inputs), model(inputs)
     assert len(outputs["hidden_states"]) == 3
@@ -117,13 +117,13 @@ def test_with_internals_keeps_the_weights():
 @pytest.mark.parametrize("name", ["hidden_states", "attentions"])
 def test_with_internals_returns_what_is_asked_for(name):
     asked = {"hidden_states": False, "attentions": False, name: True}
-    twin = kbl.with_internals(random_encoder(), **asked)
+    twin = kbl.with_hidden_states(random_encoder(), **asked)
     assert set(twin.output) == {"sequence_output", "pooled_output", name}
 
 
 def test_internals_can_be_left_out_again():
     model = random_encoder(hidden_states=True, attentions=True)
-    plain = kbl.with_internals(model, hidden_states=False, attentions=False)
+    plain = kbl.with_hidden_states(model, hidden_states=False, attentions=False)
     assert set(plain.output) == {"sequence_output", "pooled_output"}
 
 
@@ -145,7 +145,7 @@ def test_internals_can_be_left_out_again():
 def test_config_of_an_encoder_is_the_one_it_was_built_from(changes):
     config = tiny.config(**changes)
     assert config_of(kbl.encoder(config)) == config
-    assert config_of(kbl.with_internals(kbl.encoder(config))) == config
+    assert config_of(kbl.with_hidden_states(kbl.encoder(config))) == config
 
 
 def test_initial_weights_have_the_configured_deviation():
@@ -170,7 +170,7 @@ def test_computes_in_mixed_precision():
 def test_saved_models_load_in_another_process(tmp_path, internals):
     model = random_encoder(embedding_dim=4)
     if internals:
-        model = kbl.with_internals(model)
+        model = kbl.with_hidden_states(model)
     model.save(tmp_path / "encoder.keras")
     outputs = fresh_process.call_saved(tmp_path / "encoder.keras", ids())
     assert_all_close(outputs, keras.tree.flatten(model(ids())))
@@ -181,7 +181,7 @@ def test_loaded_models_still_know_their_configuration(tmp_path):
     model.save(tmp_path / "encoder.keras")
     loaded = keras.saving.load_model(tmp_path / "encoder.keras")
     assert config_of(loaded) == config_of(model)
-    outputs = kbl.with_internals(loaded)(ids())
+    outputs = kbl.with_hidden_states(loaded)(ids())
     assert_all_close(outputs["sequence_output"], model(ids())["sequence_output"])
 
 
@@ -197,7 +197,7 @@ def test_quantized_models_load_in_another_process(tmp_path, changes):
     model.save(tmp_path / "encoder.keras")
     outputs = fresh_process.call_saved(tmp_path / "encoder.keras", ids())
     assert_all_close(outputs, keras.tree.flatten(quantized))
-    kbl.with_internals(model).save(tmp_path / "internals.keras")
+    kbl.with_hidden_states(model).save(tmp_path / "internals.keras")
     outputs = keras.saving.load_model(tmp_path / "internals.keras")(ids())
     assert_all_close(outputs["sequence_output"], quantized["sequence_output"])
 
@@ -226,7 +226,9 @@ def test_refuses_sequences_longer_than_the_position_table():
         random_encoder()(inputs)
 
 
-@pytest.mark.parametrize("function", [config_of, encoder_layers, kbl.with_internals])
+@pytest.mark.parametrize(
+    "function", [config_of, encoder_layers, kbl.with_hidden_states]
+)
 def test_refuses_models_that_are_no_encoders(function):
     inputs = keras.Input((3,))
     model = keras.Model(inputs, keras.layers.Dense(2)(inputs))
@@ -236,7 +238,7 @@ def test_refuses_models_that_are_no_encoders(function):
 
 def test_internals_add_no_variables():
     model = tiny.encoder()
-    twin = kbl.with_internals(model)
+    twin = kbl.with_hidden_states(model)
     assert len(twin.variables) == len(model.variables)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*does not have a `quantize` method")

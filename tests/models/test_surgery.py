@@ -13,7 +13,7 @@ BUILDERS = {
     "encoder": lambda body: body,
     "masked_lm": kbl.masked_lm,
     "untied": lambda body: kbl.masked_lm(body, tied=False),
-    "pretrainer": kbl.pretrainer,
+    "bert_pretrainer": kbl.pretraining.bert_pretrainer,
     "classifier": lambda body: kbl.text_classifier(body, ["bad", "fine"]),
     "multiple_choice": kbl.multiple_choice,
 }
@@ -27,7 +27,7 @@ WITHOUT_POSITIONS = {
         "family": "deberta-v2",
         "max_sequence_length": None,
         "num_segments": 0,
-        "relative_positions": kbl.RelativePositions(max_distance=8, buckets=4),
+        "relative_positions": kbl.config.RelativePositions(max_distance=8, buckets=4),
     },
 }
 
@@ -42,20 +42,20 @@ def position_table(model):
 
 
 @pytest.mark.parametrize("family", FAMILIES | WITHOUT_POSITIONS)
-@pytest.mark.parametrize("kind", ["encoder", "masked_lm", "untied", "pretrainer"])
+@pytest.mark.parametrize("kind", ["encoder", "masked_lm", "untied", "bert_pretrainer"])
 def test_a_larger_vocabulary_changes_nothing_else(kind, family):
     changes = (FAMILIES | WITHOUT_POSITIONS)[family]
     model = BUILDERS[kind](tiny.encoder(**changes))
     size = len(tiny.VOCABULARY)
-    larger = kbl.resize(model, vocabulary_size=size + 3)
+    larger = kbl.surgery.resize(model, vocabulary_size=size + 3)
     before, after = outputs(model), outputs(larger)
     for name, value in before.items():
         rest = after[name][..., : value.shape[-1]]
         np.testing.assert_allclose(rest, value, atol=1e-6)
-    words = {"masked_lm", "untied", "pretrainer"}
+    words = {"masked_lm", "untied", "bert_pretrainer"}
     if kind in words:
         assert after["prediction_logits"].shape[-1] == size + 3
-    back = kbl.resize(larger, vocabulary_size=size)
+    back = kbl.surgery.resize(larger, vocabulary_size=size)
     for first, second in zip(model.weights, back.weights, strict=True):
         np.testing.assert_array_equal(first, second)
 
@@ -65,7 +65,7 @@ def test_new_rows_are_about_the_mean():
     size = len(tiny.VOCABULARY)
     tables = [
         np.asarray(
-            kbl.resize(model, vocabulary_size=size + 500, seed=seed)
+            kbl.surgery.resize(model, vocabulary_size=size + 500, seed=seed)
             .get_layer("embeddings")
             .token_embedding.embeddings
         )
@@ -85,20 +85,22 @@ def test_longer_and_shorter_positions(kind, family):
     model = BUILDERS[kind](tiny.encoder(**changes))
     offset = changes.get("position_offset", 0)
     old = position_table(model)
-    tiled = position_table(kbl.resize(model, max_sequence_length=60, positions="tile"))
+    tiled = position_table(
+        kbl.surgery.resize(model, max_sequence_length=60, positions="tile")
+    )
     assert len(tiled) == 60 + offset
     np.testing.assert_array_equal(tiled[offset + 24 : offset + 48], old[offset:])
-    stretched = position_table(kbl.resize(model, max_sequence_length=47))
+    stretched = position_table(kbl.surgery.resize(model, max_sequence_length=47))
     np.testing.assert_array_equal(stretched[:offset], old[:offset])
     np.testing.assert_allclose(stretched[offset::2], old[offset:], atol=1e-7)
     middle = (old[offset:-1] + old[offset + 1 :]) / 2
     np.testing.assert_allclose(stretched[offset + 1 :: 2], middle, atol=1e-7)
-    shorter = position_table(kbl.resize(model, max_sequence_length=9))
+    shorter = position_table(kbl.surgery.resize(model, max_sequence_length=9))
     np.testing.assert_array_equal(shorter, old[: 9 + offset])
 
 
 def test_a_longer_table_takes_longer_texts():
-    model = kbl.resize(tiny.encoder(), max_sequence_length=40, positions="tile")
+    model = kbl.surgery.resize(tiny.encoder(), max_sequence_length=40, positions="tile")
     preprocessor = tiny.preprocessor(sequence_length=40)
     ids = preprocessor(["the day is fine " * 20])
     assert model(ids)["sequence_output"].shape == (1, 40, 16)
@@ -114,19 +116,19 @@ def test_a_longer_table_takes_longer_texts():
 )
 def test_refusals(options, message):
     with pytest.raises(ValueError, match=message):
-        kbl.resize(tiny.encoder(), **options)
+        kbl.surgery.resize(tiny.encoder(), **options)
 
 
 def test_refuses_positions_that_are_not_there_and_models_of_strings():
     relative = {"max_sequence_length": None, "relative_positions": {"max_distance": 8}}
     with pytest.raises(ValueError, match="no position table"):
-        kbl.resize(tiny.encoder(**relative), max_sequence_length=9)
+        kbl.surgery.resize(tiny.encoder(**relative), max_sequence_length=9)
     with pytest.raises(ValueError, match="`model` must take ids"):
-        kbl.resize(kbl.with_text(tiny.encoder(), tiny.preprocessor()))
+        kbl.surgery.resize(kbl.with_text(tiny.encoder(), tiny.preprocessor()))
 
 
 def test_added_tokens_are_found_in_text():
-    model, preprocessor = kbl.add_tokens(
+    model, preprocessor = kbl.surgery.add_tokens(
         tiny.classifier(), tiny.preprocessor(), ["[ENTITY]", "covid", "the"]
     )
     tokenizer = preprocessor.tokenizer
@@ -155,7 +157,7 @@ def test_refuses_a_single_string_and_short_tokens():
         tiny.tokenizer().with_tokens(["%%"])
 
 
-@pytest.mark.parametrize("kind", ["classifier", "pretrainer", "multiple_choice"])
+@pytest.mark.parametrize("kind", ["classifier", "bert_pretrainer", "multiple_choice"])
 def test_a_head_is_replaced_by_building_another(kind):
     model = BUILDERS[kind](tiny.encoder())
     other = kbl.text_classifier(kbl.encoder_of(model), ["a", "b", "c", "d"])
@@ -167,7 +169,7 @@ def test_a_head_is_replaced_by_building_another(kind):
 
 def test_distilbert_from_a_berts_layers():
     model = tiny.encoder(num_layers=4)
-    student = kbl.take_layers(model, [0, 2], family="distilbert")
+    student = kbl.surgery.keep_layers(model, [0, 2], family="distilbert")
     assert sorted(student.output) == ["sequence_output"]
     teacher_blocks = model.get_layer("blocks").blocks
     for i, block in zip([0, 2], student.get_layer("blocks").blocks, strict=True):
@@ -177,7 +179,7 @@ def test_distilbert_from_a_berts_layers():
             np.testing.assert_array_equal(ours, theirs)
     segments = model.get_layer("embeddings").segment_embedding.embeddings
     segments.assign(np.zeros(segments.shape))
-    every = kbl.take_layers(model, [0, 1, 2, 3], family="distilbert")
+    every = kbl.surgery.keep_layers(model, [0, 1, 2, 3], family="distilbert")
     expected = outputs(model)["sequence_output"]
     np.testing.assert_allclose(outputs(every)["sequence_output"], expected, atol=1e-6)
 
@@ -185,16 +187,16 @@ def test_distilbert_from_a_berts_layers():
 @pytest.mark.parametrize("changes", [{}, FAMILIES["roberta"], {"embedding_dim": 8}])
 def test_all_layers_are_the_same_encoder(changes):
     model = tiny.encoder(**changes)
-    again = kbl.take_layers(model, [0, 1])
+    again = kbl.surgery.keep_layers(model, [0, 1])
     for first, second in zip(model.weights, again.weights, strict=True):
         np.testing.assert_array_equal(first, second)
 
 
 def test_take_layers_refusals():
     with pytest.raises(ValueError, match=r"`layers` must be numbers from 0 to 1"):
-        kbl.take_layers(tiny.encoder(), [0, 2])
+        kbl.surgery.keep_layers(tiny.encoder(), [0, 2])
     with pytest.raises(ValueError, match="a block for each layer"):
-        kbl.take_layers(tiny.encoder(num_groups=1), [0])
+        kbl.surgery.keep_layers(tiny.encoder(num_groups=1), [0])
 
 
 def test_what_is_frozen_stays_frozen():
@@ -202,7 +204,7 @@ def test_what_is_frozen_stays_frozen():
     blocks = kbl.encoder_of(model).get_layer("blocks")
     blocks.blocks[0].trainable = False
     kbl.encoder_of(model).get_layer("embeddings").trainable = False
-    larger = kbl.resize(model, vocabulary_size=len(tiny.VOCABULARY) + 1)
+    larger = kbl.surgery.resize(model, vocabulary_size=len(tiny.VOCABULARY) + 1)
     names = [x.path for x in larger.trainable_weights]
     assert names == [x.path for x in model.trainable_weights]
     assert not [x for x in names if "embeddings" in x or "block_0" in x]
@@ -225,8 +227,8 @@ def quantized(model):
 def test_weights_with_parts_are_refused(change, message, tmp_path):
     model = change(BUILDERS["classifier"](tiny.encoder()))
     for attempt in (
-        lambda: kbl.resize(model, vocabulary_size=200),
-        lambda: kbl.take_layers(model, [0]),
+        lambda: kbl.surgery.resize(model, vocabulary_size=200),
+        lambda: kbl.surgery.keep_layers(model, [0]),
         lambda: kbl.save_hugging_face(model, None, tmp_path / "out"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -253,7 +255,7 @@ def test_fewer_layers_have_the_policy_of_all():
         model = tiny.encoder()
     finally:
         keras.config.set_dtype_policy(before)
-    smaller = kbl.take_layers(model, [0])
+    smaller = kbl.surgery.keep_layers(model, [0])
     assert smaller.get_layer("blocks").dtype_policy.name == "mixed_bfloat16"
     assert keras.config.dtype_policy() == before
 
@@ -261,6 +263,8 @@ def test_fewer_layers_have_the_policy_of_all():
 @pytest.mark.parametrize("family", ["roberta", "albert"])
 def test_only_berts_become_distilberts(family):
     with pytest.raises(ValueError, match="`family`"):
-        kbl.take_layers(tiny.encoder(), [0], family=family)
+        kbl.surgery.keep_layers(tiny.encoder(), [0], family=family)
     with pytest.raises(ValueError, match="`family` must be None but for a BERT"):
-        kbl.take_layers(tiny.encoder(**FAMILIES["roberta"]), [0], family="distilbert")
+        kbl.surgery.keep_layers(
+            tiny.encoder(**FAMILIES["roberta"]), [0], family="distilbert"
+        )

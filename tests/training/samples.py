@@ -10,7 +10,7 @@ from tests.models.samples import ids
 INPUTS = ids(lengths=(5, 3, 4, 2))
 TARGETS = np.array([0, 1, 1, 0])
 LOSS = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-RELATIVE = kbl.RelativePositions(max_distance=8, buckets=4)
+RELATIVE = kbl.config.RelativePositions(max_distance=8, buckets=4)
 # What differs between families, where it adds or removes weights.
 FAMILIES = {
     "bert": {},

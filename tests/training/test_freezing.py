@@ -5,7 +5,7 @@ import pytest
 
 import keras_bert_lite as kbl
 from keras_bert_lite.training.freezing import freeze
-from keras_bert_lite.training.optimizer import adamw
+from keras_bert_lite.training.optimizers import bert_adamw
 from tests import tiny
 from tests.training.samples import (
     FAMILIES,
@@ -56,7 +56,7 @@ def test_thaws():
 
 def test_fit_leaves_frozen_weights_as_they_are():
     model = frozen_model(2)
-    compiled(model, adamw(None, 1e-2))
+    compiled(model, bert_adamw(None, 1e-2))
     before = values(model)
     model.fit(INPUTS, TARGETS, verbose=0)
     assert parts(changed(before, values(model))) == {BLOCKS[2], *HEAD}
@@ -64,7 +64,7 @@ def test_fit_leaves_frozen_weights_as_they_are():
 
 def test_survives_saving_with_the_optimizer(tmp_path):
     model = frozen_model()
-    compiled(model, adamw(10, 1e-2))
+    compiled(model, bert_adamw(10, 1e-2))
     model.fit(INPUTS, TARGETS, verbose=0)
     model.save(tmp_path / "model.keras")
     twin = keras.saving.load_model(tmp_path / "model.keras")
@@ -79,7 +79,7 @@ def test_survives_cloning_and_new_outputs():
     model = frozen_model(2)
     assert training(keras.models.clone_model(model)) == training(model)
     encoder = kbl.encoder_of(model)
-    assert training(kbl.with_internals(encoder)) == training(encoder)
+    assert training(kbl.with_hidden_states(encoder)) == training(encoder)
 
 
 def test_freezes_what_deberta_has_beside_its_blocks():

@@ -66,7 +66,7 @@ def test_gradients_of_families_are_the_same(family):
 
 def test_gradients_are_the_same_without_padding_removed():
     def prepare(model):
-        kbl.set_remove_padding(model, False)
+        kbl.set_unpadding(model, False)
 
     same(trained(True, prepare=prepare), trained(False, prepare=prepare))
 
@@ -125,7 +125,7 @@ from tests.training.samples import LOSS
 sizes = dict(hidden_dim=128, intermediate_dim=512, num_heads=4, num_layers=8)
 config = kbl.EncoderConfig(vocabulary_size=100, **sizes)
 model = kbl.text_classifier(kbl.encoder(config), ["a", "b"])
-kbl.set_remove_padding(model, False)
+kbl.set_unpadding(model, False)
 blocks = kbl.encoder_of(model).get_layer("blocks")
 blocks.gradient_checkpointing = sys.argv[1] == "True"
 model.compile("sgd", LOSS, run_eagerly=sys.argv[2] == "eager", jit_compile=False)

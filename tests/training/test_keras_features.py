@@ -4,7 +4,7 @@ import keras
 import numpy as np
 import pytest
 
-from keras_bert_lite.training.optimizer import adamw
+from keras_bert_lite.training.optimizers import bert_adamw
 from tests.training.samples import (
     INPUTS,
     LOSS,
@@ -21,7 +21,7 @@ BACKEND = keras.backend.backend()
 
 
 def trainee(**arguments):
-    return compiled(classifier(**PLAIN), adamw(None, 1e-2, **arguments))
+    return compiled(classifier(**PLAIN), bert_adamw(None, 1e-2, **arguments))
 
 
 def fitted(model, **arguments):

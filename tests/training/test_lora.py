@@ -7,7 +7,7 @@ import pytest
 import keras_bert_lite as kbl
 from keras_bert_lite.training.freezing import freeze
 from keras_bert_lite.training.lora import enable_lora, merge_lora
-from keras_bert_lite.training.optimizer import adamw
+from keras_bert_lite.training.optimizers import bert_adamw
 from tests import tiny
 from tests.conformance import assert_all_close
 from tests.training.samples import (
@@ -31,7 +31,7 @@ def adapted(**arguments):
 
 def trained(**arguments):
     model = adapted(**arguments)
-    compiled(model, adamw(None, 1e-2))
+    compiled(model, bert_adamw(None, 1e-2))
     model.fit(INPUTS, TARGETS, epochs=3, verbose=0)
     return model
 
@@ -43,7 +43,7 @@ def layers_of(paths):
 def test_only_low_rank_and_head_weights_train():
     model = adapted()
     before = values(model)
-    compiled(model, adamw(None, 1e-2))
+    compiled(model, bert_adamw(None, 1e-2))
     model.fit(INPUTS, TARGETS, epochs=2, verbose=0)
     lora = {path for path in before if "/lora_kernel_" in path}
     assert changed(before, values(model)) == lora | HEAD
@@ -80,7 +80,7 @@ def test_targets(targets, layers):
 
 
 def test_positions_of_deberta_are_a_target():
-    relative = kbl.RelativePositions(max_distance=4, share_projections=False)
+    relative = kbl.config.RelativePositions(max_distance=4, share_projections=False)
     model = tiny.classifier(relative_positions=relative)
     enable_lora(model, targets=["position_key"])
     assert "blocks/block_1/attention/position_key/lora_kernel_a" in values(model)

@@ -137,7 +137,7 @@ def test_takes_other_losses_that_fit(task, loss):
 
 
 def test_sentence_vectors_need_a_loss():
-    model = kbl.sentence_groups(kbl.sentence_encoder(tiny.encoder()))
+    model = kbl.sentence_encoder_trainer(kbl.sentence_encoder(tiny.encoder()))
     with pytest.raises(ValueError, match="`loss` must be given, for 'sentence_emb"):
         kbl.compile(model)
     kbl.compile(model, loss=kbl.losses.CosineSimilarityLoss())
@@ -177,7 +177,7 @@ def test_data_sets():
 
 def test_distillation_trains_by_the_students_task():
     student, teacher = (BUILDERS["text_classification"](tiny.encoder()) for _ in "ab")
-    model = kbl.distillation_model(student, teacher)
+    model = kbl.distillation.distillation_model(student, teacher)
     assert task_of(model) is TASKS["text_classification"]
     kbl.compile(model, steps=10, run_eagerly=EAGERLY)
     assert "accuracy" in model.train_on_batch(INPUTS, ROWS, return_dict=True)

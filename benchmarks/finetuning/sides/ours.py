@@ -8,7 +8,7 @@ from benchmarks.inference.models import minilm
 from keras_bert_lite.training.data import text_dataset
 from keras_bert_lite.training.data.questions import question_dataset
 from keras_bert_lite.training.data.tokens import token_dataset
-from keras_bert_lite.training.optimizer import adamw
+from keras_bert_lite.training.optimizers import bert_adamw
 
 
 class KerasBertLite(KerasSide):
@@ -45,7 +45,7 @@ class KerasBertLite(KerasSide):
 
     def optimizer(self, steps):
         recipe = self.recipe
-        return adamw(
+        return bert_adamw(
             steps,
             self.task.rate,
             warmup=recipe.warmup,

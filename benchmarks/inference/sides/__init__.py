@@ -9,7 +9,7 @@ OURS = "keras_bert_lite"
 LIMIT = "matrix products"
 SIDES = {
     OURS: ("ours", "SavedModel", {}),
-    f"{OURS} padded": ("ours", "SavedModel", {"remove_padding": False}),
+    f"{OURS} padded": ("ours", "SavedModel", {"unpadding": False}),
     f"{OURS} int8": ("ours", "Int8", {}),
     "keras_hub 128": ("hub", "KerasHub", {"sequence_length": 128}),
     "keras_hub 512": ("hub", "KerasHub", {"sequence_length": 512}),

@@ -8,12 +8,12 @@ from benchmarks.inference.worker import THREADS
 from benchmarks.inference.workloads import Work
 
 
-def string_model(folder, remove_padding="auto"):
+def string_model(folder, unpadding="auto"):
     """Returns the string-in model of a checkpoint, with mean pooling."""
     import keras_bert_lite as kbl
 
     encoder = kbl.load_encoder(folder, pooling="mean")
-    encoder.get_layer("blocks").remove_padding = remove_padding
+    encoder.get_layer("blocks").unpadding = unpadding
     preprocessor = kbl.load_preprocessor(folder, sequence_length=LONGEST)
     return kbl.with_text(encoder, preprocessor)
 
@@ -22,18 +22,18 @@ class SavedModel(Side):
     """`serving_default` of what `export_saved_model` writes.
 
     Args:
-        remove_padding: As in `layers.Encoder`.
+        unpadding: As in `layers.Encoder`.
     """
 
-    def __init__(self, model, folder, remove_padding="auto"):
+    def __init__(self, model, folder, unpadding="auto"):
         super().__init__(model, folder)
-        self.remove_padding = remove_padding
+        self.unpadding = unpadding
         self._model = None
 
     def prepare(self):
         import keras_bert_lite as kbl
 
-        model = string_model(self.model, self.remove_padding)
+        model = string_model(self.model, self.unpadding)
         kbl.export_saved_model(model, self.folder / "model", version=1)
 
     def load(self):
@@ -55,7 +55,7 @@ class SavedModel(Side):
         except ImportError:
             return super().encode_offline(way, work)
         if self._model is None:
-            self._model = string_model(self.model, self.remove_padding)
+            self._model = string_model(self.model, self.unpadding)
         size = len(work.batches[0])
         answers = predict_texts(self._model, work.texts, size, progress=False)
         return np.stack([answer["pooled_output"] for answer in answers])

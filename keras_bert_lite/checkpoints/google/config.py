@@ -7,10 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from keras_bert_lite.checkpoints.core.fields import (
+    FIELDS,
+    REQUIRED,
+    changed,
+    their_names,
+)
 from keras_bert_lite.checkpoints.core.sizes import check_sizes
 from keras_bert_lite.checkpoints.core.tensorflow_files import TensorFlowSource
-from keras_bert_lite.checkpoints.hugging_face.config import changed, their_names
-from keras_bert_lite.checkpoints.hugging_face.families import FIELDS, REQUIRED
 from keras_bert_lite.checkpoints.sources import read_json
 from keras_bert_lite.config import EncoderConfig
 

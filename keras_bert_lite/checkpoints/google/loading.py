@@ -17,18 +17,23 @@ from keras_bert_lite.checkpoints.core.tensorflow_files import INDEX
 from keras_bert_lite.checkpoints.google import names
 from keras_bert_lite.checkpoints.google.config import read_config
 from keras_bert_lite.checkpoints.google.files import Checkpoint, open_files
+from keras_bert_lite.checkpoints.sources import Source
+from keras_bert_lite.checkpoints.tokenizers.loading import (
+    load_preprocessor as load_preprocessor,
+    load_tokenizer as load_tokenizer,
+)
 from keras_bert_lite.models.encoder_model import encoder
 from keras_bert_lite.models.pretraining.bert import (
+    bert_pretrainer,
     next_sentence_predictor,
-    pretrainer,
     replaced_token_detector,
 )
 from keras_bert_lite.models.tasks.masked_lm import masked_lm
 
 
-def is_google(directory: Path) -> bool:
-    """Whether a directory holds a TensorFlow checkpoint: a file `*.index`."""
-    return any(directory.glob(f"*{INDEX}"))
+def detect(source: Source) -> bool:
+    """Whether a source is a directory with a TensorFlow checkpoint, `*.index`."""
+    return isinstance(source, Path) and any(source.glob(f"*{INDEX}"))
 
 
 def load_encoder(
@@ -84,7 +89,7 @@ def load_model(
         part: As in `load_encoder`.
 
     Returns:
-        Of BERT and ALBERT, a `pretrainer`, or what remains of it in the
+        Of BERT and ALBERT, a `bert_pretrainer`, or what remains of it in the
         checkpoint: a `masked_lm`, a `next_sentence_predictor` or an encoder. Of
         ELECTRA, a `replaced_token_detector`, or, of the generator, a
         `masked_lm`.
@@ -97,8 +102,8 @@ def load_model(
     """
     stored = open_files(directory, part)
     build, head = _head(stored)
-    pooled = build in (None, pretrainer, next_sentence_predictor)
-    pair = build in (pretrainer, next_sentence_predictor)
+    pooled = build in (None, bert_pretrainer, next_sentence_predictor)
+    pair = build in (bert_pretrainer, next_sentence_predictor)
     if pair and stored.pooling is None:
         raise ValueError(f"{stored.source.location} lacks the variables 'bert/pooler'.")
     model = _encoder(directory, stored, stored.pooling if pooled else None, changes)
@@ -121,7 +126,7 @@ def _head(stored: Checkpoint) -> tuple[Callable | None, Mapping[str, str]]:
         return replaced_token_detector, names.DISCRIMINATOR_NAMES
     words, pair = has(names.WORDS), has(names.PAIR)
     if words and pair:
-        return pretrainer, names.WORD_NAMES
+        return bert_pretrainer, names.WORD_NAMES
     if words:
         return masked_lm, names.WORD_NAMES
     return (next_sentence_predictor if pair else None), {}

@@ -1,15 +1,19 @@
 """Between config.json and `EncoderConfig`."""
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from keras_bert_lite.checkpoints.core.fields import (
+    CONFIG,
+    REQUIRED,
+    changed,
+    their_names,
+)
 from keras_bert_lite.checkpoints.core.sizes import check_sizes
 from keras_bert_lite.checkpoints.hugging_face.activations import THEIRS, activation_name
 from keras_bert_lite.checkpoints.hugging_face.families import (
     REFUSED,
-    REQUIRED,
     ROWS,
     Family,
 )
@@ -17,8 +21,6 @@ from keras_bert_lite.checkpoints.sources import read_json
 from keras_bert_lite.checks import check_positive
 from keras_bert_lite.config import EncoderConfig
 
-CONFIG = "config.json"
-CHANGEABLE = ("dropout", "attention_dropout")
 SWITCHES = (
     "tie_word_embeddings",
     "relative_attention",
@@ -142,31 +144,10 @@ def _check_expressed(config: EncoderConfig, raw: dict, family: Family) -> None:
         )
 
 
-def changed(config: EncoderConfig, changes: dict[str, Any]) -> EncoderConfig:
-    """Returns the configuration with other rates of dropout."""
-    for name, value in changes.items():
-        if name not in CHANGEABLE:
-            raise ValueError(
-                f"Only {CHANGEABLE} may differ from the checkpoint. "
-                f"Received: {name}={value!r}"
-            )
-    return config.replace(**changes)
-
-
 def _value(raw: dict[str, Any], ours: str, theirs: str, default: Any) -> Any:
     if ours in ("activation", "convolution_activation"):
         return activation_name(raw, theirs, default)
     return raw.get(theirs, default)
-
-
-def their_names(error: Exception, fields: Mapping[str, tuple[str, Any]]) -> str:
-    """Says how the fields in a message are called in config.json."""
-    names = [
-        f"`{ours}` is `{theirs}`"
-        for ours, (theirs, _) in fields.items()
-        if ours != theirs and f"`{ours}`" in str(error)
-    ]
-    return f" ({', '.join(names)} in {CONFIG})" if names else ""
 
 
 def _stored_bytes(directory: Path) -> int:

@@ -9,6 +9,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from keras_bert_lite.checkpoints.core.fields import FIELDS, REQUIRED
 from keras_bert_lite.checkpoints.core.name_table import Table
 from keras_bert_lite.checkpoints.hugging_face import (
     deberta_fields,
@@ -17,23 +18,6 @@ from keras_bert_lite.checkpoints.hugging_face import (
 from keras_bert_lite.checkpoints.hugging_face.heads import HEADS, Head
 from keras_bert_lite.config import Biases, RelativeBias
 
-# No default: the field must be there.
-REQUIRED = object()
-# Our field -> the name in config.json, and the default.
-FIELDS: dict[str, tuple[str, Any]] = {
-    "vocabulary_size": ("vocab_size", REQUIRED),
-    "num_layers": ("num_hidden_layers", REQUIRED),
-    "num_heads": ("num_attention_heads", REQUIRED),
-    "hidden_dim": ("hidden_size", REQUIRED),
-    "intermediate_dim": ("intermediate_size", REQUIRED),
-    "max_sequence_length": ("max_position_embeddings", 512),
-    "num_segments": ("type_vocab_size", 2),
-    "dropout": ("hidden_dropout_prob", 0.1),
-    "attention_dropout": ("attention_probs_dropout_prob", 0.1),
-    "layer_norm_epsilon": ("layer_norm_eps", 1e-12),
-    "initializer_range": ("initializer_range", 0.02),
-    "activation": ("hidden_act", "gelu"),
-}
 # Options that change the result and that this package does not have.
 REFUSED: dict[str, Any] = {
     "position_embedding_type": "absolute",

@@ -97,9 +97,11 @@ def next_sentence_predictor(encoder: keras.Model, raw: dict, head: Any) -> keras
     return pretraining.next_sentence_predictor(encoder)
 
 
-def pretrainer(encoder: keras.Model, raw: dict, head: Any) -> keras.Model:
+def bert_pretrainer(encoder: keras.Model, raw: dict, head: Any) -> keras.Model:
     dropout = _dropout(raw, head) if head.dropout else 0.0
-    return pretraining.pretrainer(encoder, dropout=dropout or 0.0, tied=is_tied(raw))
+    return pretraining.bert_pretrainer(
+        encoder, dropout=dropout or 0.0, tied=is_tied(raw)
+    )
 
 
 def replaced_token_detector(encoder: keras.Model, raw: dict, head: Any) -> keras.Model:

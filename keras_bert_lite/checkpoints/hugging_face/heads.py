@@ -77,7 +77,7 @@ BERT = {
     "ForQuestionAnswering": Head(build.question_answerer, SPAN),
     "ForMaskedLM": Head(build.masked_lm, BERT_PREDICTION),
     "ForNextSentencePrediction": Head(build.next_sentence_predictor, PAIR, True),
-    "ForPreTraining": Head(build.pretrainer, {**BERT_PREDICTION, **PAIR}, True),
+    "ForPreTraining": Head(build.bert_pretrainer, {**BERT_PREDICTION, **PAIR}, True),
 }
 ROBERTA = {
     "ForSequenceClassification": Head(
@@ -134,7 +134,7 @@ ALBERT = {
     "ForQuestionAnswering": Head(build.question_answerer, SPAN),
     "ForMaskedLM": Head(build.masked_lm, ALBERT_PREDICTION),
     "ForPreTraining": Head(
-        build.pretrainer,
+        build.bert_pretrainer,
         {**ALBERT_PREDICTION, "sop_classifier.classifier": "pair_head.dense"},
         True,
         ALBERT_DROPOUT,

@@ -13,9 +13,19 @@ from keras_bert_lite.checkpoints.hugging_face.head_builders import is_tied
 from keras_bert_lite.checkpoints.hugging_face.heads import Head
 from keras_bert_lite.checkpoints.hugging_face.names import ENCODER_PARTS
 from keras_bert_lite.checkpoints.hugging_face.safetensors_files import SafetensorsSource
+from keras_bert_lite.checkpoints.sources import Source
+from keras_bert_lite.checkpoints.tokenizers.loading import (
+    load_preprocessor as load_preprocessor,
+    load_tokenizer as load_tokenizer,
+)
 from keras_bert_lite.models.encoder_model import encoder
 
 BASE = "Model"
+
+
+def detect(source: Source) -> bool:
+    """Whether a source is a directory with `model.safetensors`, whole or in shards."""
+    return isinstance(source, Path) and any(source.glob("model.safetensors*"))
 
 
 def load_encoder(

@@ -6,8 +6,14 @@ from typing import Any
 
 import keras
 
-from keras_bert_lite.checkpoints.hugging_face import loading as hugging_face
-from keras_bert_lite.checkpoints.sources import is_name, read_json
+from keras_bert_lite.checkpoints.hugging_face.loading import (
+    load_encoder as load_encoder,
+)
+from keras_bert_lite.checkpoints.sources import Source, is_name, read_json
+from keras_bert_lite.checkpoints.tokenizers.loading import (
+    load_preprocessor as load_preprocessor,
+    load_tokenizer as load_tokenizer,
+)
 from keras_bert_lite.models.encoder_model import config_of, encoder_of
 from keras_bert_lite.models.tasks.sentence_embedding import sentence_encoder
 from keras_bert_lite.models.tasks.task import options_of
@@ -24,9 +30,9 @@ PREFIX = "sentence_transformers.models."
 MODE = "pooling_mode"  # in place of the switches, since version 6
 
 
-def is_sentence_transformers(directory: Path) -> bool:
-    """Whether a directory was written by sentence-transformers."""
-    return (directory / MODULES).is_file()
+def detect(source: Source) -> bool:
+    """Whether a source is a directory that sentence-transformers wrote."""
+    return isinstance(source, Path) and (source / MODULES).is_file()
 
 
 def load_model(directory: Path, changes: dict[str, Any]) -> keras.Model:
@@ -43,7 +49,7 @@ def load_model(directory: Path, changes: dict[str, Any]) -> keras.Model:
             f"perhaps Normalize. Received: {kinds}"
         )
     (_, body), (_, pooling) = modules[:2]
-    encoder = hugging_face.load_encoder(directory / body, "checkpoint", changes)
+    encoder = load_encoder(directory / body, "checkpoint", changes)
     return sentence_encoder(
         encoder, _pooling(directory / pooling), normalize=len(kinds) == 3
     )

@@ -8,6 +8,7 @@ from google.protobuf.message import DecodeError
 from tensorflow.core.protobuf import trackable_object_graph_pb2
 
 from keras_bert_lite.checkpoints.core.assign import fill_model, is_new_pooler
+from keras_bert_lite.checkpoints.core.fields import changed
 from keras_bert_lite.checkpoints.core.name_table import (
     Target,
     VariableTarget,
@@ -16,7 +17,6 @@ from keras_bert_lite.checkpoints.core.name_table import (
 )
 from keras_bert_lite.checkpoints.core.sizes import check_sizes
 from keras_bert_lite.checkpoints.core.tensorflow_files import SLOTS, TensorFlowSource
-from keras_bert_lite.checkpoints.hugging_face.config import changed
 from keras_bert_lite.checkpoints.saved_model.config import encoder_values
 from keras_bert_lite.checkpoints.saved_model.graph import FILE, SavedGraph
 from keras_bert_lite.checkpoints.saved_model.names import (
@@ -24,6 +24,11 @@ from keras_bert_lite.checkpoints.saved_model.names import (
     VARIABLES,
     Layout,
     with_heads,
+)
+from keras_bert_lite.checkpoints.sources import Source
+from keras_bert_lite.checkpoints.tokenizers.loading import (
+    load_preprocessor as load_preprocessor,
+    load_tokenizer as load_tokenizer,
 )
 from keras_bert_lite.config import EncoderConfig
 from keras_bert_lite.models.encoder_model import encoder
@@ -33,9 +38,9 @@ OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
 BESIDE = ("save_counter", "seed_generator_state", "Variable")
 
 
-def is_saved_model(directory: Path) -> bool:
-    """Whether a directory holds a SavedModel: a file `saved_model.pb`."""
-    return (directory / FILE).is_file()
+def detect(source: Source) -> bool:
+    """Whether a source is a SavedModel: a directory with `saved_model.pb`."""
+    return isinstance(source, Path) and (source / FILE).is_file()
 
 
 def load_encoder(
@@ -86,6 +91,11 @@ def load_encoder(
     found = {x: _target(source, y, x, config) for x, y in found.items()}
     new = is_new_pooler(pooling, stored)
     return fill_model(source, model, found, layout.required(prefix), new)
+
+
+def load_model(directory: Path, changes: dict[str, Any]) -> keras.Model:
+    """Loads the encoder: SavedModels of encoders have no head."""
+    return load_encoder(directory, "checkpoint", changes)
 
 
 def _source(directory: Path) -> TensorFlowSource:

@@ -1,15 +1,10 @@
 """Tokenizers from the files that checkpoints have."""
 
-import os
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from keras_bert_lite.checkpoints.keras_hub import (
-    presets as keras_hub_presets,
-    tokenizers as keras_hub_tokenizers,
-)
-from keras_bert_lite.checkpoints.sources import KERAS_HUB_PREFIX, read_json, resolve
+from keras_bert_lite.checkpoints.sources import read_json
 from keras_bert_lite.checkpoints.tokenizers import (
     byte_pair as byte_pair_files,
     sentence_piece as sentence_piece_files,
@@ -44,25 +39,8 @@ CLASSES = (
 )
 
 
-def load_tokenizer(source: str | os.PathLike, **changes: Any) -> Tokenizer:
-    """Loads the tokenizer of a checkpoint.
-
-    Args:
-        source: A directory with tokenizer.json (preferred), vocab.txt,
-            vocab.json and merges.txt, or a SentencePiece .model; or
-            `hf://owner/name`; or `keras-hub://preset`.
-        **changes: Arguments of the tokenizer to replace, such as
-            `special_tokens_in_text=True`.
-
-    Returns:
-        A `WordPieceTokenizer`, `BytePairTokenizer` or `SentencePieceTokenizer`.
-
-    Raises:
-        ValueError: If the files describe another kind of tokenizer.
-    """
-    if os.fspath(source).startswith(KERAS_HUB_PREFIX):
-        return _from_keras_hub(os.fspath(source), changes)
-    directory = resolve(source)
+def load_tokenizer(directory: Path, changes: dict[str, Any]) -> Tokenizer:
+    """Loads the tokenizer of a directory; see `load.load_tokenizer`."""
     config = read_config(directory)
     _check_class(directory, config)
     special = special_tokens(directory, config)
@@ -79,46 +57,19 @@ def load_tokenizer(source: str | os.PathLike, **changes: Any) -> Tokenizer:
     return tokenizer
 
 
-def load_preprocessor(source: str | os.PathLike, **changes: Any) -> Preprocessor:
-    """Loads the tokenizer of a checkpoint and the length it was made for.
-
-    The length is sentence-transformers' `max_seq_length` where there is one,
-    else the tokenizer's `model_max_length`, capped by the position table. The
-    truncation and padding that tokenizer.json may hold are ignored.
-
-    Args:
-        source: A directory, or `hf://owner/name`.
-        **changes: Arguments of `Preprocessor` to replace, such as
-            `sequence_length` or `padding`.
-    """
-    if os.fspath(source).startswith(KERAS_HUB_PREFIX):
-        if "sequence_length" not in changes:
-            raise ValueError(
-                "A KerasHub preset's tokenizer has no length: `sequence_length` must "
-                f"be given. Received: {source!r} and {changes}"
-            )
-        return Preprocessor(load_tokenizer(source), **changes)
-    directory = resolve(source)
+def load_preprocessor(directory: Path, changes: dict[str, Any]) -> Preprocessor:
+    """Loads the preprocessor of a directory; see `load.load_preprocessor`."""
     _check_sides(directory / CONFIG)
     arguments = {
         "sequence_length": _sequence_length(directory),
         "num_separators": _num_separators(directory),
         **changes,
     }
-    tokenizer = load_tokenizer(directory)
+    tokenizer = load_tokenizer(directory, {})
     try:
         return Preprocessor(tokenizer, **arguments)
     except (TypeError, ValueError) as error:
         raise ValueError(f"The preprocessor of {directory}: {error}") from error
-
-
-def _from_keras_hub(source: str, changes: dict[str, Any]) -> Tokenizer:
-    if changes:
-        raise ValueError(f"A KerasHub preset is loaded as it is. Received: {changes}")
-    preset = keras_hub_presets.load_tokenizer_preset(
-        source.removeprefix(KERAS_HUB_PREFIX)
-    )
-    return keras_hub_tokenizers.tokenizer_from_keras_hub(preset)
 
 
 def _kind_and_arguments(directory: Path) -> tuple[type[Tokenizer], dict[str, Any]]:

@@ -48,11 +48,11 @@ REPLACED_TOKENS = Task(
 )
 
 
-def pretrainer(
+def bert_pretrainer(
     encoder: keras.Model,
     dropout: float = 0.0,
     tied: bool = True,
-    name: str = "pretrainer",
+    name: str = "bert_pretrainer",
 ) -> keras.Model:
     """Builds BERT's and ALBERT's pretraining model: words, and the next sentence.
 
@@ -123,21 +123,21 @@ def replaced_token_detector(
     return task_model(REPLACED_TOKENS, inputs, outputs, [head], name)
 
 
-def for_masked_positions(model: keras.Model, packed: bool = False) -> keras.Model:
+def masked_positions_model(model: keras.Model, packed: bool = False) -> keras.Model:
     """Returns a model of the same weights that scores masked words only.
 
-    That is how a pretrainer is trained: the scores of a whole vocabulary at all
+    That is how a bert_pretrainer is trained: the scores of a whole vocabulary at all
     positions would take most of the time and of the memory.
 
     Args:
-        model: Made by `masked_lm` or `pretrainer`, or loaded with such a head.
+        model: Made by `masked_lm` or `bert_pretrainer`, or loaded with such a head.
         packed: Whether rows hold several sequences, which do not attend to each
             other; the model then has an input `sequence_ids`.
 
     Returns:
         A functional model with the encoder's inputs, `masked_positions` `(B, P)`
         and perhaps `sequence_ids` `(B, S)`, as `pretraining_dataset` makes them,
-        and the outputs `prediction_logits` `(B, P, V)` and, of a `pretrainer`,
+        and the outputs `prediction_logits` `(B, P, V)` and, of a `bert_pretrainer`,
         `seq_relationship_logits` `(B, 2)`. `kbl.compile` trains it with
         `keras.losses.SparseCategoricalCrossentropy(from_logits=True,
         reduction="mean_with_sample_weight")` for each, whose sum is BERT's loss.

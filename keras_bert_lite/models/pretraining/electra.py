@@ -52,19 +52,19 @@ REPLACED_TOKEN_PRETRAINING = Task(
     head=layers.ReplacedTokenHead,
     outputs=(PREDICTION, REPLACED),
     data_set="pretraining_dataset",
-    not_saved="a pretrainer's `discriminator_of`, which transformers has",
+    not_saved="a bert_pretrainer's `electra_discriminator`, which transformers has",
 )
 
 SHARING = ("tied", "gradient_disentangled", "none")
 
 
-def replaced_token_pretrainer(
+def electra_pretrainer(
     encoder: keras.Model,
     generator: EncoderConfig | keras.Model | None = None,
     sharing: str = "tied",
     packed: bool = False,
     seed: int | None = None,
-    name: str = "replaced_token_pretrainer",
+    name: str = "electra_pretrainer",
 ) -> keras.Model:
     """Builds ELECTRA's pretraining model: replaced token detection.
 
@@ -82,17 +82,17 @@ def replaced_token_pretrainer(
         sharing: What generator and encoder share of their embeddings: `"tied"`,
             all tables (ELECTRA); `"gradient_disentangled"`, the token table,
             which the encoder adds to but does not change (DeBERTa-v3); `"none"`.
-        packed: See `for_masked_positions`.
+        packed: See `masked_positions_model`.
         seed: Of the draws.
         name: Name of the model.
 
     Returns:
-        A functional model with the inputs of `for_masked_positions(...)` and the
+        A functional model with the inputs of `masked_positions_model(...)` and the
         outputs `prediction_logits`, `(B, P, V)`, and `replaced_logits`, `(B, S, 2)`
         float32: a score, above 0 for replaced, and the token that was seen.
-        `kbl.compile` trains the first as `for_masked_positions` says, the second with
+        `kbl.compile` trains the first as `masked_positions_model` says, the second with
         `losses.ReplacedTokenLoss()`, times 50. What is fine-tuned is
-        `discriminator_of(model)`, or the `encoder_of` that.
+        `electra_discriminator(model)`, or the `encoder_of` that.
 
     Raises:
         ValueError: If generator and encoder do not have the embeddings' sizes in
@@ -118,7 +118,7 @@ def replaced_token_pretrainer(
     seen = replace(ids, inputs["masked_positions"], logits)
     states = connect_blocks(inputs, embed_seen(seen, **where), blocks)
     found = head(states["sequence_output"])
-    found = layers.WithSeenTokens(name="with_seen_tokens")(found, seen)
+    found = layers.AppendTokenIds(name="with_seen_tokens")(found, seen)
     outputs = {PREDICTION.name: logits, REPLACED.name: found}
     copied.fill()
     if isinstance(tables, layers.GradientDisentangledEmbeddings):
@@ -128,27 +128,27 @@ def replaced_token_pretrainer(
     return task_model(REPLACED_TOKEN_PRETRAINING, inputs, outputs, heads, name)
 
 
-def discriminator_of(
+def electra_discriminator(
     model: keras.Model, name: str = "replaced_token_detector"
 ) -> keras.Model:
-    """Returns the `replaced_token_detector` that a pretrainer has trained.
+    """Returns the `replaced_token_detector` that a bert_pretrainer has trained.
 
     Args:
-        model: Made by `replaced_token_pretrainer`.
+        model: Made by `electra_pretrainer`.
         name: Name of the new model.
 
     Returns:
-        A model of the pretrainer's own layers; of a pretrainer with
+        A model of the bert_pretrainer's own layers; of a bert_pretrainer with
         gradient-disentangled embeddings, one whose embeddings are a copy, the sum
         of both tables.
 
     Raises:
-        ValueError: If the model is no such pretrainer.
+        ValueError: If the model is no such bert_pretrainer.
     """
     marks = marked_model(model)[1]
     if REPLACED.name not in marks:
         raise ValueError(
-            f"`model` must be made by `replaced_token_pretrainer`. Received: {model!r}"
+            f"`model` must be made by `electra_pretrainer`. Received: {model!r}"
         )
     names = {layer.name: layer for layer in model.layers}
     embeddings = names.get("embeddings") or united_embeddings(names[SHARED_EMBEDDINGS])

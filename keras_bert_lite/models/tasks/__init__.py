@@ -8,5 +8,5 @@
 | `question_answering` | `question_answerer` |
 | `multiple_choice` | `multiple_choice` |
 | `masked_lm` | `masked_lm` |
-| `sentence_embedding` | `sentence_encoder`, `sentence_groups` |
+| `sentence_embedding` | `sentence_encoder`, `sentence_encoder_trainer` |
 """

@@ -243,8 +243,8 @@ def masked_lm_head(
     head = tuple(head_layers(model, PREDICTION.name).values())
     if not head:
         raise ValueError(
-            "`model` must be made by `masked_lm` or `pretrainer`, or loaded with such "
-            f"a head. Received: {model!r}"
+            "`model` must be made by `masked_lm` or `bert_pretrainer`, or loaded with "
+            f"such a head. Received: {model!r}"
         )
     return head
 

@@ -108,7 +108,7 @@ def multiple_choice(
     head = layers.DenseHead(1, **arguments)
     inputs, rows = grouped_inputs()
     scores = head(sequence_vector(encoder, rows, head, pooling))
-    logits = layers.JoinChoices(name="join_choices")(scores, inputs["token_ids"])
+    logits = layers.RestoreGroups(name="join_choices")(scores, inputs["token_ids"])
     return task_model(
         MULTIPLE_CHOICE,
         inputs,

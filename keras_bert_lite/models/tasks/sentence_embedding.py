@@ -60,7 +60,9 @@ def sentence_encoder(
     )
 
 
-def sentence_groups(encoder: keras.Model, name: str = "sentence_groups") -> keras.Model:
+def sentence_encoder_trainer(
+    encoder: keras.Model, name: str = "sentence_encoder_trainer"
+) -> keras.Model:
     """Builds what trains a sentence encoder: the vectors of texts that belong
     together.
 
@@ -85,7 +87,7 @@ def sentence_groups(encoder: keras.Model, name: str = "sentence_groups") -> kera
             f"`encoder` must be made by `sentence_encoder`. Received: {encoder!r}"
         )
     inputs, rows = grouped_inputs()
-    join = layers.JoinChoices(name="join_texts")
+    join = layers.RestoreGroups(name="join_texts")
     vectors = join(encoder(rows)[EMBEDDING], inputs["token_ids"])
     outputs = {EMBEDDING: vectors}
     return task_model(

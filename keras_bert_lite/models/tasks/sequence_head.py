@@ -100,8 +100,8 @@ def with_head(
         return _model(task, inputs, head, vector, name, pooling=pooling)
     inputs, rows = grouped_inputs()
     vectors = sequence_vector(encoder, rows, head, pooling)
-    vectors = layers.JoinChoices(name="join_windows")(vectors, inputs["token_ids"])
-    real = layers.HasTokens(name="has_tokens")(inputs["padding_mask"])
+    vectors = layers.RestoreGroups(name="join_windows")(vectors, inputs["token_ids"])
+    real = layers.AnyToken(name="has_tokens")(inputs["padding_mask"])
     vector = layers.Pooler(windows, name="window_pooling")(vectors, padding_mask=real)
     return _model(task, inputs, head, vector, name, pooling=pooling, windows=windows)
 
@@ -125,6 +125,6 @@ def grouped_inputs() -> tuple[dict[str, Any], dict[str, Any]]:
         for key, x in id_inputs().items()
     }
     rows = {
-        key: layers.SplitChoices(name=f"split_{key}")(x) for key, x in inputs.items()
+        key: layers.FlattenGroups(name=f"split_{key}")(x) for key, x in inputs.items()
     }
     return inputs, rows

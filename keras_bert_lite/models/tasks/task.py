@@ -53,7 +53,7 @@ class Task:
         not_saved: Why there is no such class, in words that follow "`model` must
             be"; `None` where there is one.
         alternatives: Whether a softmax over the logits makes probabilities of
-            alternatives, as `layers.SoftTargets` compares.
+            alternatives, as `layers.LogitDistillation` compares.
         answers_ids: Whether the answer needs nothing but `logits`, so that a server
             can give it for ids too.
         classifies: Whether the answer is one of the head's labels for each text,

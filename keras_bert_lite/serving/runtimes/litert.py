@@ -79,8 +79,8 @@ def _signatures(model: TextModel) -> dict[str, Any]:
     """Traces the padded layout: shapes that depend on values are slow in LiteRT."""
     body = model_on_ids(model)
     blocks = encoder_layers(encoder_of(body))[1]
-    choice = blocks.remove_padding
-    blocks.remove_padding = False
+    choice = blocks.unpadding
+    blocks.unpadding = False
     try:
         longest = preprocessor_of(model).sequence_length or 0  # with_text asks for one
         return {
@@ -95,7 +95,7 @@ def _signatures(model: TextModel) -> dict[str, Any]:
             for length in lengths_up_to(longest)
         }
     finally:
-        blocks.remove_padding = choice
+        blocks.unpadding = choice
 
 
 def _with_metadata(content: bytes, metadata: str) -> bytes:

@@ -25,7 +25,7 @@ def export_onnx(model: TextModel, path: str | os.PathLike, int8: bool = False) -
 
     The file takes `token_ids`, `segment_ids` (int32) and `padding_mask` (bool),
     `(B, S)` each, and returns the model's values on ids by name. It computes on
-    real tokens only, unless the model's encoder says `remove_padding=False`.
+    real tokens only, unless the model's encoder says `unpadding=False`.
     It carries the preprocessor and the labels: `OnnxModel` takes strings.
 
     Args:

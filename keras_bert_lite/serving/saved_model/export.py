@@ -47,7 +47,7 @@ def export_saved_model(
     Numbers come out as float32, the batch first. Every weight is stored once;
     loading needs `tensorflow` and `tensorflow_text`, nothing else. Padding is
     removed from the computation, unless the model's encoder says
-    `remove_padding=False`. `assets.extra` holds warm-up requests, which have
+    `unpadding=False`. `assets.extra` holds warm-up requests, which have
     run before the version appears, and `keras_bert_lite.json`: versions,
     configuration, labels and operations.
 

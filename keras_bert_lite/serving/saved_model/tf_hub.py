@@ -9,7 +9,7 @@ import keras
 import tensorflow as tf
 
 from keras_bert_lite._files import new_directory
-from keras_bert_lite.models.encoder_model import with_internals
+from keras_bert_lite.models.encoder_model import with_hidden_states
 from keras_bert_lite.text.preprocessor import Preprocessor
 
 INPUTS = {  # TF Hub's names of this package's inputs
@@ -108,7 +108,7 @@ def _hub_inputs(inputs: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
 
 
 def _encode(encoder: keras.Model) -> tf.train.Checkpoint:
-    model = with_internals(encoder, hidden_states=True, attentions=False)
+    model = with_hidden_states(encoder, hidden_states=True, attentions=False)
     spec = {name: tf.TensorSpec([None, None], tf.int32, name) for name in INPUTS}
 
     def encode(inputs: dict[str, tf.Tensor], training: bool = False) -> dict:

@@ -11,7 +11,7 @@ from keras_bert_lite.text.text_files import opened
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 
-def learn_vocabulary(
+def train_wordpiece(
     texts: Any,
     vocabulary_size: int,
     lowercase: bool = True,

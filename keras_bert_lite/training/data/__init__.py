@@ -8,7 +8,7 @@ from keras_bert_lite.training.data.questions import question_dataset
 from keras_bert_lite.training.data.records import Records, records
 from keras_bert_lite.training.data.sequences import choice_dataset, text_dataset
 from keras_bert_lite.training.data.squad import read_squad
-from keras_bert_lite.training.data.tables import read_table
+from keras_bert_lite.training.data.tables import read_csv
 from keras_bert_lite.training.data.tokens import token_dataset
 
 __all__ = [
@@ -18,9 +18,9 @@ __all__ = [
     "intent_and_slot_dataset",
     "question_dataset",
     "read_conll",
+    "read_csv",
     "read_jsonl",
     "read_squad",
-    "read_table",
     "records",
     "text_dataset",
     "token_dataset",

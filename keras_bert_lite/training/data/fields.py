@@ -106,7 +106,7 @@ def numbers(value: Any) -> np.ndarray:
     ):
         raise ValueError(
             "must be a number in float32's range, or a list of them; strings "
-            f"are converted by `read_table(..., converters=...)`. Received: {value!r}"
+            f"are converted by `read_csv(..., converters=...)`. Received: {value!r}"
         )
     return np.array(row, np.float32)
 

@@ -80,7 +80,7 @@ def records(source: Any) -> Records:
     if isinstance(source, (str, bytes, PathLike)):
         raise TypeError(
             "`source` must hold records; a file needs a reader, such as "
-            f"`read_table(path)` or `read_jsonl(path)`. Received: {source!r}"
+            f"`read_csv(path)` or `read_jsonl(path)`. Received: {source!r}"
         )
     if hasattr(source, "__iter__") or hasattr(source, "__getitem__"):
         return Records(lambda: source, _size(source))

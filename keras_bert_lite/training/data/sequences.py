@@ -56,7 +56,7 @@ def text_dataset(
 
     Example:
 
-    >>> rows = read_table("RTE/train.tsv")
+    >>> rows = read_csv("RTE/train.tsv")
     >>> train = text_dataset(
     ...     rows, preprocessor, "sentence1", "sentence2",
     ...     labels=["entailment", "not_entailment"], shuffle=True,

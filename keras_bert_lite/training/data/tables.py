@@ -19,7 +19,7 @@ DELIMITERS = {".tsv": "\t", ".tab": "\t", ".csv": ","}
 Row = tuple[Line, list[str]]  # where it begins, and its values
 
 
-def read_table(
+def read_csv(
     path: Paths,
     columns: Sequence[str] | None = None,
     delimiter: str | None = None,
@@ -56,7 +56,7 @@ def read_table(
 
     Example:
 
-    >>> rows = read_table("SST-2/train.tsv", converters={"label": int})
+    >>> rows = read_csv("SST-2/train.tsv", converters={"label": int})
     >>> next(iter(rows))
     {'sentence': 'fine weather', 'label': 1}
 

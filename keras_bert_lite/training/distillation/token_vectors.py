@@ -19,14 +19,14 @@ from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.text.text_files import identities
 from keras_bert_lite.training.data.lines import Paths, as_paths
 from keras_bert_lite.training.distillation.dataset import word_distillation_dataset
-from keras_bert_lite.training.optimizer import adamw
+from keras_bert_lite.training.optimizers import bert_adamw
 from keras_bert_lite.training.pretraining.data.recipe import nameless
 from keras_bert_lite.training.pretraining.state import check_steps, fit_from_state
 
 SAMPLE = 8  # batches that the teacher is reduced by
 
 
-def distil_words(
+def distill_token_vectors(
     student: keras.Model,
     preprocessor: Preprocessor,
     teacher: keras.Model,
@@ -70,7 +70,7 @@ def distil_words(
         pairs: Whether it also reads two texts in a row, and learns to tell how
             alike the teacher finds them; see `word_distillation_model`. Second
             texts are those of `word_distillation_dataset`.
-        **options: Of `adamw`.
+        **options: Of `bert_adamw`.
 
     Returns:
         The history of `fit`: `loss` is that of `word_distillation_model`.
@@ -99,7 +99,7 @@ def distil_words(
         held_out = batches(validation, argument="validation").take(validation_steps)
     set_components(model, batches(text).take(SAMPLE))
     options = {"learning_rate": learning_rate, "warmup": 0.05, **options}
-    model.compile(adamw(steps, **options))
+    model.compile(bert_adamw(steps, **options))
     settings = {
         "student": config_of(student).to_dict(),
         "teacher": config_of(teacher).to_dict(),

@@ -1,7 +1,7 @@
 """Numbers that no batch can give: of whole data sets, by the official scorers."""
 
 from keras_bert_lite.training.evaluation import scorers
-from keras_bert_lite.training.evaluation.callback import Evaluation
+from keras_bert_lite.training.evaluation.callback import EvaluationCallback
 from keras_bert_lite.training.evaluation.squad_scores import squad_scores
 
-__all__ = ["Evaluation", "scorers", "squad_scores"]
+__all__ = ["EvaluationCallback", "scorers", "squad_scores"]

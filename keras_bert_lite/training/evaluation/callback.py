@@ -10,7 +10,7 @@ from keras_bert_lite.checks import check_positive
 Score = Callable[[keras.Model], Mapping[str, float]]
 
 
-class Evaluation(keras.callbacks.Callback):
+class EvaluationCallback(keras.callbacks.Callback):
     """Adds numbers about the model to the logs at the end of an epoch.
 
     They stand beside `loss` and `val_loss` in the progress bar and the history,
@@ -23,7 +23,7 @@ class Evaluation(keras.callbacks.Callback):
         train,
         epochs=10,
         callbacks=[
-            kbl.Evaluation(kbl.scorers.spearman(validation)),
+            kbl.evaluation.EvaluationCallback(kbl.evaluation.scorers.spearman(validation)),
             keras.callbacks.EarlyStopping("val_spearman", mode="max", patience=2),
         ],
     )

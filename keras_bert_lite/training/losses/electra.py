@@ -15,7 +15,7 @@ class ReplacedTokenLoss(keras.losses.Loss):
 
     Call arguments:
         y_true: The original tokens, `(B, S)`.
-        y_pred: `replaced_logits` of a `replaced_token_pretrainer`, `(B, S, 2)`.
+        y_pred: `replaced_logits` of a `electra_pretrainer`, `(B, S, 2)`.
         sample_weight: `(B, S)`, 0 at padding.
 
     Reference: [Clark et al., 2020](https://arxiv.org/abs/2003.10555), section 2.

@@ -1,6 +1,6 @@
 """Losses of sentence encoders: what belongs together comes closer.
 
-They take what a model made by `sentence_groups` returns: C vectors a row,
+They take what a model made by `sentence_encoder_trainer` returns: C vectors a row,
 `(B, C, H)`. The targets of the losses that need none are ignored; Keras asks for
 some, such as zeros `(B,)`.
 """

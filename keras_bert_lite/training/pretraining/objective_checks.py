@@ -9,7 +9,7 @@ from keras_bert_lite.config import EncoderConfig
 from keras_bert_lite.models.compatibility import check_fits
 from keras_bert_lite.models.encoder_model import config_of, encoder_of
 from keras_bert_lite.models.pretraining.bert import PAIRS
-from keras_bert_lite.models.pretraining.electra import REPLACED, discriminator_of
+from keras_bert_lite.models.pretraining.electra import REPLACED, electra_discriminator
 from keras_bert_lite.models.tasks.task import marked_model
 from keras_bert_lite.training.pretraining.data.dataset import read_recipe
 from keras_bert_lite.training.pretraining.data.recipe import Recipe
@@ -20,7 +20,7 @@ def checked_config(model: keras.Model, recipe: Recipe, argument: str) -> Encoder
     """Returns the configuration of what is trained, if model and data fit.
 
     Args:
-        model: A pretrainer.
+        model: A bert_pretrainer.
         recipe: What the data were made with.
         argument: What error messages call the data.
 
@@ -30,14 +30,14 @@ def checked_config(model: keras.Model, recipe: Recipe, argument: str) -> Encoder
     names = set(model.input)
     if "masked_positions" not in names:
         raise ValueError(
-            "`model` must be made by `for_masked_positions` or "
-            "`replaced_token_pretrainer`. "
+            "`model` must be made by `masked_positions_model` or "
+            "`electra_pretrainer`. "
             f"Received: {model.name!r}, with the inputs {sorted(names)}"
         )
     if ("sequence_ids" in names) != recipe.pack:
         raise ValueError(
             f"`model` and `{argument}` must both be packed or not; see "
-            f"`for_masked_positions(model, packed=...)`. Received: inputs "
+            f"`masked_positions_model(model, packed=...)`. Received: inputs "
             f"{sorted(names)}, and `{argument}` with pack={recipe.pack}"
         )
     if PAIRS.name in marked_model(model)[1] and not recipe.has_pairs:
@@ -77,4 +77,4 @@ def check_validation(
 def _trained_encoder(model: keras.Model) -> keras.Model:
     """The encoder that is trained, though the model may hold others."""
     own, marks = marked_model(model)
-    return encoder_of(discriminator_of(own) if REPLACED.name in marks else own)
+    return encoder_of(electra_discriminator(own) if REPLACED.name in marks else own)

@@ -14,7 +14,7 @@ from keras_bert_lite.checks import check_choice, check_positive
 from keras_bert_lite.models.pretraining.electra import REPLACED_TOKEN_PRETRAINING
 from keras_bert_lite.models.tasks.registry import task_of
 from keras_bert_lite.training.objectives import compile
-from keras_bert_lite.training.optimizer import adamw, lamb
+from keras_bert_lite.training.optimizers import bert_adamw, bert_lamb
 from keras_bert_lite.training.pretraining.data.dataset import (
     pretraining_dataset,
     read_recipe,
@@ -33,8 +33,8 @@ from keras_bert_lite.training.pretraining.objective_checks import (
 from keras_bert_lite.training.pretraining.state import fit_from_state
 
 OPTIMIZERS: dict[str, Callable[..., keras.optimizers.Optimizer]] = {
-    "adamw": adamw,
-    "lamb": lamb,
+    "adamw": bert_adamw,
+    "lamb": bert_lamb,
 }
 
 
@@ -56,7 +56,7 @@ def pretrain(
     verbose: str | int = "auto",
     **options: Any,
 ) -> keras.callbacks.History:
-    """Trains a pretrainer on what `write_pretraining_data` wrote.
+    """Trains a bert_pretrainer on what `write_pretraining_data` wrote.
 
     The run is saved every `save_every` steps. Called again with the same
     arguments, model and optimizer made anew, it goes on behind the last save; called
@@ -65,7 +65,7 @@ def pretrain(
     after `tf.config.experimental.enable_op_determinism()`.
 
     Args:
-        model: Made by `for_masked_positions` or `replaced_token_pretrainer`, with
+        model: Made by `masked_positions_model` or `electra_pretrainer`, with
             weights that are random or come from a checkpoint. It is compiled here.
         data: The directory of the data.
         directory: Where the run is saved.
@@ -87,7 +87,7 @@ def pretrain(
         callbacks: Further callbacks of `fit`, such as `keras.callbacks.TensorBoard`.
         verbose: See `keras.Model.fit`.
         **options: Of the named optimizer: `warmup` (0.01 here), `weight_decay`,
-            `accumulate` and so on; see `adamw` and `lamb`.
+            `accumulate` and so on; see `bert_adamw` and `bert_lamb`.
 
     Returns:
         The history of `fit`, with `tokens_per_second`.

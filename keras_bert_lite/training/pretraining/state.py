@@ -23,7 +23,7 @@ KEPT = 2  # states that stay; the last one may be broken by a failing disk
 SUFFIX = ".safetensors"
 CHECKSUM = "crc32"  # in a state's metadata, of all its values
 # Options that change what a layer takes of memory and time, and nothing else.
-FREE = ("gradient_checkpointing", "remove_padding")
+FREE = ("gradient_checkpointing", "unpadding")
 
 
 def fit_from_state(

@@ -29,10 +29,10 @@ def mask_of(lengths):
     return np.arange(width) < np.array(lengths, "int64").reshape(-1, 1)
 
 
-def encoder(remove_padding, **changes):
+def encoder(unpadding, **changes):
     model = kbl.encoder(tiny.config(max_sequence_length=64, **changes))
     randomize(model)
-    model.get_layer("blocks").remove_padding = remove_padding
+    model.get_layer("blocks").unpadding = unpadding
     return model
 
 
@@ -72,7 +72,7 @@ def test_outputs_equal_those_of_padded_rows(lengths, num_groups):
     inputs = inputs_of(mask_of(lengths))
     outputs = []
     for choice in (True, False):
-        model.get_layer("blocks").remove_padding = choice
+        model.get_layer("blocks").unpadding = choice
         outputs.append(model(inputs))
     filled = np.array(lengths, bool)  # rows of padding alone have no values
     for removed, padded in zip(*map(keras.tree.flatten, outputs), strict=True):
@@ -127,7 +127,7 @@ def test_large_batches_take_the_fused_normalization():
 def test_trains_with_fit_and_keeps_dropout():
     keras.utils.set_random_seed(0)
     model = tiny.classifier(dropout=0.5)
-    assert model.get_layer("encoder").get_layer("blocks").remove_padding == "auto"
+    assert model.get_layer("encoder").get_layer("blocks").unpadding == "auto"
     model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
     before = [to_numpy(v).copy() for v in model.trainable_variables]
     model.fit(samples.ids(), np.array([0, 1]), verbose=0)
@@ -179,7 +179,7 @@ def test_automatic_is_padded_where_xla_compiles():
 
 @tensorflow_only
 def test_attentions_are_those_of_padded_rows():
-    model = kbl.with_internals(encoder(True))
+    model = kbl.with_hidden_states(encoder(True))
     outputs = model(samples.ids())
     assert outputs["attentions"][0].shape == (2, 2, 5, 5)
     assert_all_close(
@@ -192,12 +192,12 @@ def test_choice_is_saved(tmp_path):
     model = encoder(False)
     model.save(tmp_path / "m.keras")
     loaded = keras.models.load_model(tmp_path / "m.keras")
-    assert loaded.get_layer("blocks").remove_padding is False
+    assert loaded.get_layer("blocks").unpadding is False
 
 
 @pytest.mark.parametrize("choice", ["on", None, 2])
 def test_refuses_other_choices(choice):
-    with pytest.raises(ValueError, match="`remove_padding` must be one of"):
+    with pytest.raises(ValueError, match="`unpadding` must be one of"):
         encoder(choice)
 
 

@@ -3,7 +3,10 @@ import numpy as np
 import pytest
 
 import keras_bert_lite as kbl
-from keras_bert_lite.models.pretraining.bert import for_masked_positions, pretrainer
+from keras_bert_lite.models.pretraining.bert import (
+    bert_pretrainer,
+    masked_positions_model,
+)
 from tests import tiny
 from tests.conformance import assert_all_close, check_layer, randomize, to_numpy
 from tests.models import samples
@@ -19,7 +22,7 @@ def inputs(**more):
 MODELS = {
     "masked_lm": lambda encoder: kbl.masked_lm(encoder),
     "untied": lambda encoder: kbl.masked_lm(encoder, tied=False),
-    "pretrainer": pretrainer,
+    "bert_pretrainer": bert_pretrainer,
 }
 
 
@@ -28,7 +31,7 @@ MODELS = {
 def test_scores_are_those_of_the_whole_model(build, embedding_dim):
     model = build(kbl.encoder(tiny.config(embedding_dim=embedding_dim)))
     randomize(model)
-    masked = for_masked_positions(model)
+    masked = masked_positions_model(model)
     assert masked.count_params() in (model.count_params(), model.count_params() - 272)
     whole, some = model(samples.ids()), masked(inputs())
     assert set(whole) == set(some)
@@ -47,7 +50,7 @@ def test_packed_rows_equal_rows_of_their_own():
     first, second = (rng.integers(5, 30, (1, n)).astype("int32") for n in (7, 4))
     ids = np.concatenate([first, second, [[0, 0]]], 1).astype("int32")
     sequence_ids = np.array([[1] * 7 + [2] * 4 + [0] * 2], "int32")
-    packed = for_masked_positions(model, packed=True)(
+    packed = masked_positions_model(model, packed=True)(
         {
             "token_ids": ids,
             "segment_ids": 0 * ids,
@@ -69,7 +72,9 @@ def test_packed_rows_equal_rows_of_their_own():
 
 
 def test_survives_saving(tmp_path):
-    model = for_masked_positions(kbl.masked_lm(kbl.encoder(tiny.config())), packed=True)
+    model = masked_positions_model(
+        kbl.masked_lm(kbl.encoder(tiny.config())), packed=True
+    )
     model.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")
     given = inputs(sequence_ids=np.ones_like(samples.ids()["token_ids"]))
@@ -91,7 +96,9 @@ def test_sequence_positions():
 
 def test_refuses():
     encoder = kbl.encoder(tiny.config())
-    with pytest.raises(ValueError, match="must be made by `masked_lm` or `pretrainer`"):
-        for_masked_positions(kbl.text_classifier(encoder, ["a", "b"]))
+    with pytest.raises(
+        ValueError, match="must be made by `masked_lm` or `bert_pretrainer`"
+    ):
+        masked_positions_model(kbl.text_classifier(encoder, ["a", "b"]))
     with pytest.raises(ValueError, match="`packed` needs a model that does not judge"):
-        for_masked_positions(pretrainer(encoder), packed=True)
+        masked_positions_model(bert_pretrainer(encoder), packed=True)

@@ -22,7 +22,7 @@ def inputs(**more):
 def built(sharing="tied", generator=None, **changes):
     encoder = kbl.encoder(config(dropout=0.0, attention_dropout=0.0, **changes))
     randomize(encoder)
-    model = kbl.replaced_token_pretrainer(encoder, generator, sharing, seed=1)
+    model = kbl.pretraining.electra_pretrainer(encoder, generator, sharing, seed=1)
     return encoder, model
 
 
@@ -46,7 +46,7 @@ def test_the_discriminator_is_the_encoder_with_a_head(sharing):
     encoder, model = built(sharing)
     given = inputs()
     outputs = to_numpy(model(given)["replaced_logits"])
-    detector = kbl.discriminator_of(model)
+    detector = kbl.pretraining.electra_discriminator(model)
     seen = {**samples.ids(), "token_ids": outputs[..., 1].astype("int32")}
     assert_all_close(detector(seen)["logits"], outputs[..., 0])
     # Before training it is the encoder that was given.
@@ -111,12 +111,16 @@ def test_whose_loss_changes_what(sharing):
 
 def test_a_disentangled_table_stays_the_sum():
     _, model = built("gradient_disentangled")
-    before = to_numpy(kbl.discriminator_of(model).get_layer("embeddings").weights[0])
+    before = to_numpy(
+        kbl.pretraining.electra_discriminator(model).get_layer("embeddings").weights[0]
+    )
     both = model.get_layer("shared_embeddings")
     parts = [x.token_embedding.embeddings for x in (both.generator, both.discriminator)]
     assert not to_numpy(parts[1]).any()
     changed(model, "prediction_logits", parts)
-    after = to_numpy(kbl.discriminator_of(model).get_layer("embeddings").weights[0])
+    after = to_numpy(
+        kbl.pretraining.electra_discriminator(model).get_layer("embeddings").weights[0]
+    )
     assert np.abs(after - before).max() > 0
     assert_all_close(after, to_numpy(parts[0]) + to_numpy(parts[1]))
 
@@ -164,21 +168,23 @@ def test_a_generator_that_was_trained():
         )
         if sharing == "tied":
             continue
-        masked = kbl.for_masked_positions(generator)(inputs())["prediction_logits"]
+        masked = kbl.pretraining.masked_positions_model(generator)(inputs())[
+            "prediction_logits"
+        ]
         assert_all_close(model(inputs())["prediction_logits"], to_numpy(masked))
 
 
 def test_packed():
     encoder = kbl.encoder(config())
-    model = kbl.replaced_token_pretrainer(encoder, packed=True)
+    model = kbl.pretraining.electra_pretrainer(encoder, packed=True)
     ids = samples.ids()["token_ids"]
     outputs = model(inputs(sequence_ids=np.ones_like(ids)))
     assert outputs["replaced_logits"].shape == (*ids.shape, 2)
 
 
 def test_trains_a_detector_further():
-    detector = kbl.replaced_token_detector(kbl.encoder(config()))
-    model = kbl.replaced_token_pretrainer(detector)
+    detector = kbl.pretraining.replaced_token_detector(kbl.encoder(config()))
+    model = kbl.pretraining.electra_pretrainer(detector)
     assert model.get_layer("head") is detector.get_layer("head")
 
 
@@ -186,15 +192,15 @@ def test_refuses():
     encoder = kbl.encoder(config())
     other = config(vocabulary_size=40)
     with pytest.raises(ValueError, match="`generator` must have the encoder's"):
-        kbl.replaced_token_pretrainer(encoder, other, "none")
+        kbl.pretraining.electra_pretrainer(encoder, other, "none")
     with pytest.raises(ValueError, match="embedding_dim"):
-        kbl.replaced_token_pretrainer(encoder, config().replace(hidden_dim=8))
+        kbl.pretraining.electra_pretrainer(encoder, config().replace(hidden_dim=8))
     with pytest.raises(ValueError, match="`sharing` must be one of"):
-        kbl.replaced_token_pretrainer(encoder, sharing="all")
+        kbl.pretraining.electra_pretrainer(encoder, sharing="all")
     with pytest.raises(ValueError, match="output layer has weights of its own"):
-        kbl.replaced_token_pretrainer(encoder, kbl.masked_lm(encoder, tied=False))
-    with pytest.raises(ValueError, match="made by `replaced_token_pretrainer`"):
-        kbl.discriminator_of(encoder)
+        kbl.pretraining.electra_pretrainer(encoder, kbl.masked_lm(encoder, tied=False))
+    with pytest.raises(ValueError, match="made by `electra_pretrainer`"):
+        kbl.pretraining.electra_discriminator(encoder)
     before = config(embedding_dim=8, project_before_norm=True)
     with pytest.raises(ValueError, match="must not be 'tied'"):
-        kbl.replaced_token_pretrainer(kbl.encoder(before))
+        kbl.pretraining.electra_pretrainer(kbl.encoder(before))

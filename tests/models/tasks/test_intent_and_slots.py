@@ -140,7 +140,9 @@ def test_hugging_face_has_no_such_class(tmp_path):
 def test_reports_and_distillation_name_an_output():
     model, _ = random_model()
     data = [(INPUTS, {"intent_logits": np.array([0, 1, 2, 0])})]
-    report = kbl.scorers.classification_report(data, output="intent_logits")(model)
+    report = kbl.evaluation.scorers.classification_report(data, output="intent_logits")(
+        model
+    )
     assert 0 <= report["accuracy"] <= 1
-    student = kbl.distillation_model(random_model()[0], model)
+    student = kbl.distillation.distillation_model(random_model()[0], model)
     assert set(student.output) == {"intent_logits", "slot_logits"}

@@ -27,10 +27,10 @@ BUILDERS = {
     "multiple_choice": kbl.multiple_choice,
     "masked_lm": lambda x: kbl.masked_lm(x, enhanced=True),
     "sentence_embedding": kbl.sentence_encoder,
-    "pretraining": kbl.pretrainer,
-    "next_sentence": kbl.next_sentence_predictor,
-    "replaced_tokens": kbl.replaced_token_detector,
-    "replaced_token_pretraining": kbl.replaced_token_pretrainer,
+    "pretraining": kbl.pretraining.bert_pretrainer,
+    "next_sentence": kbl.pretraining.next_sentence_predictor,
+    "replaced_tokens": kbl.pretraining.replaced_token_detector,
+    "replaced_token_pretraining": kbl.pretraining.electra_pretrainer,
 }
 
 
@@ -62,13 +62,16 @@ def test_a_string_in_model_says_the_task_of_the_model_inside():
 
 
 def test_masked_positions_have_the_task_of_the_model_they_are_of():
-    model = kbl.pretrainer(tiny.encoder())
-    assert record(kbl.for_masked_positions(model)) == record(model)
+    model = kbl.pretraining.bert_pretrainer(tiny.encoder())
+    assert record(kbl.pretraining.masked_positions_model(model)) == record(model)
 
 
 def test_a_discriminator_is_a_detector_of_replaced_tokens():
-    model = kbl.replaced_token_pretrainer(tiny.encoder())
-    assert task_of(kbl.discriminator_of(model)) is TASKS["replaced_tokens"]
+    model = kbl.pretraining.electra_pretrainer(tiny.encoder())
+    assert (
+        task_of(kbl.pretraining.electra_discriminator(model))
+        is TASKS["replaced_tokens"]
+    )
 
 
 def test_an_encoder_has_no_task():

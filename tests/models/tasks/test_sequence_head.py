@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import keras_bert_lite as kbl
-from keras_bert_lite.models.tasks.sentence_embedding import sentence_groups
+from keras_bert_lite.models.tasks.sentence_embedding import sentence_encoder_trainer
 from tests import tiny
 from tests.conformance import EAGERLY, assert_all_close, randomize, to_numpy
 from tests.models.samples import ids, padded
@@ -122,7 +122,7 @@ def test_choices_are_pooled_too():
 
 def test_groups_are_the_vectors_of_the_encoder():
     encoder = kbl.sentence_encoder(tiny.encoder())
-    groups = sentence_groups(encoder)
+    groups = sentence_encoder_trainer(encoder)
     inputs = {k: x.reshape(2, 2, -1) for k, x in INPUTS.items()}
     found = to_numpy(groups(inputs)["sentence_embedding"])
     expected = to_numpy(encoder(INPUTS)["sentence_embedding"])
@@ -132,7 +132,7 @@ def test_groups_are_the_vectors_of_the_encoder():
 
 def test_groups_need_a_sentence_encoder():
     with pytest.raises(ValueError, match="must be made by `sentence_encoder`"):
-        sentence_groups(tiny.encoder())
+        sentence_encoder_trainer(tiny.encoder())
 
 
 @pytest.mark.skipif(

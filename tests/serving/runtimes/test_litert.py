@@ -108,7 +108,7 @@ def test_a_failed_export_leaves_the_old_file(model, tmp_path, monkeypatch):
 
 def test_the_model_keeps_its_layout(body, paths):
     blocks = body.get_layer("encoder").get_layer("blocks")
-    assert blocks.remove_padding == "auto"
+    assert blocks.unpadding == "auto"
 
 
 def test_model_must_take_strings(tmp_path):

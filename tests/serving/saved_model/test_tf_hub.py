@@ -19,7 +19,7 @@ def encoder():
 @pytest.fixture(scope="module")
 def pair(encoder, tmp_path_factory):
     path = tmp_path_factory.mktemp("hub") / "tiny"
-    kbl.export_tf_hub(encoder, tiny.preprocessor(), path)
+    kbl.serving.export_tf_hub(encoder, tiny.preprocessor(), path)
     return [tf.saved_model.load(str(path / name)) for name in ("preprocess", "encoder")]
 
 
@@ -29,7 +29,7 @@ def test_from_strings_to_vectors(encoder, pair):
     assert {x.shape.as_list()[1] for x in inputs.values()} == {16}
     assert {x.dtype for x in inputs.values()} == {tf.int32}
     outputs = encode(inputs)
-    expected = kbl.with_internals(encoder, attentions=False)(
+    expected = kbl.with_hidden_states(encoder, attentions=False)(
         tiny.preprocessor(padding="max_length")(TEXTS)
     )
     assert_all_close(outputs["pooled_output"], expected["pooled_output"])
@@ -78,11 +78,13 @@ def test_the_encoder_can_be_trained(encoder, pair):
 
 def test_refusals(encoder, tmp_path):
     with pytest.raises(ValueError, match=r"`sequence_length`\. Received: None"):
-        kbl.export_tf_hub(encoder, kbl.Preprocessor(tiny.tokenizer()), tmp_path / "x")
+        kbl.serving.export_tf_hub(
+            encoder, kbl.Preprocessor(tiny.tokenizer()), tmp_path / "x"
+        )
     with pytest.raises(ValueError, match="with a `pooled_output`"):
-        kbl.export_tf_hub(
+        kbl.serving.export_tf_hub(
             tiny.encoder(pooling=None), tiny.preprocessor(), tmp_path / "x"
         )
     with pytest.raises(FileExistsError, match="must not exist"):
-        kbl.export_tf_hub(encoder, tiny.preprocessor(), tmp_path)
+        kbl.serving.export_tf_hub(encoder, tiny.preprocessor(), tmp_path)
     assert list(tmp_path.iterdir()) == []

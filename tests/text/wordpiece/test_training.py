@@ -6,7 +6,7 @@ import random
 import pytest
 import tensorflow as tf
 
-from keras_bert_lite import WordPieceTokenizer, learn_vocabulary
+from keras_bert_lite import WordPieceTokenizer, train_wordpiece
 from keras_bert_lite.text.wordpiece.training import SPECIAL_TOKENS
 
 SYLLABLES = ["ka", "lo", "mi", "té", "ru", "Ša", "нэ", "日", "本", "한", "क़", ",", "("]
@@ -25,7 +25,7 @@ LINES = made_up_lines()
 
 
 def learn(texts, size=150, **options):
-    return learn_vocabulary(texts, size, show_progress=False, **options)
+    return train_wordpiece(texts, size, show_progress=False, **options)
 
 
 def files_of(directory):

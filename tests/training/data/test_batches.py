@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_bert_lite.training.data import batches, read_table
+from keras_bert_lite.training.data import batches, read_csv
 from tests.training.data.files import write
 
 SOURCE = {"number": list(range(10))}
@@ -97,7 +97,7 @@ def test_streams(shuffle):
 
 def test_reads_a_file_in_every_epoch(tmp_path):
     path = write(tmp_path, "a.tsv", "number\n1\n2\n3\n4\n5\n")
-    rows = read_table(path, converters={"number": int})
+    rows = read_csv(path, converters={"number": int})
     dataset = batches(rows, row, lambda x: x["number"], 2)
     assert len(dataset) == 3
     assert [order(dataset) for _ in range(2)] == [[1, 2, 3, 4, 5]] * 2

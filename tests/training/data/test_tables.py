@@ -1,4 +1,4 @@
-"""read_table, and what all readers do with lines."""
+"""read_csv, and what all readers do with lines."""
 
 import csv
 import gzip
@@ -7,7 +7,7 @@ import lzma
 
 import pytest
 
-from keras_bert_lite.training.data import read_table
+from keras_bert_lite.training.data import read_csv
 from tests.training.data.files import DATA, needs_data, write
 
 ROWS = [{"text": "a b", "label": "1"}, {"text": "c", "label": "0"}]
@@ -26,37 +26,37 @@ CSV_ROWS = [{"text": 'a, "b"\nc', "label": "1"}, {"text": " d ", "label": ""}]
     ids=["plain", "no_final_newline", "crlf", "mark_and_empty_lines"],
 )
 def test_line_ends(tmp_path, content):
-    assert list(read_table(write(tmp_path, "a.tsv", content))) == ROWS
+    assert list(read_csv(write(tmp_path, "a.tsv", content))) == ROWS
 
 
 @pytest.mark.parametrize(("name", "between"), [("a.tsv", "\t"), ("a.csv", ",")])
 def test_lines_that_end_with_cr_alone(tmp_path, name, between):
     path = write(tmp_path, name, f"text{between}label\ra b{between}1\r")
     with pytest.raises(ValueError, match=rf"{name}:1: must be .*Received"):
-        list(read_table(path))
+        list(read_csv(path))
     with pytest.raises(ValueError, match="ends with LF or CR LF"):
-        list(read_table(path, ["text"], quoting=False))
+        list(read_csv(path, ["text"], quoting=False))
 
 
 @pytest.mark.parametrize("compress", [gzip.compress, lzma.compress])
 def test_compressed(tmp_path, compress):
     name = f"a.TSV.{'gz' if compress is gzip.compress else 'xz'}"
     packed = compress(b"text\tlabel\na b\t1\nc\t0\n")
-    assert list(read_table(write(tmp_path, name, packed))) == ROWS
+    assert list(read_csv(write(tmp_path, name, packed))) == ROWS
     path = write(tmp_path, name, packed[: len(packed) // 2])
     with pytest.raises(ValueError, match=r"a\.TSV\.[gx]z: must be a whole compressed"):
-        list(read_table(path))
+        list(read_csv(path))
 
 
 def test_goes_through_files_again(tmp_path):
     one = write(tmp_path, "a.tsv", "a b\t1\n")
     two = write(tmp_path, "b.tsv", "c\t0\n")
-    rows = read_table([one, str(two)], columns=["text", "label"])
+    rows = read_csv([one, str(two)], columns=["text", "label"])
     assert list(rows) == list(rows) == ROWS
 
 
 def test_reads_lazily(tmp_path):
-    rows = iter(read_table(write(tmp_path, "a.tsv", "text\na\nb\tc\n")))
+    rows = iter(read_csv(write(tmp_path, "a.tsv", "text\na\nb\tc\n")))
     assert next(rows) == {"text": "a"}
     with pytest.raises(ValueError, match=r"a.tsv:3: must have 1 values"):
         next(rows)
@@ -65,31 +65,31 @@ def test_reads_lazily(tmp_path):
 def test_quotation_marks_are_data_in_tsv(tmp_path):
     path = write(tmp_path, "a.tsv", 'text\tlabel\n"a\t1\n"b"\t"0"\n')
     expected = [{"text": '"a', "label": "1"}, {"text": '"b"', "label": '"0"'}]
-    assert list(read_table(path)) == expected
-    assert list(
-        read_table(write(tmp_path, "e.tsv", "a\x85b\u2028c\x0bd\n"), ["x"])
-    ) == [{"x": "a\x85b\u2028c\x0bd"}]
+    assert list(read_csv(path)) == expected
+    assert list(read_csv(write(tmp_path, "e.tsv", "a\x85b\u2028c\x0bd\n"), ["x"])) == [
+        {"x": "a\x85b\u2028c\x0bd"}
+    ]
 
 
 def test_quoting(tmp_path):
     path = write(tmp_path, "a.csv", CSV)
-    assert list(read_table(path)) == CSV_ROWS == list(csv.DictReader(io.StringIO(CSV)))
+    assert list(read_csv(path)) == CSV_ROWS == list(csv.DictReader(io.StringIO(CSV)))
     crlf = write(tmp_path, "crlf.csv", "\ufeff" + CSV.replace("\n", "\r\n"))
-    assert list(read_table(crlf)) == CSV_ROWS
+    assert list(read_csv(crlf)) == CSV_ROWS
     semicolons = write(tmp_path, "a.txt", 'a;b\n"1;2";3\n')
-    assert list(read_table(semicolons, delimiter=";")) == [{"a": "1;2", "b": "3"}]
-    unquoted = read_table(write(tmp_path, "b.csv", 'a,b\n"1,2"\n'), quoting=False)
+    assert list(read_csv(semicolons, delimiter=";")) == [{"a": "1;2", "b": "3"}]
+    unquoted = read_csv(write(tmp_path, "b.csv", 'a,b\n"1,2"\n'), quoting=False)
     assert list(unquoted) == [{"a": '"1', "b": '2"'}]
 
 
 def test_converters(tmp_path):
     path = write(tmp_path, "a.tsv", "text\tlabel\na\t1\nb\tx\n")
-    rows = iter(read_table(path, converters={"label": int}))
+    rows = iter(read_csv(path, converters={"label": int}))
     assert next(rows) == {"text": "a", "label": 1}
     with pytest.raises(ValueError, match=r"a.tsv:3: column 'label' .*Received: 'x'"):
         next(rows)
     with pytest.raises(ValueError, match=r"`converters` must .*Received: \['score'\]"):
-        list(read_table(path, converters={"score": float}))
+        list(read_csv(path, converters={"score": float}))
 
 
 @pytest.mark.parametrize(
@@ -108,23 +108,23 @@ def test_converters(tmp_path):
 )
 def test_names_the_line(tmp_path, name, content, message):
     with pytest.raises(ValueError, match=message):
-        list(read_table(write(tmp_path, name, content)))
+        list(read_csv(write(tmp_path, name, content)))
 
 
 def test_empty(tmp_path):
-    assert list(read_table(write(tmp_path, "a.tsv", ""), columns=["a"])) == []
-    assert list(read_table(write(tmp_path, "b.csv", "a,b\n"))) == []
+    assert list(read_csv(write(tmp_path, "a.tsv", ""), columns=["a"])) == []
+    assert list(read_csv(write(tmp_path, "b.csv", "a,b\n"))) == []
 
 
 def test_refuses_arguments(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"`path` must be a file. .*none\.tsv"):
-        read_table(tmp_path / "none.tsv")
+        read_csv(tmp_path / "none.tsv")
     with pytest.raises(TypeError, match="`path` must be a path or a list"):
-        read_table(3)
+        read_csv(3)
     with pytest.raises(ValueError, match="`delimiter` must be given"):
-        read_table(write(tmp_path, "a.txt", ""))
+        read_csv(write(tmp_path, "a.txt", ""))
     with pytest.raises(ValueError, match="`columns` must be different names"):
-        read_table(write(tmp_path, "a.tsv", ""), columns="text")
+        read_csv(write(tmp_path, "a.tsv", ""), columns="text")
 
 
 @needs_data
@@ -141,7 +141,7 @@ def test_refuses_arguments(tmp_path):
 def test_reads_glue(name, columns, sizes):
     for split, size in zip(("train", "dev"), sizes, strict=True):
         path = DATA / "glue" / name / f"{split}.tsv"
-        rows = list(read_table(path, columns))
+        rows = list(read_csv(path, columns))
         lines = path.read_text(encoding="utf-8-sig").removesuffix("\n").split("\n")
         assert len(rows) == size
         assert ["\t".join(row.values()) for row in rows] == lines[columns is None :]

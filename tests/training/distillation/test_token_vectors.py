@@ -4,7 +4,7 @@ import pytest
 
 import keras_bert_lite as kbl
 from keras_bert_lite.training.distillation.dataset import word_distillation_dataset
-from keras_bert_lite.training.distillation.token_vectors import distil_words
+from keras_bert_lite.training.distillation.token_vectors import distill_token_vectors
 from tests import tiny
 from tests.conformance import randomize
 from tests.training.pretraining.data.test_write import WORDS, text
@@ -142,7 +142,7 @@ def run(path, directory, **options):
     given = {"steps": 6, "batch_size": 4, "save_every": 2, "verbose": 0, **options}
     both = tiny.preprocessor(32), other()
     args = (student, both[0], teacher, both[1], path, directory)
-    return student, distil_words(*args, **given)
+    return student, distill_token_vectors(*args, **given)
 
 
 @pytest.fixture
@@ -196,14 +196,16 @@ def test_another_text_in_the_directory(path, tmp_path):
     run(path, tmp_path / "run", steps=2)
     path.write_text("a fine day\nbad weather\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"'text': .*'bytes': 23.*'tokens': "):
-        distil_words(student, both[0], teacher, both[1], path, tmp_path / "run", 2)
+        distill_token_vectors(
+            student, both[0], teacher, both[1], path, tmp_path / "run", 2
+        )
 
 
 @pytest.mark.parametrize("length", [64, None])
 def test_preprocessor_that_does_not_fit(length, path, tmp_path):
     student, teacher = encoders()
     with pytest.raises(ValueError, match=f"`teacher`.*sequence_length={length}"):
-        distil_words(
+        distill_token_vectors(
             *(student, tiny.preprocessor(32), teacher, other(length)),
             *(path, tmp_path, 2),
         )
@@ -216,7 +218,7 @@ def test_another_teacher_of_the_same_size(path, tmp_path):
     both = tiny.preprocessor(32), other()
     given = {"batch_size": 4, "save_every": 2, "verbose": 0}
     with pytest.raises(ValueError, match="'teacher_weights': "):
-        distil_words(
+        distill_token_vectors(
             *(student, both[0], teacher, both[1], path, tmp_path / "run", 6), **given
         )
 

@@ -1,4 +1,4 @@
-"""Numbers of an `Evaluation` in the logs, seen by Keras's own callbacks."""
+"""Numbers of an `EvaluationCallback` in the logs, seen by Keras's own callbacks."""
 
 import csv
 
@@ -6,7 +6,7 @@ import keras
 import numpy as np
 import pytest
 
-from keras_bert_lite.training.evaluation import Evaluation
+from keras_bert_lite.training.evaluation import EvaluationCallback
 
 X = np.linspace(-1, 1, 8, dtype="float32")[:, None]
 
@@ -26,7 +26,7 @@ def scripted(*values):
 
 
 def test_numbers_stand_beside_keras_own():
-    _, history = fit(Evaluation(scripted(0.1, 0.2, 0.3, np.float32(0.5))))
+    _, history = fit(EvaluationCallback(scripted(0.1, 0.2, 0.3, np.float32(0.5))))
     assert list(history) == ["loss", "val_spearman"]
     assert history["val_spearman"] == [0.1, 0.2, 0.3, 0.5]
 
@@ -36,7 +36,7 @@ def test_the_score_sees_the_model_as_it_is():
         values = model.predict(X, verbose=0)["logits"]
         return {"slope": (values[-1, 0] - values[0, 0]) / 2}
 
-    model, history = fit(Evaluation(slope, prefix=""))
+    model, history = fit(EvaluationCallback(slope, prefix=""))
     kernel = keras.ops.convert_to_numpy(model.layers[-1].kernel)
     assert history["slope"][-1] == pytest.approx(kernel[0, 0], abs=1e-5)
     assert len(set(history["slope"])) == 4
@@ -52,7 +52,7 @@ def test_training_stops_by_them_and_returns_to_the_best():
         kernels.append(model.get_weights()[0])
         return {"spearman": [0.1, 0.7, 0.6, 0.5, 0.9][len(kernels) - 1]}
 
-    model, history = fit(Evaluation(score), stop, epochs=5)
+    model, history = fit(EvaluationCallback(score), stop, epochs=5)
     assert history["val_spearman"] == [0.1, 0.7, 0.6, 0.5]
     np.testing.assert_array_equal(model.get_weights()[0], kernels[1])
 
@@ -60,7 +60,7 @@ def test_training_stops_by_them_and_returns_to_the_best():
 def test_a_callback_before_does_not_see_them():
     stop = keras.callbacks.EarlyStopping("val_spearman", mode="max")
     with pytest.warns(UserWarning, match="`val_spearman` which is not available"):
-        fit(stop, Evaluation(scripted(1, 2)), epochs=2)
+        fit(stop, EvaluationCallback(scripted(1, 2)), epochs=2)
 
 
 def test_they_are_saved_and_logged(tmp_path):
@@ -69,7 +69,7 @@ def test_they_are_saved_and_logged(tmp_path):
         path, "val_spearman", mode="max", save_best_only=True, save_weights_only=True
     )
     log = keras.callbacks.CSVLogger(tmp_path / "log.csv")
-    fit(Evaluation(scripted(0.1, 0.7, 0.6)), save, log, epochs=3)
+    fit(EvaluationCallback(scripted(0.1, 0.7, 0.6)), save, log, epochs=3)
     saved = sorted(x.name for x in tmp_path.glob("*.h5"))
     assert saved == ["0.10.weights.h5", "0.70.weights.h5"]
     with (tmp_path / "log.csv").open() as file:
@@ -78,13 +78,16 @@ def test_they_are_saved_and_logged(tmp_path):
 
 
 def test_evaluates_now_and_then():
-    _, history = fit(Evaluation(scripted(0.1, 0.2), every=2), epochs=5)
+    _, history = fit(EvaluationCallback(scripted(0.1, 0.2), every=2), epochs=5)
     assert history["val_spearman"] == [0.1, 0.2]
     assert len(history["loss"]) == 5
 
 
 def test_several_do_not_disturb_each_other():
-    both = Evaluation(scripted(1)), Evaluation(scripted(2), prefix="test_")
+    both = (
+        EvaluationCallback(scripted(1)),
+        EvaluationCallback(scripted(2), prefix="test_"),
+    )
     _, history = fit(*both, epochs=1)
     assert (history["val_spearman"], history["test_spearman"]) == ([1], [2])
 
@@ -92,16 +95,16 @@ def test_several_do_not_disturb_each_other():
 @pytest.mark.parametrize("report", [0.5, None, {"f1": [1, 2]}, {"f1": "high"}])
 def test_refuses_reports_that_are_no_numbers(report):
     with pytest.raises(TypeError, match="`score` must return numbers by name"):
-        fit(Evaluation(lambda model: report))
+        fit(EvaluationCallback(lambda model: report))
 
 
 def test_refuses_names_that_are_taken():
     with pytest.raises(ValueError, match=r"`prefix` must make names .* \['loss'\]"):
-        fit(Evaluation(lambda model: {"loss": 0}, prefix=""))
+        fit(EvaluationCallback(lambda model: {"loss": 0}, prefix=""))
 
 
 def test_refuses_bad_arguments():
     with pytest.raises(TypeError, match=r"`score` must be a function.*\{'f1': 1\}"):
-        Evaluation({"f1": 1})
+        EvaluationCallback({"f1": 1})
     with pytest.raises(ValueError, match="`every` must be a positive integer"):
-        Evaluation(scripted(), every=0)
+        EvaluationCallback(scripted(), every=0)

@@ -24,8 +24,10 @@ def test_learns_a_small_corpus_by_heart(tmp_path):
         attention_dropout=0.0,
         initializer_range=0.05,
     )
-    model = kbl.for_masked_positions(kbl.pretrainer(kbl.encoder(config)))
-    kbl.pretrain(
+    model = kbl.pretraining.masked_positions_model(
+        kbl.pretraining.bert_pretrainer(kbl.encoder(config))
+    )
+    kbl.pretraining.pretrain(
         model,
         tmp_path / "data",
         tmp_path / "run",
@@ -37,7 +39,7 @@ def test_learns_a_small_corpus_by_heart(tmp_path):
         beta_2=0.95,
         verbose=0,
     )
-    data = kbl.pretraining_dataset(tmp_path / "data", rows).take(1)
+    data = kbl.pretraining.pretraining_dataset(tmp_path / "data", rows).take(1)
     scores = model.evaluate(data, verbose=0, return_dict=True)
     assert scores["prediction_logits_accuracy"] >= 0.98
     assert scores["seq_relationship_logits_accuracy"] == 1.0

@@ -10,7 +10,10 @@ from safetensors import safe_open
 
 import keras_bert_lite as kbl
 from keras_bert_lite._files import DRAFT, LOCK
-from keras_bert_lite.models.pretraining.bert import for_masked_positions, pretrainer
+from keras_bert_lite.models.pretraining.bert import (
+    bert_pretrainer,
+    masked_positions_model,
+)
 from keras_bert_lite.training.pretraining import run as run_module, state
 from keras_bert_lite.training.pretraining.run import pretrain
 from tests import tiny
@@ -32,12 +35,14 @@ def data(tmp_path):
     return tmp_path / "data"
 
 
-def model(build=pretrainer):
+def model(build=bert_pretrainer):
     keras.utils.set_random_seed(0)
-    return for_masked_positions(build(kbl.encoder(tiny.config(max_sequence_length=32))))
+    return masked_positions_model(
+        build(kbl.encoder(tiny.config(max_sequence_length=32)))
+    )
 
 
-def run(data, directory, build=pretrainer, **options):
+def run(data, directory, build=bert_pretrainer, **options):
     given = {"steps": 6, "batch_size": 4, "save_every": 2, "verbose": 0, **options}
     made = model(build)
     return made, pretrain(made, data, directory, **given)
@@ -66,11 +71,11 @@ def test_words_alone_from_pairs(data, tmp_path):
 
 
 def packed(encoder):
-    return for_masked_positions(kbl.masked_lm(encoder), packed=True)
+    return masked_positions_model(kbl.masked_lm(encoder), packed=True)
 
 
 def replaced(encoder):
-    return kbl.replaced_token_pretrainer(encoder, packed=True)
+    return kbl.pretraining.electra_pretrainer(encoder, packed=True)
 
 
 @tensorflow_only
@@ -79,7 +84,7 @@ def replaced(encoder):
     [
         (packed, {"objective": "none", "pack": True}),
         (replaced, {"objective": "none", "pack": True}),
-        (lambda encoder: for_masked_positions(pretrainer(encoder)), {}),
+        (lambda encoder: masked_positions_model(bert_pretrainer(encoder)), {}),
     ],
 )
 def test_compiled_by_xla(tmp_path, build, recipe):
@@ -93,7 +98,7 @@ def test_compiled_by_xla(tmp_path, build, recipe):
         config = tiny.config(max_sequence_length=32, dropout=0.0, attention_dropout=0.0)
         trained = build(kbl.encoder(config))
         given = {"replaced": build is replaced, "seed": 0}
-        batches = kbl.pretraining_dataset(tmp_path / "data", 4, **given)
+        batches = kbl.pretraining.pretraining_dataset(tmp_path / "data", 4, **given)
         kbl.compile(trained, "sgd", jit_compile=jit_compile)
         assert trained.jit_compile == jit_compile
         history = trained.fit(batches, steps_per_epoch=2, shuffle=False, verbose=0)
@@ -264,8 +269,8 @@ def test_goes_on_with_less_memory(data, tmp_path):
     def begin(steps, *callbacks):
         made = model()
         if not callbacks:
-            kbl.set_gradient_checkpointing(made)
-            kbl.set_remove_padding(made, False)
+            kbl.tuning.set_gradient_checkpointing(made)
+            kbl.set_unpadding(made, False)
         given = {"steps": steps, "batch_size": 4, "save_every": 2, "verbose": 0}
         return pretrain(made, data, tmp_path / "run", callbacks=callbacks, **given)
 
@@ -318,7 +323,9 @@ def test_validation_data_masked_when_written(
         *(tmp_path / "data", tmp_path / "run", 2, 4),
         validation=tmp_path / "held_out",
         validation_steps=2,
-        masking=kbl.Masking(tiny.tokenizer(), mask_share=0.5) if given else None,
+        masking=kbl.pretraining.Masking(tiny.tokenizer(), mask_share=0.5)
+        if given
+        else None,
     )
     assert np.isfinite(history.history["val_loss"]).all()
     drawn = 0.5 if given else 0.85  # as ELECTRA has it
@@ -332,7 +339,7 @@ def test_refuses_a_run_of_other_layers_or_data(data, tmp_path):
     run(data, tmp_path / "run", steps=2)
     given = {"steps": 2, "batch_size": 4, "save_every": 2}
     rates = {"max_sequence_length": 32, "attention_dropout": 0.0}
-    other = for_masked_positions(pretrainer(kbl.encoder(tiny.config(**rates))))
+    other = masked_positions_model(bert_pretrainer(kbl.encoder(tiny.config(**rates))))
     with pytest.raises(
         ValueError, match=r"'layer \d+, Encoder: config: attention_dropout': "
     ):
@@ -349,7 +356,9 @@ def test_refuses_validation_data_that_do_not_fit(data, tmp_path):
         run(data, tmp_path / "run", validation=tmp_path / "single")
     tokenizer = kbl.WordPieceTokenizer(tiny.VOCABULARY[:-1])
     others = kbl.Preprocessor(tokenizer, 32)
-    kbl.write_pretraining_data(text, tmp_path / "other", others, show_progress=False)
+    kbl.pretraining.write_pretraining_data(
+        text, tmp_path / "other", others, show_progress=False
+    )
     with pytest.raises(ValueError, match=r"the tokenizer of `data`.*\['vocabulary"):
         run(data, tmp_path / "run", validation=tmp_path / "other")
 
@@ -381,21 +390,25 @@ def test_names_a_shard_that_is_damaged(data, tmp_path):
             r"a name.*options are given. Received: 'sgd', and \['warmup'\]",
         ),
         (model, {"loss_weights": {"words": 1.0}}, r"of the outputs .*\['words'\]"),
-        (lambda: pretrainer(kbl.encoder(tiny.config())), {}, "`for_masked_positions`"),
         (
-            lambda: for_masked_positions(
+            lambda: bert_pretrainer(kbl.encoder(tiny.config())),
+            {},
+            "`masked_positions_model`",
+        ),
+        (
+            lambda: masked_positions_model(
                 kbl.masked_lm(kbl.encoder(tiny.config())), packed=True
             ),
             {},
             "must both be packed or not",
         ),
         (
-            lambda: for_masked_positions(kbl.masked_lm(kbl.encoder(tiny.config()))),
+            lambda: masked_positions_model(kbl.masked_lm(kbl.encoder(tiny.config()))),
             {},
             "a position for every token",
         ),
         (
-            lambda: for_masked_positions(
+            lambda: masked_positions_model(
                 kbl.masked_lm(
                     kbl.encoder(tiny.config(vocabulary_size=20, max_sequence_length=32))
                 )
@@ -417,7 +430,9 @@ def distil(data, directory, randomized=False, **options):
     if randomized:
         randomize(teacher)
     given = {"steps": 6, "batch_size": 4, "save_every": 2, "verbose": 0, **options}
-    pretrain(kbl.distillation_model(student, teacher), data, directory, **given)
+    pretrain(
+        kbl.distillation.distillation_model(student, teacher), data, directory, **given
+    )
     return student
 
 

@@ -1,11 +1,11 @@
-"""Ready-made functions for `Evaluation`: data in, numbers by name out.
+"""Ready-made functions for `EvaluationCallback`: data in, numbers by name out.
 
 Each takes data and returns a function of a model. A data set is one for
 `model.evaluate`: a `tf.data.Dataset`, or another iterable, of batches
 `(inputs, targets)` or `(inputs, targets, weights)`, which is read once a call.
 
 ```python
-score = kbl.scorers.classification_report(validation)
+score = kbl.evaluation.scorers.classification_report(validation)
 score(model)  # {"accuracy": 0.92, "macro_f1": 0.91, "f1/negative": 0.9, ...}
 ```
 

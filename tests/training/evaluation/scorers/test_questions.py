@@ -5,7 +5,11 @@ import pytest
 import tensorflow as tf
 
 import keras_bert_lite as kbl
-from keras_bert_lite.training.evaluation import Evaluation, scorers, squad_scores
+from keras_bert_lite.training.evaluation import (
+    EvaluationCallback,
+    scorers,
+    squad_scores,
+)
 from keras_bert_lite.training.evaluation.scorers import questions
 from tests import tiny
 
@@ -101,7 +105,7 @@ def test_puts_strings_before_a_model_on_ids_once(monkeypatch):
 @pytest.mark.slow
 def test_follows_a_question_answerer_through_training():
     preprocessor, model = tiny.preprocessor(), kbl.question_answerer(tiny.encoder())
-    callback = Evaluation(scorers.squad(UNANSWERABLE, preprocessor))
+    callback = EvaluationCallback(scorers.squad(UNANSWERABLE, preprocessor))
     callback.set_model(model)
     string_model = kbl.with_text(model, preprocessor, no_answer_threshold=0.0)
     texts = [[x[key] for x in UNANSWERABLE] for key in ("question", "context")]

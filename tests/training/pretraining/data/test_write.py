@@ -163,7 +163,7 @@ def test_needs_a_mask_token(path, tmp_path):
     pieces = [x for x in tiny.VOCABULARY if x != "[MASK]"]
     preprocessor = kbl.Preprocessor(kbl.WordPieceTokenizer(pieces), 32)
     with pytest.raises(ValueError, match=r"\[MASK\]"):
-        kbl.write_pretraining_data(path, tmp_path / "data", preprocessor)
+        kbl.pretraining.write_pretraining_data(path, tmp_path / "data", preprocessor)
     assert not (tmp_path / "data").exists()
 
 

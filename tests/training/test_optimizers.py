@@ -5,8 +5,13 @@ import numpy as np
 import pytest
 
 import keras_bert_lite as kbl
-from keras_bert_lite.training.adamw import AdamW, depths_below_head
-from keras_bert_lite.training.optimizer import Lamb, adamw, lamb
+from keras_bert_lite.training.optimizers import (
+    AdamW,
+    Lamb,
+    bert_adamw,
+    bert_lamb,
+    depths_below_head,
+)
 from tests import tiny
 from tests.training.samples import (
     FAMILIES,
@@ -27,7 +32,7 @@ HEADS = {
     "token_classifier": lambda encoder: kbl.token_classifier(encoder, ["a", "b"]),
     "question_answerer": kbl.question_answerer,
     "masked_lm": kbl.masked_lm,
-    "replaced_token_detector": kbl.replaced_token_detector,
+    "replaced_token_detector": kbl.pretraining.replaced_token_detector,
 }
 OTHERS = [head for head in HEADS if head != "text_classifier"]
 
@@ -59,7 +64,7 @@ def ones(model):
 
 
 def test_has_the_values_of_the_paper():
-    optimizer = adamw(steps=1000)
+    optimizer = bert_adamw(steps=1000)
     assert optimizer.decoupled_weight_decay == 0.01
     assert (optimizer.beta_1, optimizer.beta_2, optimizer.epsilon) == (0.9, 0.999, 1e-6)
     assert optimizer.global_clipnorm == 1.0
@@ -71,7 +76,7 @@ def test_has_the_values_of_the_paper():
 
 
 def test_without_steps_keeps_the_rate():
-    optimizer = adamw(None, learning_rate=3e-4)
+    optimizer = bert_adamw(None, learning_rate=3e-4)
     assert float(optimizer.learning_rate) == pytest.approx(3e-4)
 
 
@@ -83,7 +88,7 @@ def test_biases_and_normalizations_do_not_decay(family, head):
     model = HEADS[head](tiny.encoder(num_layers=1, **FAMILIES[family]))
     ones(model)
     before = values(model)
-    update(adamw(None, 0.5, weight_decay=0.5), model, 0.0)
+    update(bert_adamw(None, 0.5, weight_decay=0.5), model, 0.0)
     matrices = {x.path for x in model.weights if len(x.shape) > 1}
     assert changed(before, values(model)) == matrices
     assert {round(float(values(model)[path].max()), 6) for path in matrices} == {0.75}
@@ -92,7 +97,9 @@ def test_biases_and_normalizations_do_not_decay(family, head):
 def shares(model, layer_decay=0.5):
     """The share of the rate that each weight gets, as Adam's first update shows."""
     ones(model)
-    update(adamw(None, 0.1, 0, 0, layer_decay=layer_decay, clip_norm=None), model, 1.0)
+    update(
+        bert_adamw(None, 0.1, 0, 0, layer_decay=layer_decay, clip_norm=None), model, 1.0
+    )
     moved = {path: float((1 - x.mean()) / 0.1) for path, x in values(model).items()}
     return {path: round(share, 4) for path, share in moved.items()}
 
@@ -122,7 +129,7 @@ def test_what_deberta_has_beside_its_blocks_is_low():
 def test_weight_decay_follows_the_rate_of_the_layer():
     model = tiny.classifier()
     ones(model)
-    update(adamw(None, 0.5, weight_decay=0.5, layer_decay=0.5), model, 0.0)
+    update(bert_adamw(None, 0.5, weight_decay=0.5, layer_decay=0.5), model, 0.0)
     got = values(model)
     assert got["head/dense/kernel"].max() == pytest.approx(1 - 0.25)
     assert got[
@@ -138,7 +145,7 @@ def test_depths_of_the_layers_that_train():
 def test_refuses_layer_decay_without_blocks():
     model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1, name="only")])
     with pytest.raises(ValueError, match=r"`layer_decay` needs .*: .*only/kernel"):
-        update(adamw(None, layer_decay=0.9), model, 1.0)
+        update(bert_adamw(None, layer_decay=0.9), model, 1.0)
 
 
 @pytest.mark.parity
@@ -149,7 +156,7 @@ def test_equals_torch(layer_decay):
     model = classifier()
     # So small, or it would show: see the next test.
     arguments = {"lr": 1e-2, "eps": 1e-12}
-    ours = adamw(12, 1e-2, epsilon=1e-12, warmup=0.25, layer_decay=layer_decay)
+    ours = bert_adamw(12, 1e-2, epsilon=1e-12, warmup=0.25, layer_decay=layer_decay)
     paths = [x.path for x in model.trainable_weights]
     depths = depths_below_head(paths) if layer_decay else [0] * len(paths)
     twins = {p: torch.nn.Parameter(torch.tensor(x)) for p, x in values(model).items()}
@@ -190,14 +197,16 @@ def test_one_pass_is_the_update_that_keras_composes(monkeypatch):
 def test_epsilon_is_added_before_the_bias_correction():
     model = tiny.classifier()
     ones(model)
-    update(adamw(None, 0.1, weight_decay=0, epsilon=1.0, clip_norm=None), model, 1.0)
+    update(
+        bert_adamw(None, 0.1, weight_decay=0, epsilon=1.0, clip_norm=None), model, 1.0
+    )
     expected = 1 - 0.1 * np.sqrt(1e-3) / (np.sqrt(1e-3) + 1)
     assert values(model)["head/dense/bias"] == pytest.approx(expected, rel=1e-4)
 
 
 def test_accumulating_gradients_equals_their_mean():
     plain, accumulating = classifier(), classifier()
-    first, second = adamw(3, 1e-2), adamw(3 * 2, 1e-2, accumulate=2)
+    first, second = bert_adamw(3, 1e-2), bert_adamw(3 * 2, 1e-2, accumulate=2)
     gradients = random_gradients(plain, 6)
     for one, two in zip(gradients[::2], gradients[1::2], strict=True):
         update(first, plain, {path: (one[path] + two[path]) / 2 for path in one})
@@ -227,8 +236,8 @@ def test_sees_whole_gradients(kind):
 
 def trainee(**arguments):
     model = classifier(num_layers=1, dropout=0.0, attention_dropout=0.0)
-    kbl.set_remove_padding(model, False)
-    optimizer = adamw(8, 1e-2, accumulate=2, layer_decay=0.9)
+    kbl.set_unpadding(model, False)
+    optimizer = bert_adamw(8, 1e-2, accumulate=2, layer_decay=0.9)
     return compiled(model, optimizer, **arguments)
 
 
@@ -285,17 +294,17 @@ def test_learns_under_mixed_precision():
 def test_refuses_arguments(argument, value):
     arguments = {"steps": 10, "accumulate": 2, argument: value}
     with pytest.raises(ValueError, match=f"`{argument}` must .*Received: .*{value}"):
-        adamw(**arguments)
+        bert_adamw(**arguments)
 
 
 def test_says_how_to_exclude_weights():
     with pytest.raises(NotImplementedError, match=r"`AdamW\(exclude=...\)` names"):
-        adamw(10).exclude_from_weight_decay(var_names=["kernel"])
+        bert_adamw(10).exclude_from_weight_decay(var_names=["kernel"])
     assert AdamW(exclude=["kernel"]).get_config()["exclude"] == ["kernel"]
 
 
 def test_lamb_is_keras_own_with_the_schedule():
-    optimizer = lamb(10, 2e-3, warmup=0.2, weight_decay=0.1, accumulate=2)
+    optimizer = bert_lamb(10, 2e-3, warmup=0.2, weight_decay=0.1, accumulate=2)
     assert isinstance(optimizer, keras.optimizers.Lamb)
     assert optimizer.weight_decay == 0.1
     assert optimizer.gradient_accumulation_steps == 2
@@ -312,4 +321,4 @@ def test_lamb_is_keras_own_with_the_schedule():
 )
 def test_lamb_refuses_arguments(argument, value):
     with pytest.raises(ValueError, match=f"`{argument}` must .*Received: .*{value}"):
-        lamb(**{"steps": 10, argument: value})
+        bert_lamb(**{"steps": 10, argument: value})

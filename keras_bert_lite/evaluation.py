@@ -1,0 +1,9 @@
+"""Numbers that no batch can give: of whole data sets, by the official scorers."""
+
+from keras_bert_lite.training.evaluation import (
+    EvaluationCallback,
+    scorers,
+    squad_scores,
+)
+
+__all__ = ["EvaluationCallback", "scorers", "squad_scores"]

@@ -1,0 +1,29 @@
+"""Metrics of the tasks that Keras has none for."""
+
+from keras_bert_lite.training.metrics import (
+    F1,
+    ConfusionMatrix,
+    EntityF1,
+    EntityPrecision,
+    EntityRecall,
+    MatthewsCorrelation,
+    MultiLabelF1,
+    PearsonCorrelation,
+    Perplexity,
+    ReplacedTokenAccuracy,
+    ReplacedTokenRecall,
+)
+
+__all__ = [
+    "F1",
+    "ConfusionMatrix",
+    "EntityF1",
+    "EntityPrecision",
+    "EntityRecall",
+    "MatthewsCorrelation",
+    "MultiLabelF1",
+    "PearsonCorrelation",
+    "Perplexity",
+    "ReplacedTokenAccuracy",
+    "ReplacedTokenRecall",
+]

@@ -1,0 +1,31 @@
+"""Pretraining: from text files to data, from data to an encoder."""
+
+from keras_bert_lite.models.pretraining.bert import (
+    bert_pretrainer,
+    masked_positions_model,
+    next_sentence_predictor,
+    replaced_token_detector,
+)
+from keras_bert_lite.models.pretraining.electra import (
+    electra_discriminator,
+    electra_pretrainer,
+)
+from keras_bert_lite.text.wordpiece.training import train_wordpiece
+from keras_bert_lite.training.pretraining.data.dataset import pretraining_dataset
+from keras_bert_lite.training.pretraining.data.masking import Masking
+from keras_bert_lite.training.pretraining.data.write import write_pretraining_data
+from keras_bert_lite.training.pretraining.run import pretrain
+
+__all__ = [
+    "Masking",
+    "bert_pretrainer",
+    "electra_discriminator",
+    "electra_pretrainer",
+    "masked_positions_model",
+    "next_sentence_predictor",
+    "pretrain",
+    "pretraining_dataset",
+    "replaced_token_detector",
+    "train_wordpiece",
+    "write_pretraining_data",
+]

@@ -1,0 +1,5 @@
+"""Encoders with other tokens, positions or layers, from the weights of one."""
+
+from keras_bert_lite.models.surgery import add_tokens, keep_layers, resize
+
+__all__ = ["add_tokens", "keep_layers", "resize"]
