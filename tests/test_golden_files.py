@@ -7,16 +7,30 @@ import numpy as np
 import pytest
 
 import keras_bert_lite  # noqa: F401 - registers the layers
-from tests import tiny
+from tests.golden.make_models import ANSWERS, MODELS, answers
 from tests.paths import GOLDEN
 
-
-@pytest.mark.skipif(
+pytestmark = pytest.mark.skipif(
     keras.backend.backend() != "tensorflow", reason="string-in models need TensorFlow"
 )
-def test_classifier():
-    model = keras.models.load_model(GOLDEN / "classifier.keras")
-    expected = json.loads((GOLDEN / "classifier.json").read_text())
-    answer = model.predict(tiny.TEXTS, verbose=0)
-    assert answer["label"].tolist() == expected["label"]
-    np.testing.assert_allclose(answer["scores"], expected["scores"], atol=1e-5)
+
+
+def assert_same(found, expected):
+    if isinstance(expected, list):
+        assert len(found) == len(expected)
+        for x, y in zip(found, expected, strict=True):
+            assert_same(x, y)
+    elif isinstance(expected, float):
+        np.testing.assert_allclose(found, expected, atol=1e-5)
+    else:
+        assert found == expected
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_model(name):
+    model = keras.models.load_model(GOLDEN / f"{name}.keras")
+    expected = json.loads(ANSWERS.read_text(encoding="utf-8"))[name]
+    found = answers(model, MODELS[name][1])
+    assert found.keys() == expected.keys()
+    for output, values in expected.items():
+        assert_same(found[output], values)

@@ -4,6 +4,7 @@ The sentences are messages to a shop, put together from a small grammar written
 for this package; a message is about a delivery, a payment or an account.
 """
 
+import argparse
 import itertools
 import random
 import subprocess
@@ -181,3 +182,8 @@ def run(directory: Path = Path("saved_models/messages"), epochs: int = 1) -> flo
     print("loaded with TensorFlow and tensorflow-text alone:", flush=True)
     subprocess.run([sys.executable, "-c", CLIENT, str(exported), *UNSEEN], check=True)
     return accuracy
+
+
+def main(options: argparse.Namespace) -> None:
+    """Runs the demonstration with the command's options."""
+    run(options.directory, options.epochs)

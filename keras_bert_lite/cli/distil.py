@@ -1,44 +1,22 @@
 """From a large encoder to a small one with a vocabulary of its own: `distil`."""
 
 import argparse
-from pathlib import Path
 from typing import Any
 
+import keras_bert_lite as kbl
 from keras_bert_lite.cli.pretrain import (
     MODEL,
     RUN,
-    add_run_options,
     begin,
     config_for,
     given,
 )
+from keras_bert_lite.models.encoder_model import config_of
+from keras_bert_lite.models.word_distillation import share_segments
 
 
-def add_command(commands: Any) -> None:
-    """Adds the command to a parser."""
-    parser = commands.add_parser(
-        "distil", help="train a small encoder to see words as a large one does"
-    )
-    add = parser.add_argument
-    add("text", nargs="+", type=Path, help="UTF-8 text files, .gz or .xz if compressed")
-    add_run_options(parser)
-    add("--teacher", required=True, help="a checkpoint: see load_encoder")
-    add(
-        "--preprocessor", required=True, help="a directory with the student's tokenizer"
-    )
-    add("--sequence-length", type=int, default=128, help="tokens of a text")
-    add("--sentences", choices=("lines", "split"), help="a sentence a line, or prose")
-    add("--pairs", action="store_true", help="two texts in a row, too")
-    add("--validation", nargs="+", type=Path, help="text files that are held out")
-    add("--dtype", choices=("float32", "float16", "bfloat16"), help="of the result")
-    add("--dropout", type=float, help="rate that the result has, to be fine-tuned with")
-    parser.set_defaults(run=_distil)
-
-
-def _distil(options: argparse.Namespace) -> None:
-    import keras_bert_lite as kbl
-    from keras_bert_lite.models.word_distillation import share_segments
-
+def main(options: argparse.Namespace) -> None:
+    """Trains a small encoder to see words as a large one does."""
     begin(options)
     load = {"sequence_length": options.sequence_length}
     preprocessor = kbl.load_preprocessor(options.preprocessor, **load)
@@ -69,9 +47,6 @@ def _distil(options: argparse.Namespace) -> None:
 
 def _with_dropout(student: Any, rate: float) -> Any:
     """An encoder of the same weights."""
-    import keras_bert_lite as kbl
-    from keras_bert_lite.models.encoder_model import config_of
-
     config = config_of(student).replace(dropout=rate, attention_dropout=rate)
     encoder = kbl.encoder(config)
     encoder.set_weights(student.get_weights())

@@ -8,6 +8,7 @@ from typing import Any
 
 import keras
 
+from keras_bert_lite._private import sublayers
 from keras_bert_lite.checks import check_not_negative
 from keras_bert_lite.config import EncoderConfig, encoder_config
 from keras_bert_lite.layers.execution.layer_norm import LayerNorm
@@ -28,8 +29,8 @@ class CompositeLayer(keras.layers.Layer):
         if isinstance(policy, keras.dtype_policies.DTypePolicyMap):  # once loaded
             policy = policy.default_policy
         policies = keras.dtype_policies.DTypePolicyMap(default_policy=policy)
-        for layer in self._flatten_layers(include_self=False):
-            if layer.quantization_mode is not None:
+        for layer in sublayers(self):
+            if layer is not self and layer.quantization_mode is not None:
                 policies[layer.path] = layer.dtype_policy
         if len(policies):
             config["dtype"] = policies

@@ -5,6 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_bert_lite._private import compiles_with_xla
 from keras_bert_lite.checks import check_choice
 from keras_bert_lite.config import EncoderConfig
 from keras_bert_lite.layers.attention.relative_bias import RelativeBiasTable
@@ -13,7 +14,7 @@ from keras_bert_lite.layers.base import EncoderPart
 from keras_bert_lite.layers.encoder_block import EncoderBlock
 from keras_bert_lite.layers.execution.layer_norm import LayerNorm
 from keras_bert_lite.layers.execution.padded_rows import PaddedRows
-from keras_bert_lite.layers.execution.real_tokens import RealTokens, compiles_with_xla
+from keras_bert_lite.layers.execution.real_tokens import RealTokens
 from keras_bert_lite.layers.token_convolution import TokenConvolution
 
 

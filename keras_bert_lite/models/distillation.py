@@ -1,11 +1,9 @@
 """A student that learns from a teacher, beside its own task."""
 
-import itertools
 from collections.abc import Sequence
 from typing import Any
 
 import keras
-from keras import tree
 
 from keras_bert_lite import layers
 from keras_bert_lite.models.tasks.registry import task_of
@@ -118,33 +116,27 @@ def _check_inputs(student: keras.Model, teacher: keras.Model) -> None:
 
 def _with_internals(model: keras.Model, names: set[str], role: str) -> keras.Model:
     """A model of the same layers that also gives what its encoder has."""
-    outputs: dict[str, Any] = dict(model.output)
-    given = _encoder_outputs(model)
+    given: dict[str, Any] = {}
+
+    def call(layer: Any, *args: Any, **kwargs: Any) -> Any:
+        outputs = layer(*args, **kwargs)
+        if isinstance(outputs, dict) and "sequence_output" in outputs:
+            given.update(outputs)
+        return outputs
+
+    # The same layers, called once more: `layer.output` would be of any model with
+    # this layer.
+    again = keras.models.clone_model(
+        model, call_function=call, clone_function=lambda layer: layer
+    )
     for name in sorted(names):
         if name not in given:
             raise ValueError(
                 f"`{role}` must be built on `with_hidden_states(encoder)` for its "
                 f"{name!r} to be compared. Received: {model.name!r} without"
             )
-        outputs[name] = given[name]
-    return keras.Model(model.input, outputs, name=role)
-
-
-def _encoder_outputs(model: keras.Model) -> dict[str, Any]:
-    """What the encoder in a model gives there, by name."""
-    # `layer.output` would be of any model with this layer.
-    for node in itertools.chain.from_iterable(model._nodes_by_depth.values()):
-        layer = node.operation
-        if isinstance(layer, layers.Encoder):
-            width = layer.config.hidden_dim
-            spec = layer.compute_output_spec(keras.KerasTensor((None, None, width)))
-        elif isinstance(layer, keras.Model) and isinstance(layer.output, dict):
-            spec = layer.output
-        else:
-            continue
-        if "sequence_output" in spec:
-            return tree.pack_sequence_as(spec, node.outputs)
-    return {}
+    outputs = {**again.output, **{name: given[name] for name in sorted(names)}}
+    return keras.Model(again.input, outputs, name=role)
 
 
 def _check_alternatives(student: keras.Model, teacher: keras.Model) -> None:

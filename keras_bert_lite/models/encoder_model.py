@@ -6,6 +6,7 @@ from typing import Any
 import keras
 
 from keras_bert_lite import layers
+from keras_bert_lite._private import sublayers
 from keras_bert_lite.config import EncoderConfig
 
 GENERATOR = "generator_"  # how layers beside an encoder's own are named
@@ -216,7 +217,7 @@ def copy_weights(source: keras.layers.Layer, target: keras.layers.Layer) -> None
 
 def check_plain_weights(model: keras.Model) -> None:
     """Raises an error if weights are quantized or have LoRA's parts beside them."""
-    for layer in model._flatten_layers():
+    for layer in sublayers(model):
         if getattr(layer, "lora_enabled", False):
             raise ValueError(
                 "`model` must be without LoRA: `model.save_weights` and "

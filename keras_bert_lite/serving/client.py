@@ -5,19 +5,18 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
-import grpc
 import numpy as np
-from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
 
 from keras_bert_lite.serving.tensor_protos import as_array, as_proto, by_name
 
+# By the name of gRPC's status.
 ERRORS = {
-    grpc.StatusCode.DEADLINE_EXCEEDED: TimeoutError,
-    grpc.StatusCode.UNAVAILABLE: ConnectionError,
-    grpc.StatusCode.INVALID_ARGUMENT: ValueError,
-    grpc.StatusCode.NOT_FOUND: ValueError,
+    "DEADLINE_EXCEEDED": TimeoutError,
+    "UNAVAILABLE": ConnectionError,
+    "INVALID_ARGUMENT": ValueError,
+    "NOT_FOUND": ValueError,
     # What TF Serving answers to a signature that the model does not have.
-    grpc.StatusCode.FAILED_PRECONDITION: ValueError,
+    "FAILED_PRECONDITION": ValueError,
 }
 # gRPC itself makes no more than five attempts.
 MOST_RETRIES = 4
@@ -61,7 +60,7 @@ class Client:
         timeout: float = 10.0,
         retries: int = 2,
         wait_for_ready: bool = False,
-        credentials: grpc.ChannelCredentials | None = None,
+        credentials: Any = None,
     ) -> None:
         for name, text in [
             ("target", target),
@@ -70,6 +69,10 @@ class Client:
         ]:
             _check_text(name, text)
         _check_numbers(version, timeout, retries)
+        # Imported late: only a client needs them.
+        import grpc
+        from tensorflow_serving.apis import prediction_service_pb2_grpc
+
         self.target, self.model, self.signature = target, model, signature
         self.version, self.timeout = version, timeout
         self.wait_for_ready = wait_for_ready
@@ -103,6 +106,9 @@ class Client:
                 version, signature or input, a wrong type or shape.
             RuntimeError: If the server failed in another way.
         """
+        import grpc
+        from tensorflow_serving.apis import predict_pb2
+
         request = predict_pb2.PredictRequest()
         request.model_spec.name = self.model
         request.model_spec.signature_name = self.signature
@@ -133,9 +139,9 @@ class Client:
     ) -> None:
         self.close()
 
-    def _explained(self, error: grpc.RpcError) -> Exception:
+    def _explained(self, error: Any) -> Exception:
         version = "" if self.version is None else f" version {self.version}"
-        return ERRORS.get(error.code(), RuntimeError)(
+        return ERRORS.get(error.code().name, RuntimeError)(
             f"Model {self.model!r}{version}, signature {self.signature!r} at "
             f"{self.target}: {error.code().name}: {error.details()}"
         )

@@ -11,18 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 import tensorflow as tf
 
 from keras_bert_lite.text.unicode.character_classes import SPACES
+from keras_bert_lite.text.unicode.code_points import ranges
 
 FLAGS = ("single_word", "lstrip", "rstrip", "normalized")
+SPACE_RANGES = ranges(SPACES)
 # A surrogate, which valid UTF-8 has none of; and a pattern that finds it.
 CUT, _CUT = b"\xed\xa0\x80", r"\x{D800}"
-
-
-def _range(part: str) -> tuple[int, int]:
-    first, _, last = part.partition("-")
-    return int(first, 16), int(last or first, 16)
-
-
-SPACE_RANGES = [_range(part) for part in SPACES.split()]
 
 
 def replace_tokens(strings: tf.Tensor, replacements: Mapping[str, str]) -> tf.Tensor:
@@ -77,8 +71,8 @@ def with_spaces_before(
     shift = tf.gather(points.row_starts(), rows)
     is_space = tf.reduce_any(
         [
-            (points.values >= first) & (points.values <= last)
-            for first, last in SPACE_RANGES
+            (points.values >= span.start) & (points.values < span.stop)
+            for span in SPACE_RANGES
         ],
         axis=0,
     )

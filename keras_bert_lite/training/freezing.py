@@ -3,6 +3,7 @@
 import keras
 
 from keras_bert_lite import layers
+from keras_bert_lite._private import sublayers
 from keras_bert_lite.checks import check_not_negative
 from keras_bert_lite.models.encoder_model import (
     check_plain_weights,
@@ -55,7 +56,7 @@ def freeze(model: keras.Model, num_layers: int, embeddings: bool = True) -> None
 
 def thaw(model: keras.Model) -> None:
     """Lets every weight train, whatever was frozen: whole layers or single ones."""
-    for layer in model._flatten_layers():
+    for layer in sublayers(model):
         # Under TensorFlow Keras passes over a flag that is set already, and with
         # it over the sublayers.
         layer.trainable = False

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import keras
 
+from keras_bert_lite._private import sublayers
 from keras_bert_lite.checks import check_above_zero, check_positive
 from keras_bert_lite.models.encoder_model import encoder_layers, encoder_of
 from keras_bert_lite.training.freezing import thaw
@@ -95,7 +96,7 @@ def _find(encoder: keras.Model, targets: Sequence[str]) -> list[keras.layers.Den
     denses = [
         layer
         for block in encoder_layers(encoder)[1].blocks
-        for layer in block._flatten_layers()
+        for layer in sublayers(block)
         if isinstance(layer, keras.layers.Dense)
     ]
     if any(dense.lora_enabled for dense in denses):

@@ -8,6 +8,7 @@ import keras
 import tensorflow as tf
 from keras import ops
 
+from keras_bert_lite._private import adam_state
 from keras_bert_lite.checks import check_above_zero, check_positive, check_rate
 from keras_bert_lite.training.gradients import WholeGradients
 from keras_bert_lite.training.schedules import LinearWarmup
@@ -89,7 +90,7 @@ class AdamW(WholeGradients, keras.optimizers.Adam):
         super().build(variables)
 
     def update_step(self, gradient, variable, learning_rate) -> None:
-        index = self._get_variable_index(variable)
+        index, *_ = adam_state(self, variable)
         rate = ops.cast(learning_rate, variable.dtype) * self._shares[index]
         if self._decays[index]:
             self.assign_sub(variable, variable * (rate * self._decays[index]))
@@ -106,14 +107,14 @@ class AdamW(WholeGradients, keras.optimizers.Adam):
 
     def _update_in_one_pass(self, gradient, variable, rate) -> None:
         """Reads and writes the weight and its averages once, not in twelve steps."""
-        index = self._get_variable_index(variable)
+        _, momentum, velocity = adam_state(self, variable)
         dtype = variable.dtype
         betas = [ops.cast(beta, dtype) for beta in (self.beta_1, self.beta_2)]
         step = ops.cast(self.iterations + 1, dtype)
         tf.raw_ops.ResourceApplyAdam(
             var=variable.handle,
-            m=self._momentums[index].value.handle,
-            v=self._velocities[index].value.handle,
+            m=momentum.value.handle,
+            v=velocity.value.handle,
             beta1_power=ops.power(betas[0], step),
             beta2_power=ops.power(betas[1], step),
             lr=rate,

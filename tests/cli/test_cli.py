@@ -1,10 +1,13 @@
 """The command: what it prints and its exit status."""
 
+import subprocess
+import sys
+
 import keras
 import pytest
 import tensorflow as tf
 
-from keras_bert_lite import cli
+import keras_bert_lite_command
 from tests.serving.saved_models import lengths, save
 
 pytestmark = pytest.mark.skipif(
@@ -14,7 +17,7 @@ pytestmark = pytest.mark.skipif(
 
 def status(*arguments):
     with pytest.raises(SystemExit) as stop:
-        cli.main([str(argument) for argument in arguments])
+        keras_bert_lite_command.main([str(argument) for argument in arguments])
     return stop.value.code
 
 
@@ -56,3 +59,29 @@ def test_help(capsys):
     output = capsys.readouterr().out
     assert "demo" in output
     assert "check" in output
+
+
+VERBS = ("demo", "check", "vocabulary", "pretraining-data", "pretrain", "distil")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        *(((verb, "--help"), 0) for verb in VERBS),
+        (("--version",), 0),
+        (("serve",), 2),
+        (("pretrain", "data", "--steps", "many"), 2),
+    ],
+)
+def test_answers_about_arguments_without_tensorflow(arguments, code):
+    program = (
+        "import atexit, sys\n"
+        "loaded = lambda: {x.split('.')[0] for x in sys.modules}\n"
+        "atexit.register(lambda: print(loaded() & {'tensorflow', 'keras', 'numpy'}))\n"
+        "import keras_bert_lite_command\n"
+        f"keras_bert_lite_command.main({list(arguments)})\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (code, "set()")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from keras_bert_lite import cli
+import keras_bert_lite_command
 from keras_bert_lite.cli import demo
 
 
@@ -15,7 +15,7 @@ def test_messages():
 
 @pytest.mark.slow
 def test_demo(tmp_path, capfd):
-    cli.main(["demo", "--directory", str(tmp_path / "messages")])
+    keras_bert_lite_command.main(["demo", "--directory", str(tmp_path / "messages")])
     output = capfd.readouterr().out
     assert (tmp_path / "messages" / "1" / "saved_model.pb").is_file()
     accuracy = output.split("held out: ")[1].split()[0]
@@ -27,6 +27,6 @@ def test_demo(tmp_path, capfd):
 
 def test_help(capsys):
     with pytest.raises(SystemExit) as stop:
-        cli.main(["--help"])
+        keras_bert_lite_command.main(["--help"])
     assert stop.value.code == 0
     assert "demo" in capsys.readouterr().out

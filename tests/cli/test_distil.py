@@ -8,7 +8,7 @@ import pytest
 from safetensors.numpy import load_file
 
 import keras_bert_lite as kbl
-from keras_bert_lite import cli
+import keras_bert_lite_command
 from tests import tiny
 from tests.training.pretraining.data.test_write import text
 
@@ -33,7 +33,9 @@ def distil(folder, *more):
     given = [x for k, v in options.items() for x in (k, str(folder / v))]
     given += ["--steps", "4", "--save-every", "2", "--batch-size", "4", "--seed", "1"]
     given += ["--sequence-length", "24"]
-    cli.main(["distil", str(folder / "books.txt"), *given, *map(str, more)])
+    keras_bert_lite_command.main(
+        ["distil", str(folder / "books.txt"), *given, *map(str, more)]
+    )
 
 
 def test_from_a_teacher_to_a_student(folder, capsys):

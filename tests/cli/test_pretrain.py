@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 import keras_bert_lite as kbl
-from keras_bert_lite import cli
+import keras_bert_lite_command
 from tests import tiny
 from tests.training.pretraining.data.test_write import text
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def command(*arguments):
-    cli.main([str(argument) for argument in arguments])
+    keras_bert_lite_command.main([str(argument) for argument in arguments])
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import safetensors
 
 from keras_bert_lite.checkpoints.core.tensors import FLOATS, TensorSource, as_float32
 from keras_bert_lite.checkpoints.sources import is_name, read_json
@@ -78,7 +77,7 @@ class SafetensorsSource(TensorSource):
         for start in range(0, shape[0], step):
             rows = slice(start, min(start + step, shape[0]))
             # Opened each time: what is read counts as memory until the file is closed.
-            with safetensors.safe_open(path, framework="numpy") as file:
+            with _opened(path) as file:
                 value = file.get_slice(name)[rows]
             yield as_float32(value, name, path)
 
@@ -117,9 +116,15 @@ def _same(tensor: Stored, other: Stored) -> bool:
 
 
 def _value(tensor: Stored) -> np.ndarray:
-    with safetensors.safe_open(tensor.path, framework="numpy") as file:
+    with _opened(tensor.path) as file:
         value = file.get_tensor(tensor.name)
     return as_float32(value, tensor.name, tensor.path)
+
+
+def _opened(path: Path) -> Any:
+    import safetensors  # only those who use it pay for its import
+
+    return safetensors.safe_open(path, framework="numpy")
 
 
 def _canonical(name: str) -> str:
@@ -167,7 +172,7 @@ def _shards(directory: Path) -> dict[Path, set[str] | None]:
 
 def _tensors(path: Path, expected: Iterable[str] | None) -> list[Stored]:
     try:
-        with safetensors.safe_open(path, framework="numpy") as file:
+        with _opened(path) as file:
             tensors = [_stored(file, path, name) for name in file.keys()]  # noqa: SIM118
     except Exception as error:  # SafetensorError, OSError
         raise ValueError(f"{path} cannot be read: {error}") from error

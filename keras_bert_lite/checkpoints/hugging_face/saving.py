@@ -9,7 +9,6 @@ from typing import Any
 import keras
 import ml_dtypes
 import numpy as np
-import safetensors.numpy
 
 from keras_bert_lite._files import replaced_directory
 from keras_bert_lite.checkpoints.core.name_table import Target, model_parts, targets
@@ -161,7 +160,9 @@ def _prefixed(name: str, family: Family) -> str:
 
 def _write(path: Path, tensors: dict[str, Target], dtype: str) -> None:
     arrays = {name: _stored(name, x.read(), dtype) for name, x in tensors.items()}
-    safetensors.numpy.save_file(arrays, path, metadata={"format": "pt"})
+    from safetensors.numpy import save_file  # only those who save pay for its import
+
+    save_file(arrays, path, metadata={"format": "pt"})
     path.chmod(0o644)  # safetensors lets none but the writer read it
 
 

@@ -5,8 +5,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-from sentencepiece import sentencepiece_model_pb2 as _model_pb2
-
 from keras_bert_lite.checkpoints.sources import read_json
 from keras_bert_lite.checkpoints.tokenizers import added_tokens
 from keras_bert_lite.checkpoints.tokenizers.config import (
@@ -23,9 +21,6 @@ from keras_bert_lite.checkpoints.tokenizers.sentence_piece_json import (
     read_special_tokens,
 )
 from keras_bert_lite.text.sentence_piece.tokenizer import SentencePieceTokenizer
-
-# protobuf makes its classes at run time.
-model_proto: Any = _model_pb2
 
 # By the file that each family of checkpoints has.
 MODEL_FILES = {
@@ -44,9 +39,8 @@ SPECIAL_TOKENS = {
     "deberta-v2": ("[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]"),
 }
 ROLES = ("unknown_token", "cls_token", "sep_token", "pad_token", "mask_token")
-_USER_DEFINED = model_proto.ModelProto.SentencePiece.USER_DEFINED
-_UNKNOWN = model_proto.ModelProto.SentencePiece.UNKNOWN
-_UNIGRAM = model_proto.TrainerSpec.UNIGRAM
+# Of `sentencepiece_model.proto`.
+_USER_DEFINED, _UNKNOWN, _UNIGRAM = 4, 2, 1
 
 
 def arguments_from(directory: Path) -> dict[str, Any] | None:
@@ -222,13 +216,17 @@ def _normalization(family: str, model: Any, config: dict[str, Any]) -> dict[str,
 
 
 def _read_model(path: Path) -> Any:
+    # Imported late: few checkpoints have such a file.
+    from sentencepiece import sentencepiece_model_pb2
+
+    proto: Any = sentencepiece_model_pb2  # protobuf makes its classes at run time
     try:
-        model = model_proto.ModelProto.FromString(path.read_bytes())
+        model = proto.ModelProto.FromString(path.read_bytes())
     except Exception as error:  # protobuf's own, of two packages
         raise ValueError(f"{path} is no SentencePiece model: {error}") from error
     kind = model.trainer_spec.model_type
     if kind != _UNIGRAM:
-        name = model_proto.TrainerSpec.ModelType.Name(kind)
+        name = proto.TrainerSpec.ModelType.Name(kind)
         raise ValueError(
             f"{path}: `trainer_spec.model_type` must be UNIGRAM. Received: {name}"
         )

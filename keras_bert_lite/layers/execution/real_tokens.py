@@ -139,19 +139,6 @@ class RealTokens:
         return tf.reshape(tf.concat(tokens, 0), tf.shape(like))
 
 
-def compiles_with_xla() -> bool:
-    """Whether the function being traced is to be compiled by XLA."""
-    graph = None if tf.executing_eagerly() else tf.compat.v1.get_default_graph()
-    while graph is not None:
-        context = graph._get_control_flow_context()
-        while context is not None:
-            if context.IsXLAContext():
-                return True
-            context = context.outer_context
-        graph = getattr(graph, "outer_graph", None)
-    return False
-
-
 def _group(
     rows: tf.Tensor,
     columns: tf.Tensor,

@@ -15,6 +15,7 @@ from keras_bert_lite.serving.saved_model.exported_signatures import (
 from keras_bert_lite.text.preprocessor import Preprocessor
 
 METADATA_KEY = "keras_bert_lite"
+METADATA_FILE = f"{METADATA_KEY}.json"
 
 
 def file_metadata(model: TextModel) -> str:

@@ -1,6 +1,7 @@
 """LiteRT (`.tflite`) files."""
 
 import os
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import tensorflow as tf
 from keras_bert_lite._files import replaced_file
 from keras_bert_lite.models.encoder_model import encoder_layers, encoder_of
 from keras_bert_lite.models.text_model import TextModel
-from keras_bert_lite.serving.runtimes.file_metadata import METADATA_KEY, file_metadata
+from keras_bert_lite.serving.runtimes.file_metadata import METADATA_FILE, file_metadata
 from keras_bert_lite.serving.saved_model.exported_signatures import (
     model_on_ids,
     preprocessor_of,
@@ -50,7 +51,10 @@ def export_litert(
     path = Path(path)
     with replaced_file(path) as draft:
         content = _convert(model, draft.with_name(f"{draft.name}.saved_model"), int8)
-        draft.write_bytes(_with_metadata(content, metadata))
+        draft.write_bytes(content)
+        # TFLite's convention for files that go with a model: a zip behind it.
+        with zipfile.ZipFile(draft, "a") as archive:
+            archive.writestr(METADATA_FILE, metadata)
     return path
 
 
@@ -96,16 +100,3 @@ def _signatures(model: TextModel) -> dict[str, Any]:
         }
     finally:
         blocks.unpadding = choice
-
-
-def _with_metadata(content: bytes, metadata: str) -> bytes:
-    from tensorflow.lite.python import schema_py_generated as schema
-    from tensorflow.lite.tools import flatbuffer_utils
-
-    model = flatbuffer_utils.convert_bytearray_to_object(bytearray(content))
-    buffer, entry = schema.BufferT(), schema.MetadataT()
-    buffer.data = list(metadata.encode())
-    entry.name, entry.buffer = METADATA_KEY, len(model.buffers)
-    model.buffers.append(buffer)
-    model.metadata = [*(model.metadata or []), entry]
-    return bytes(flatbuffer_utils.convert_object_to_bytearray(model))

@@ -11,6 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_bert_lite._files import replaced_file
+from keras_bert_lite._private import sublayers
 from keras_bert_lite.layers.execution.layer_norm import LayerNorm
 from keras_bert_lite.models.text_model import TextModel
 from keras_bert_lite.serving.runtimes.file_metadata import METADATA_KEY, file_metadata
@@ -77,7 +78,7 @@ def _convert(model: TextModel, file: Path) -> None:
 @contextlib.contextmanager
 def _plain_normalization(model: keras.Model) -> Iterator[None]:
     """Keeps out of a graph the form of layer normalization made for TensorFlow."""
-    layers = [x for x in model._flatten_layers() if isinstance(x, LayerNorm)]
+    layers = [x for x in sublayers(model) if isinstance(x, LayerNorm)]
     for layer in layers:
         layer.fuses = False
     try:

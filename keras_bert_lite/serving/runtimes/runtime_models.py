@@ -2,6 +2,7 @@
 
 import abc
 import os
+import zipfile
 from typing import Any
 
 import keras
@@ -9,7 +10,11 @@ import numpy as np
 import tensorflow as tf
 
 from keras_bert_lite.models.text_model import as_array
-from keras_bert_lite.serving.runtimes.file_metadata import METADATA_KEY, read_metadata
+from keras_bert_lite.serving.runtimes.file_metadata import (
+    METADATA_FILE,
+    METADATA_KEY,
+    read_metadata,
+)
 from keras_bert_lite.text.inputs import as_batch, named_texts
 
 
@@ -159,13 +164,11 @@ class LiteRTModel(FileModel):
 
 
 def _litert_metadata(path: str | os.PathLike) -> str | None:
-    from tensorflow.lite.tools import flatbuffer_utils
-
-    model = flatbuffer_utils.read_model(os.fspath(path))
-    for entry in model.metadata or []:
-        if entry.name.decode() == METADATA_KEY:
-            return bytes(model.buffers[entry.buffer].data).decode()
-    return None
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return archive.read(METADATA_FILE).decode()
+    except (zipfile.BadZipFile, KeyError):
+        return None
 
 
 def joined(parts: list[np.ndarray]) -> np.ndarray:

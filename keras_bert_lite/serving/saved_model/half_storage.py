@@ -6,12 +6,13 @@ from collections.abc import Iterable
 import numpy as np
 import tensorflow as tf
 
+from keras_bert_lite._private import SharedResource
 from keras_bert_lite.checks import check_choice
 
 STORAGES = ("float16", "bfloat16")
 
 
-class HalfStored(tf.saved_model.experimental.TrackableResource):
+class HalfStored(SharedResource):
     """A float32 variable that a SavedModel stores in half the space.
 
     Attached to a module in place of the variable, it stands for it in all that
@@ -26,11 +27,10 @@ class HalfStored(tf.saved_model.experimental.TrackableResource):
     """
 
     def __init__(self, variable: tf.Variable, dtype: str) -> None:
-        super().__init__()
+        super().__init__(variable.handle)
         self.stored = tf.Variable(tf.cast(variable, dtype), trainable=False)
         self._shape = variable.shape
         self._shared_name = f"half_stored_{uuid.uuid4().hex}"
-        self._resource_handle = variable.handle  # what traced functions captured
 
     def _create_resource(self) -> tf.Tensor:
         return tf.raw_ops.VarHandleOp(

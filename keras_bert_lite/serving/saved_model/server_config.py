@@ -4,7 +4,6 @@ import re
 from collections.abc import Sequence
 
 from google.protobuf import text_format
-from tensorflow_serving.config import model_server_config_pb2
 
 METRICS_PATH = "/monitoring/prometheus/metrics"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
@@ -25,6 +24,9 @@ def model_config(
         ValueError: If the name has other characters than letters, digits,
             `_`, `.` and `-`, or the path or the policy cannot be used.
     """
+    # Imported late: only server files need it.
+    from tensorflow_serving.config import model_server_config_pb2
+
     check_name(name)
     check_path("base_path", base_path)
     config = model_server_config_pb2.ModelServerConfig()

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 from google.protobuf.message import DecodeError
-from tensorflow_serving.apis import prediction_log_pb2
 
 from keras_bert_lite._files import replaced_file
 from keras_bert_lite.serving.check.signatures import run
@@ -122,7 +121,7 @@ def _path(directory: Path) -> Path:
 
 
 def _record(model_name: str, signature: str, inputs: dict[str, Any]) -> bytes:
-    log = prediction_log_pb2.PredictionLog()
+    log = _prediction_log()()
     request = log.predict_log.request
     # The server looks the signature up and repeats the name in its answer.
     request.model_spec.name = model_name
@@ -134,7 +133,7 @@ def _record(model_name: str, signature: str, inputs: dict[str, Any]) -> bytes:
 
 def _request(where: str, record: bytes) -> tuple[str, dict[str, np.ndarray]]:
     try:
-        log = prediction_log_pb2.PredictionLog.FromString(record)
+        log = _prediction_log().FromString(record)
     except DecodeError as error:
         raise ValueError(f"{where} is no PredictionLog ({error}).") from None
     if log.WhichOneof("log_type") != "predict_log":
@@ -145,3 +144,10 @@ def _request(where: str, record: bytes) -> tuple[str, dict[str, np.ndarray]]:
     request = log.predict_log.request
     inputs = {name: tf.make_ndarray(x) for name, x in request.inputs.items()}
     return request.model_spec.signature_name or "serving_default", inputs
+
+
+def _prediction_log() -> Any:
+    # Imported late: only warm-up files need it.
+    from tensorflow_serving.apis import prediction_log_pb2
+
+    return prediction_log_pb2.PredictionLog

@@ -11,7 +11,8 @@ import functools
 from collections.abc import Iterable
 
 from keras_bert_lite.text.unicode import character_classes
-from keras_bert_lite.text.wordpiece.cleaning import KERNEL_BOUNDARIES, _code_points
+from keras_bert_lite.text.unicode.code_points import code_points
+from keras_bert_lite.text.wordpiece.cleaning import characters
 
 # Frequent characters that the kernel would split at, in one byte each.
 _SHORT = " '.,-\"()!?:;/@$%&*#+=<>[]\n"
@@ -33,7 +34,7 @@ def _classes() -> dict[int, str]:
         "number": character_classes.NUMBERS,
         "space": character_classes.SPACES,
     }
-    return {c: name for name, text in ranges.items() for c in _code_points(text)}
+    return {c: name for name, text in ranges.items() for c in code_points(text)}
 
 
 class Alphabet:
@@ -78,7 +79,7 @@ class Alphabet:
 def _shared_images(stand_ins: dict[str, list[str]]) -> dict[int, str]:
     """What stands for characters that need not be told apart."""
     shared = {name: chr(first) for name, first in _FIRST.items()}
-    hidden = {*range(128), *KERNEL_BOUNDARIES}
+    hidden = {*range(128), *characters().kernel_boundaries}
     for name, members in stand_ins.items():
         first = _FIRST[name]
         hidden.update(range(first, first + len(members)))

@@ -66,7 +66,7 @@ class SpecialTokens:
     """
 
     def __init__(self, ids: Mapping[str, int], eats_spaces: str | None) -> None:
-        spaces = "".join(rf"\x{{{x:x}}}-\x{{{y:x}}}" for x, y in SPACE_RANGES)
+        spaces = "".join(rf"\x{{{x[0]:x}}}-\x{{{x[-1]:x}}}" for x in SPACE_RANGES)
         longest_first = sorted(ids, key=len, reverse=True)
         patterns = {
             token: f"[{spaces}]*" * (token == eats_spaces) + re.escape(token)

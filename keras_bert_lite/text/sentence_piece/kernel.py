@@ -3,9 +3,7 @@
 from collections.abc import Sequence
 
 import tensorflow as tf
-from tensorflow_text.python.ops.fast_sentencepiece_tokenizer import (
-    gen_fast_sentencepiece_tokenizer as kernel_ops,
-)
+import tensorflow_text as tf_text
 
 from keras_bert_lite.text.byte_offsets import Tokens
 from keras_bert_lite.text.sentence_piece import model as sentence_piece_model
@@ -24,7 +22,7 @@ class Kernel:
 
     def __init__(self, found: Sequence[Entry], unknown_id: int) -> None:
         model = sentence_piece_model.build(found, unknown_id)
-        self._model = tf.constant(model.buffer)
+        self._op = tf_text.FastSentencepieceTokenizer(model.proto)
         self._ids = tf.constant(model.ids, tf.int32)
         self._lengths = tf.constant(model.lengths, tf.int64)
         self._fuses = tf.constant(model.fuses)
@@ -51,10 +49,8 @@ class Kernel:
         )
 
     def _find(self, strings: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        found, row_splits = kernel_ops.tf_text_fast_sentencepiece_tokenize(
-            self._model, strings, 0, 0.0, False, False, False
-        )
-        return found, tf.cast(row_splits, tf.int64)
+        found = self._op.tokenize(strings)
+        return found.values, tf.cast(found.row_splits, tf.int64)
 
     def _repeats(self, found: tf.Tensor) -> tf.Tensor:
         """(T,) bool: which belong to the unknown token before them."""

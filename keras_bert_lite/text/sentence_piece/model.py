@@ -12,13 +12,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from sentencepiece import sentencepiece_model_pb2 as _model_pb2
-from tensorflow_text.core.pybinds import pywrap_model_converter
 
 from keras_bert_lite.text.sentence_piece.steps import METASPACE
-
-# protobuf makes its classes at run time.
-model_proto: Any = _model_pb2
 
 UNKNOWN_PENALTY = 10.0
 _UNIT = 2.0**-14  # exact up to sums of 1,024
@@ -38,7 +33,7 @@ class Entry(NamedTuple):
 class KernelModel(NamedTuple):
     """The kernel's model, and what its own ids stand for."""
 
-    buffer: np.ndarray  # uint8
+    proto: bytes  # a serialized `sentencepiece.ModelProto`
     ids: list[int]
     lengths: list[int]
     fuses: list[bool]  # those in a row become one unknown token
@@ -83,20 +78,21 @@ def known_characters(found: Sequence[Entry], unknown_stand_in: str) -> set[str]:
 
 def build(found: Sequence[Entry], unknown_id: int) -> KernelModel:
     """Builds the kernel's model."""
+    # Imported late: only some tokenizers need it.
+    from sentencepiece import sentencepiece_model_pb2
+
+    proto: Any = sentencepiece_model_pb2  # protobuf makes its classes at run time
     scores = _centered(found)
-    model = model_proto.ModelProto()
-    model.trainer_spec.model_type = model_proto.TrainerSpec.UNIGRAM
+    model = proto.ModelProto()
+    model.trainer_spec.model_type = proto.TrainerSpec.UNIGRAM
     model.trainer_spec.unk_id = 0
     model.normalizer_spec.name = "identity"
-    unknown = model_proto.ModelProto.SentencePiece.UNKNOWN
+    unknown = proto.ModelProto.SentencePiece.UNKNOWN
     model.pieces.add(piece=_UNREACHABLE, score=0.0, type=unknown)
     for entry, score in zip(found, scores.tolist(), strict=True):
         model.pieces.add(piece=entry.piece, score=score)
-    converted = pywrap_model_converter.convert_sentencepiece_model(
-        model.SerializeToString()
-    )
     return KernelModel(
-        np.frombuffer(converted, np.uint8),
+        model.SerializeToString(),
         [unknown_id, *(entry.id for entry in found)],
         [1, *(entry.length for entry in found)],
         [True, *(entry.id == unknown_id and not entry.word for entry in found)],

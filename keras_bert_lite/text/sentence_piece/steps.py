@@ -10,6 +10,7 @@ from keras_bert_lite.text.unicode import (
     graphemes as grapheme_tables,
     tables as unicode_tables,
 )
+from keras_bert_lite.text.unicode.code_points import code_points, pairs
 
 METASPACE = "▁"
 # What `char::is_whitespace` and `\s` of the reference mean.
@@ -33,26 +34,13 @@ STEPS = (
 )
 
 
-def code_points(ranges: str) -> frozenset[int]:
-    """Reads hexadecimal ranges, as the generated tables have them."""
-    spans = (part.partition("-") for part in ranges.split())
-    return frozenset(
-        c
-        for first, _, last in spans
-        for c in range(int(first, 16), int(last or first, 16) + 1)
-    )
-
-
 EXTENDS = code_points(grapheme_tables.EXTENDS)
 PREPENDS = code_points(grapheme_tables.PREPENDS)
 PICTOGRAPHS = code_points(grapheme_tables.PICTOGRAPHS)
 PUNCTUATION = code_points(unicode_tables.PUNCTUATION)
 _DECOMPOSED = code_points(grapheme_tables.DECOMPOSED)
 _MARKS = code_points(grapheme_tables.MARKS)
-_LATE_LOWERCASE = {
-    chr(int(a, 16)): chr(int(b, 16))
-    for a, _, b in (x.partition(">") for x in unicode_tables.LATE_LOWERCASE.split())
-}
+_LATE_LOWERCASE = pairs(unicode_tables.LATE_LOWERCASE)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,8 +12,10 @@ import dataclasses
 import functools
 import itertools
 import unicodedata
+from typing import NamedTuple
 
-from keras_bert_lite.text.unicode import tables as unicode_tables
+from keras_bert_lite.text.unicode import tables
+from keras_bert_lite.text.unicode.code_points import code_points, pairs
 
 # Where the kernel would split a word and the reference does not, a stand-in
 # takes the character's place, in the text and in the vocabulary alike. The
@@ -26,39 +28,42 @@ UNREACHABLE = chr(0x10FFFD)
 FIRST_SPECIAL_STAND_IN = 0xE000
 
 
-def _code_points(ranges: str) -> frozenset[int]:
-    spans = (part.partition("-") for part in ranges.split())
-    return frozenset(
-        c
-        for first, _, last in spans
-        for c in range(int(first, 16), int(last or first, 16) + 1)
+class Characters(NamedTuple):
+    """What the reference and the kernel do to single code points."""
+
+    deleted: frozenset[int]
+    spaces: frozenset[int]
+    marks: frozenset[int]
+    whole: frozenset[int]
+    cjk: frozenset[int]
+    punctuation: frozenset[int]
+    kernel_boundaries: frozenset[int]
+    late_lowercase: dict[str, str]
+    stand_ins: dict[str, str]
+
+
+@functools.cache
+def characters() -> Characters:
+    """Returns the tables, which take 50 ms to read."""
+    punctuation = code_points(tables.PUNCTUATION)
+    kernel_boundaries = code_points(tables.KERNEL_BOUNDARIES)
+    hidden = sorted(kernel_boundaries - punctuation)
+    stand_ins = itertools.chain(*STAND_IN_RANGES)
+    return Characters(
+        deleted=code_points(tables.DELETED),
+        spaces=code_points(tables.SPACES),
+        marks=code_points(tables.MARKS),
+        whole=code_points(tables.WHOLE),
+        cjk=code_points(tables.CJK),
+        punctuation=punctuation,
+        kernel_boundaries=kernel_boundaries,
+        late_lowercase=pairs(tables.LATE_LOWERCASE),
+        stand_ins={chr(c): chr(i) for c, i in zip(hidden, stand_ins, strict=False)},
     )
 
 
-def _pairs(pairs: str) -> dict[str, str]:
-    halves = (part.partition(">") for part in pairs.split())
-    return {chr(int(a, 16)): chr(int(b, 16)) for a, _, b in halves}
-
-
-DELETED = _code_points(unicode_tables.DELETED)
-SPACES = _code_points(unicode_tables.SPACES)
-MARKS = _code_points(unicode_tables.MARKS)
-WHOLE = _code_points(unicode_tables.WHOLE)
-CJK = _code_points(unicode_tables.CJK)
-PUNCTUATION = _code_points(unicode_tables.PUNCTUATION)
-KERNEL_BOUNDARIES = _code_points(unicode_tables.KERNEL_BOUNDARIES)
-LATE_LOWERCASE = _pairs(unicode_tables.LATE_LOWERCASE)
 # The only plane-2 characters that decompose; none there has a lower case.
 _CJK_COMPATIBLE = range(0x2F800, 0x2FA20)
-
-
-def _stand_ins() -> dict[str, str]:
-    hidden = sorted(KERNEL_BOUNDARIES - PUNCTUATION)
-    stand_ins = itertools.chain(*STAND_IN_RANGES)
-    return {chr(c): chr(i) for c, i in zip(hidden, stand_ins, strict=False)}
-
-
-STAND_INS = _stand_ins()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,57 +86,67 @@ class Normalization:
 
     def normalize_character(self, code_point: int) -> str:
         """Returns what the reference makes of one code point."""
-        if code_point in DELETED:
+        known = characters()
+        if code_point in known.deleted:
             return ""
-        if code_point in SPACES:
+        if code_point in known.spaces:
             return " "
         text = chr(code_point)
-        if self.strip_accents and code_point not in WHOLE:
+        if self.strip_accents and code_point not in known.whole:
             text = unicodedata.normalize("NFD", text)
         if self.strip_accents:
-            text = "".join(x for x in text if ord(x) not in MARKS)
+            text = "".join(x for x in text if ord(x) not in known.marks)
         if self.lowercase:
             text = "".join(map(_lower, text))
         return text
 
     def map_character(self, code_point: int) -> str:
         """Returns what the kernel is to read in place of one code point."""
-        cjk = self.split_cjk and code_point in CJK
+        known = characters()
+        cjk = self.split_cjk and code_point in known.cjk
         return "".join(
             self._delimit(x, cjk) for x in self.normalize_character(code_point)
         )
 
     def map_piece(self, piece: str) -> str:
         """Returns a vocabulary piece as the kernel is to find it in text."""
+        known = characters()
         letters = piece.removeprefix("##")
         if letters.isascii() and letters.isalnum():  # nearly all
             return piece
-        if any(ord(x) in DELETED or ord(x) in SPACES for x in piece):
+        if any(ord(x) in known.deleted or ord(x) in known.spaces for x in piece):
             return UNREACHABLE + piece.encode().hex()
-        return "".join(x if self._apart(x) else STAND_INS.get(x, x) for x in piece)
+        return "".join(
+            x if self._apart(x) else known.stand_ins.get(x, x) for x in piece
+        )
 
     def code_point_map(self) -> dict[int, str]:
         """Returns every code point that changes, with what it becomes."""
         return _code_point_map(self)
 
     def _apart(self, character: str) -> bool:
+        known = characters()
         code_point = ord(character)
-        return code_point in PUNCTUATION or (self.split_cjk and code_point in CJK)
+        return code_point in known.punctuation or (
+            self.split_cjk and code_point in known.cjk
+        )
 
     def _delimit(self, character: str, cjk: bool) -> str:
+        known = characters()
         code_point = ord(character)
-        boundary = cjk or code_point in PUNCTUATION
-        if boundary and code_point not in KERNEL_BOUNDARIES:
+        boundary = cjk or code_point in known.punctuation
+        if boundary and code_point not in known.kernel_boundaries:
             return f" {character} "
-        if not boundary and code_point in KERNEL_BOUNDARIES:
-            return STAND_INS[character]
+        if not boundary and code_point in known.kernel_boundaries:
+            return known.stand_ins[character]
         return character
 
 
 def _candidates(split_cjk: bool) -> frozenset[int]:
     """Code points that may change, told by cheap tests."""
-    boundaries = PUNCTUATION | CJK if split_cjk else PUNCTUATION
-    return (SPACES | MARKS | (KERNEL_BOUNDARIES ^ boundaries)).union(
+    known = characters()
+    boundaries = known.punctuation | known.cjk if split_cjk else known.punctuation
+    return (known.spaces | known.marks | (known.kernel_boundaries ^ boundaries)).union(
         c
         for c in itertools.chain(range(0xD800), range(0xE000, 0x20000), _CJK_COMPATIBLE)
         if not unicodedata.is_normalized("NFD", chr(c)) or _lower(chr(c)) != chr(c)
@@ -139,13 +154,15 @@ def _candidates(split_cjk: bool) -> frozenset[int]:
 
 
 def _lower(character: str) -> str:
-    return LATE_LOWERCASE.get(character) or character.lower()
+    known = characters()
+    return known.late_lowercase.get(character) or character.lower()
 
 
 @functools.cache
 def _code_point_map(normalization: Normalization) -> dict[int, str]:
+    known = characters()
     images = {
         c: normalization.map_character(c) for c in _candidates(normalization.split_cjk)
     }
     changed = {c: image for c, image in images.items() if image != chr(c)}
-    return changed | dict.fromkeys(DELETED, "")
+    return changed | dict.fromkeys(known.deleted, "")

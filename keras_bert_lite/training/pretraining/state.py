@@ -10,10 +10,9 @@ from typing import Any
 
 import keras
 import numpy as np
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
 
 from keras_bert_lite._files import remove_left_over, replaced_file, write_text
+from keras_bert_lite._private import sublayers
 from keras_bert_lite.checks import check_positive
 from keras_bert_lite.layers import Teacher
 from keras_bert_lite.training.pretraining.data.recipe import nameless
@@ -130,7 +129,7 @@ class TrainingState(keras.callbacks.Callback):
         for path in reversed(self._states()):
             try:
                 values = _read(path)
-            except (SafetensorError, NotWhole) as error:
+            except NotWhole as error:
                 broken[path] = str(error)
                 continue
             _assign(variables, values, path)
@@ -152,6 +151,8 @@ class TrainingState(keras.callbacks.Callback):
             for name, variable in _variables(self.model).items()
         }
         with replaced_file(path, tidy=False) as beside:
+            from safetensors.numpy import save_file  # it is imported late
+
             save_file(values, beside, {CHECKSUM: _checksum(values)})
             beside.chmod(0o644)  # safetensors lets none but the writer read it
         for old in self._states()[:-KEPT]:
@@ -244,7 +245,7 @@ def _layers(model: keras.Model) -> Iterator[keras.layers.Layer]:
 
 
 def _teachers(model: keras.Model) -> list[Teacher]:
-    return [x for x in model._flatten_layers() if isinstance(x, Teacher)]
+    return [x for x in sublayers(model) if isinstance(x, Teacher)]
 
 
 def _digest(layer: keras.layers.Layer) -> str:
@@ -260,9 +261,14 @@ class NotWhole(Exception):
 
 
 def _read(path: Path) -> dict[str, np.ndarray]:
-    with safe_open(path, "numpy") as file:
-        stated = (file.metadata() or {}).get(CHECKSUM)
-        values = {x: file.get_tensor(x) for x in file.keys()}  # noqa: SIM118
+    from safetensors import SafetensorError, safe_open  # imported late
+
+    try:
+        with safe_open(path, "numpy") as file:
+            stated = (file.metadata() or {}).get(CHECKSUM)
+            values = {x: file.get_tensor(x) for x in file.keys()}  # noqa: SIM118
+    except SafetensorError as error:
+        raise NotWhole(str(error)) from error
     if stated != _checksum(values):
         raise NotWhole(f"its {CHECKSUM} is {_checksum(values)}, not {stated}")
     return values

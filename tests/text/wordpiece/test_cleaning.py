@@ -102,14 +102,14 @@ class TestNormalizeCharacter:
 class TestStandIns:
     def test_text_cannot_contain_them(self):
         special = range(normalization.FIRST_SPECIAL_STAND_IN, 0xF900)
-        assert normalization.DELETED.issuperset(special)
+        assert normalization.characters().deleted.issuperset(special)
 
     def test_text_cannot_contain_those_of_boundaries(self):
-        stand_ins = {ord(x) for x in normalization.STAND_INS.values()}
-        assert stand_ins <= normalization.DELETED
+        stand_ins = {ord(x) for x in normalization.characters().stand_ins.values()}
+        assert stand_ins <= normalization.characters().deleted
 
     def test_are_distinct(self):
-        stand_ins = normalization.STAND_INS.values()
+        stand_ins = normalization.characters().stand_ins.values()
         assert len(set(stand_ins)) == len(stand_ins)
 
     @pytest.mark.parametrize("split_cjk", [True, False])
@@ -117,6 +117,9 @@ class TestStandIns:
         switches = Normalization(
             lowercase=False, strip_accents=False, split_cjk=split_cjk
         )
-        boundaries = normalization.KERNEL_BOUNDARIES | normalization.PUNCTUATION
+        boundaries = (
+            normalization.characters().kernel_boundaries
+            | normalization.characters().punctuation
+        )
         for c in boundaries:
             assert switches.map_piece(chr(c)) == switches.map_character(c).strip()

@@ -319,7 +319,7 @@ class TestSpecialTokens:
 
     @pytest.mark.parametrize("stand_in", ["\U000ffffe", "\U000fffff"])
     def test_no_noncharacter_stands_for_another(self, vocabulary, stand_in):
-        meant = {v: k for k, v in normalization.STAND_INS.items()}
+        meant = {v: k for k, v in normalization.characters().stand_ins.items()}
         pieces = [*vocabulary, meant.get(stand_in, "\U000291b2")]
         tokenizer = WordPieceTokenizer(pieces, split_cjk=False)
         assert tokenizer(stand_in).numpy().tolist() == [tokenizer.unknown_id]

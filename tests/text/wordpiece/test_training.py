@@ -6,7 +6,8 @@ import random
 import pytest
 import tensorflow as tf
 
-from keras_bert_lite import WordPieceTokenizer, train_wordpiece
+from keras_bert_lite import WordPieceTokenizer
+from keras_bert_lite.pretraining import train_wordpiece
 from keras_bert_lite.text.wordpiece.training import SPECIAL_TOKENS
 
 SYLLABLES = ["ka", "lo", "mi", "té", "ru", "Ša", "нэ", "日", "本", "한", "क़", ",", "("]

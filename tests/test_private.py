@@ -1,0 +1,90 @@
+"""The private names of other packages still are and do what `_private` needs."""
+
+import ast
+import re
+from pathlib import Path
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import keras_bert_lite as kbl
+from keras_bert_lite import _private
+from tests import tiny
+
+SOURCES = Path(kbl.__file__).parent
+tensorflow = pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="needs TensorFlow's variables"
+)
+
+
+def test_sublayers_are_all_layers_inside():
+    model = kbl.text_classifier(tiny.encoder(), ["a", "b"])
+    names = [layer.name for layer in _private.sublayers(model)]
+    assert names[0] == model.name
+    assert {"encoder", "blocks", "attention", "query", "head"} <= set(names)
+
+
+@tensorflow
+def test_adam_state_is_what_an_update_moves():
+    variable = keras.Variable(np.ones(2, "float32"))
+    optimizer = keras.optimizers.Adam(0.1)
+    optimizer.build([keras.Variable(0.0), variable])
+    index, momentum, velocity = _private.adam_state(optimizer, variable)
+    gradients = [tf.zeros(()), tf.constant([1.0, 2.0])]
+    optimizer.apply(gradients)
+    assert index == 1
+    np.testing.assert_allclose(momentum, 0.1 * gradients[1], rtol=1e-6)
+    np.testing.assert_allclose(velocity, 0.001 * gradients[1] ** 2, rtol=1e-5)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_compilation_with_xla_is_seen(compiled):
+    seen = []
+
+    @tf.function(jit_compile=compiled)
+    def traced(x):
+        seen.append(_private.compiles_with_xla())
+        return x + 1
+
+    traced(tf.constant(1.0))
+    assert seen == [compiled]
+    assert not _private.compiles_with_xla()
+
+
+def test_sentencepiece_models_are_shared_by_name():
+    from sentencepiece import sentencepiece_model_pb2
+
+    model = sentencepiece_model_pb2.ModelProto()
+    kinds = model.SentencePiece
+    model.pieces.add(piece="<unk>", type=kinds.UNKNOWN)
+    for piece in ("a", "b", "ab"):
+        model.pieces.add(piece=piece, score=0.0, type=kinds.NORMAL)
+    model.trainer_spec.model_type = model.trainer_spec.BPE
+    model.normalizer_spec.add_dummy_prefix = False
+    handle = _private.sentencepiece_op(model.SerializeToString(), "test_private")
+    ids, splits = _private.sentencepiece_tokenize(handle, tf.constant(["ab", "ba"]))
+    assert (ids.numpy().tolist(), splits.numpy().tolist()) == ([3, 2, 1], [0, 1, 3])
+
+
+def test_a_resource_keeps_the_handle_that_it_is_given():
+    handle = tf.Variable(1.0).handle
+    assert _private.SharedResource(handle).resource_handle is handle
+
+
+def test_no_other_file_uses_private_modules():
+    pattern = re.compile(r"\b(keras\.src|tensorflow\.python|tensorflow_text\.python)\b")
+    pattern = re.compile(rf"{pattern.pattern}|pybinds|tensorflow\.lite\.(python|tools)")
+    found = [
+        path.name
+        for path in SOURCES.rglob("*.py")
+        if path.name != "_private.py"
+        and any(
+            pattern.search(getattr(node, "module", None) or "")
+            or any(pattern.search(x.name) for x in node.names)
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            if isinstance(node, (ast.Import, ast.ImportFrom))
+        )
+    ]
+    assert found == []
