@@ -65,10 +65,12 @@ encoder: .venv-bench/ready  ## distils bert_mini_books again, in build/
 	    --steps 4000 --batch-size 32 --learning-rate 3e-4 --seed 1 \
 	    --dtype float16 --dropout 0.1
 
-lint: .venv-lint/ready  ## style and types
+lint: .venv-lint/ready  ## style, types, dead code, which room imports which
 	.venv-lint/bin/ruff check
 	.venv-lint/bin/ruff format --check
 	.venv-lint/bin/mypy
+	! .venv-lint/bin/vulture | grep "^keras_bert_lite"  # tests only count as uses
+	.venv-lint/bin/lint-imports
 
 dist: .venv/ready  ## builds the wheel and the sdist and tries both
 	tests/try_distributions.sh $(PYTHON)
@@ -125,7 +127,7 @@ BEAM = tests/training/pretraining/data/constraints-beam.txt
 .venv-lint/ready: $(FILES)
 	$(PYTHON) -m venv .venv-lint
 	# With the libraries whose types mypy reads.
-	.venv-lint/bin/python $(PIP) mypy ruff huggingface_hub numpy safetensors tokenizers
+	.venv-lint/bin/python $(PIP) import-linter mypy ruff vulture huggingface_hub numpy safetensors tokenizers
 	touch $@
 
 clean:

@@ -268,6 +268,12 @@ class EncoderConfig:
     Raises:
         ValueError: If a value is out of its range.
 
+    Example:
+
+    >>> config = kbl.EncoderConfig.named("bert_base_uncased", dropout=0.2)
+    >>> config.num_layers, config.hidden_dim, config.dropout
+    (12, 768, 0.2)
+
     Reference: [Devlin et al., 2019](https://arxiv.org/abs/1810.04805).
     """
 

@@ -40,6 +40,12 @@ def load_encoder(
     Raises:
         ValueError: If the checkpoint is of no known family, or its tensors are
             not exactly those that its configuration asks for.
+
+    Example:
+
+    >>> encoder = kbl.load_encoder("bert_mini_books")
+    >>> sorted(encoder.output)
+    ['sequence_output']
     """
     place = resolve(source)
     with skip_initialization():
@@ -66,6 +72,12 @@ def load_model(source: str | os.PathLike, **changes: Any) -> keras.Model:
 
     Raises:
         ValueError: As `load_encoder`; or if the head is of an unknown kind.
+
+    Example:
+
+    >>> model = kbl.load_model("bert_mini_books")
+    >>> sorted(model.output)
+    ['sentence_embedding']
     """
     place = resolve(source)
     with skip_initialization():
@@ -87,6 +99,12 @@ def load_tokenizer(source: str | os.PathLike, **changes: Any) -> Tokenizer:
 
     Raises:
         ValueError: If the files describe another kind of tokenizer.
+
+    Example:
+
+    >>> tokenizer = kbl.load_tokenizer("bert_mini_books")
+    >>> tokenizer(["a day"]).shape
+    TensorShape([1, None])
     """
     place = resolve(source)
     return format_of(place).load_tokenizer(place, changes)
@@ -103,6 +121,12 @@ def load_preprocessor(source: str | os.PathLike, **changes: Any) -> Preprocessor
         source: As in `load_tokenizer`.
         **changes: Arguments of `Preprocessor` to replace, such as
             `sequence_length` or `padding`.
+
+    Example:
+
+    >>> preprocessor = kbl.load_preprocessor("bert_mini_books", sequence_length=16)
+    >>> sorted(preprocessor(["a day"]))
+    ['padding_mask', 'segment_ids', 'token_ids']
     """
     place = resolve(source)
     return format_of(place).load_preprocessor(place, changes)

@@ -68,6 +68,12 @@ def with_hidden_states(
 
     Returns:
         A functional model with the outputs of `encoder(...)`.
+
+    Example:
+
+    >>> encoder = kbl.encoder(kbl.EncoderConfig.named("bert_tiny_uncased"))
+    >>> len(kbl.with_hidden_states(encoder).output["hidden_states"])
+    3
     """
     embeddings, blocks, pooler = encoder_layers(model)
     blocks = blocks.with_outputs(hidden_states, attentions)
@@ -95,9 +101,18 @@ def set_unpadding(model: keras.Model, choice: bool | str) -> None:
     Raises:
         ValueError: If the model holds no encoder, or for another choice.
         NotImplementedError: For `True` under another backend than TensorFlow.
+
+    Example:
+
+    >>> encoder = kbl.encoder(kbl.EncoderConfig.named("bert_tiny_uncased"))
+    >>> kbl.set_unpadding(encoder, False)  # computes padding too, as XLA needs
     """
     encoder_layers(encoder_of(model))[1].unpadding = choice
-    # What Keras compiled runs the old way.
+    recompile(model)
+
+
+def recompile(model: keras.Model) -> None:
+    """Discards what Keras has compiled of a model: it goes by earlier settings."""
     model.train_function = model.test_function = model.predict_function = None
 
 
@@ -109,6 +124,13 @@ def encoder_of(model: keras.Model) -> keras.Model:
 
     Raises:
         ValueError: If there is none.
+
+    Example:
+
+    >>> encoder = kbl.encoder(kbl.EncoderConfig.named("bert_tiny_uncased"))
+    >>> model = kbl.text_classifier(encoder, labels=["bad", "good"])
+    >>> kbl.encoder_of(model) is encoder
+    True
     """
     for candidate in (model, *getattr(model, "layers", ())):
         if not isinstance(candidate, keras.Model):

@@ -22,6 +22,14 @@ class TextModel(keras.Model):
 
     Made by `with_text`. It differs from a plain `keras.Model` in one thing:
     `predict` and calls take Python strings, which plain Keras refuses.
+
+    Example:
+
+    >>> encoder = kbl.load_encoder("bert_mini_books")
+    >>> preprocessor = kbl.load_preprocessor("bert_mini_books")
+    >>> model = kbl.with_text(kbl.sentence_encoder(encoder), preprocessor)
+    >>> model.predict(["a day", "fine"], verbose=0)["sentence_embedding"].shape
+    (2, 256)
     """
 
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
@@ -138,6 +146,15 @@ def with_text(
         ValueError: If the preprocessor can make rows or ids that the model has
             no embeddings for, the model's outputs have no names, or an option
             has a value that it cannot have.
+
+    Example:
+
+    >>> encoder = kbl.load_encoder("bert_mini_books")
+    >>> preprocessor = kbl.load_preprocessor("bert_mini_books")
+    >>> model = kbl.text_classifier(encoder, labels=["bad", "good"], pooling="mean")
+    >>> served = kbl.with_text(model, preprocessor)
+    >>> sorted(served.predict(["a lovely day"], verbose=0))
+    ['label', 'scores']
     """
     if not isinstance(preprocessor, Preprocessor):
         raise TypeError(

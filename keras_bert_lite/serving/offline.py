@@ -47,6 +47,15 @@ def predict_texts(
         ValueError: If `batch_size` is not positive, the path holds no
             SavedModel, or the texts are not the pairs or single texts that the
             model takes.
+
+    Example:
+
+    >>> encoder = kbl.load_encoder("bert_mini_books")
+    >>> preprocessor = kbl.load_preprocessor("bert_mini_books")
+    >>> model = kbl.with_text(kbl.sentence_encoder(encoder), preprocessor)
+    >>> answers = kbl.predict_texts(model, ["a day", "fine"], progress=False)
+    >>> len(list(answers))
+    2
     """
     check_positive("batch_size", batch_size)
     if isinstance(texts, (str, bytes)):

@@ -69,7 +69,8 @@ class Preprocessor(TextLayer):
 
     Example:
 
-    >>> preprocessor = Preprocessor(tokenizer, sequence_length=128)
+    >>> tokenizer = kbl.load_tokenizer("bert_mini_books")
+    >>> preprocessor = kbl.Preprocessor(tokenizer, sequence_length=128)
     >>> preprocessor(["a day", "fine"])["token_ids"].shape
     TensorShape([2, 4])
 

@@ -9,6 +9,7 @@ from keras_bert_lite.models.encoder_model import (
     check_plain_weights,
     encoder_layers,
     encoder_of,
+    recompile,
 )
 
 
@@ -32,8 +33,8 @@ def freeze(model: keras.Model, num_layers: int, embeddings: bool = True) -> None
     Example:
 
     >>> encoder = kbl.encoder(kbl.EncoderConfig.named("bert_tiny_uncased"))
-    >>> freeze(encoder, num_layers=1)
-    >>> sum(math.prod(x.shape) for x in encoder.trainable_weights)
+    >>> kbl.tuning.freeze(encoder, num_layers=1)
+    >>> sum(x.numpy().size for x in encoder.trainable_weights)
     214784
     """
     check_not_negative("num_layers", num_layers)
@@ -50,8 +51,7 @@ def freeze(model: keras.Model, num_layers: int, embeddings: bool = True) -> None
         stack.convolution.trainable = not frozen
     for block in stack.blocks[:frozen]:
         block.trainable = False
-    # What Keras compiled trains what trained before.
-    model.train_function = model.test_function = model.predict_function = None
+    recompile(model)
 
 
 def thaw(model: keras.Model) -> None:

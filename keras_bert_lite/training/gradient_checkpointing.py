@@ -2,7 +2,7 @@
 
 import keras
 
-from keras_bert_lite.models.encoder_model import encoder_layers, encoder_of
+from keras_bert_lite.models.encoder_model import encoder_layers, encoder_of, recompile
 
 
 def set_gradient_checkpointing(model: keras.Model, choice: bool = True) -> None:
@@ -23,5 +23,4 @@ def set_gradient_checkpointing(model: keras.Model, choice: bool = True) -> None:
     Reference: [Chen et al., 2016](https://arxiv.org/abs/1604.06174).
     """
     encoder_layers(encoder_of(model))[1].gradient_checkpointing = choice
-    # What Keras compiled runs the old way.
-    model.train_function = model.test_function = model.predict_function = None
+    recompile(model)

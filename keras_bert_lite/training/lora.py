@@ -8,7 +8,7 @@ import keras
 
 from keras_bert_lite._private import sublayers
 from keras_bert_lite.checks import check_above_zero, check_positive
-from keras_bert_lite.models.encoder_model import encoder_layers, encoder_of
+from keras_bert_lite.models.encoder_model import encoder_layers, encoder_of, recompile
 from keras_bert_lite.training.freezing import thaw
 
 
@@ -51,8 +51,8 @@ def enable_lora(
 
     >>> encoder = kbl.encoder(kbl.EncoderConfig.named("bert_tiny_uncased"))
     >>> model = kbl.text_classifier(encoder, labels=["bad", "good"])
-    >>> enable_lora(model)
-    >>> sum(math.prod(x.shape) for x in model.trainable_weights)
+    >>> kbl.tuning.enable_lora(model)
+    >>> sum(x.numpy().size for x in model.trainable_weights)
     8450
 
     Reference: [Hu et al., 2021](https://arxiv.org/abs/2106.09685).
@@ -67,8 +67,7 @@ def enable_lora(
         variable.trainable = False
     for dense in chosen:
         dense.enable_lora(rank, lora_alpha=alpha)
-    # What Keras compiled trains what trained before.
-    model.train_function = model.test_function = model.predict_function = None
+    recompile(model)
 
 
 def merge_lora(model: keras.Model) -> keras.Model:

@@ -118,9 +118,11 @@ def compile(
 
     Example:
 
-    >>> model = text_classifier(encoder, labels=["bad", "good"])
-    >>> kbl.compile(model, steps=3 * len(train), learning_rate=3e-5)
-    >>> model.fit(train, epochs=3)
+    >>> encoder = kbl.encoder(kbl.EncoderConfig.named("bert_tiny_uncased"))
+    >>> model = kbl.text_classifier(encoder, labels=["bad", "good"])
+    >>> kbl.compile(model, steps=3 * 1000, learning_rate=3e-5)
+    >>> type(model.optimizer).__name__
+    'AdamW'
     """
     outputs = _outputs(model)
     losses = {} if loss is None else _by_output("loss", loss, outputs)

@@ -71,6 +71,14 @@ def save_hugging_face(
         ValueError: If the family's architecture has no place for a part of the
             model, such as a pooling other than `"cls_dense"`; the model is
             quantized or has LoRA; or a weight is too large for `dtype`.
+
+    Example:
+
+    >>> encoder = kbl.encoder(kbl.EncoderConfig.named("bert_tiny_uncased"))
+    >>> preprocessor = kbl.load_preprocessor("bert_mini_books")
+    >>> kbl.save_hugging_face(encoder, None, "bert")
+    >>> kbl.load_encoder("bert").count_params() == encoder.count_params()
+    True
     """
     check_choice("dtype", dtype, tuple(DTYPES))
     check_plain_weights(model)

@@ -106,6 +106,12 @@ def to_keras_hub(model: keras.Model) -> Any:
             it. BERT, ALBERT and ELECTRA have the activation `gelu_tanh` there
             and no other; epsilons, and dropout of attention as of the rest,
             are fixed too.
+
+    Example:
+
+    >>> config = kbl.EncoderConfig.named("bert_tiny_uncased", activation="gelu_tanh")
+    >>> type(kbl.to_keras_hub(kbl.encoder(config))).__name__
+    'BertBackbone'
     """
     import keras_hub  # only those who use it pay for its import
 

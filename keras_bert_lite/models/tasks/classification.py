@@ -212,6 +212,13 @@ def text_classifier(
         ValueError: If the encoder has no `pooled_output` and the head needs
             one, or the labels are not different names.
 
+    Example:
+
+    >>> encoder = kbl.encoder(kbl.EncoderConfig.named("bert_tiny_uncased"))
+    >>> model = kbl.text_classifier(encoder, labels=["bad", "good"])
+    >>> model.output["logits"].shape
+    (None, 2)
+
     Reference: [Devlin et al., 2019](https://arxiv.org/abs/1810.04805), section 4.1.
     """
     arguments = head_arguments(encoder, dropout, head_form, pooling)
@@ -237,6 +244,13 @@ def multi_label_classifier(
     Returns:
         As `text_classifier`. `kbl.compile` trains it with
         `keras.losses.BinaryCrossentropy(from_logits=True)`.
+
+    Example:
+
+    >>> encoder = kbl.encoder(kbl.EncoderConfig.named("bert_tiny_uncased"))
+    >>> model = kbl.multi_label_classifier(encoder, ["joy", "anger", "fear"])
+    >>> model.output["logits"].shape
+    (None, 3)
     """
     arguments = head_arguments(encoder, dropout, head_form, pooling)
     head = layers.ClassificationHead(labels, **arguments)
@@ -265,6 +279,12 @@ def regressor(
         A functional model with the encoder's inputs and the output `logits`,
         `(B, num_outputs)`. `kbl.compile` trains it with
         `keras.losses.MeanSquaredError()`.
+
+    Example:
+
+    >>> encoder = kbl.encoder(kbl.EncoderConfig.named("bert_tiny_uncased"))
+    >>> kbl.regressor(encoder).output["logits"].shape
+    (None, 1)
     """
     arguments = head_arguments(encoder, dropout, head_form, pooling)
     head = layers.RegressionHead(num_outputs, names, **arguments)

@@ -141,6 +141,15 @@ def intent_and_slot_classifier(
         ValueError: If the encoder has no `pooled_output` and `pooling` is `None`,
             in families that classify it; or names are not at least two, or the same.
 
+    Example:
+
+    >>> encoder = kbl.encoder(kbl.EncoderConfig.named("bert_tiny_uncased"))
+    >>> model = kbl.intent_and_slot_classifier(
+    ...     encoder, ["play", "stop"], ["O", "B-song", "I-song"]
+    ... )
+    >>> sorted(model.output)
+    ['intent_logits', 'slot_logits']
+
     Reference: [Chen et al., 2019](https://arxiv.org/abs/1902.10909).
     """
     arguments = head_arguments(encoder, dropout, pooling=pooling)

@@ -203,6 +203,12 @@ def masked_lm(
         A functional model with the encoder's inputs and the output
         `prediction_logits`, `(B, S, V)`.
 
+    Example:
+
+    >>> encoder = kbl.encoder(kbl.EncoderConfig.named("bert_tiny_uncased"))
+    >>> kbl.masked_lm(encoder).output["prediction_logits"].shape
+    (None, None, 30522)
+
     Reference: [Devlin et al., 2019](https://arxiv.org/abs/1810.04805), section 3.1.
     """
     inputs = id_inputs()

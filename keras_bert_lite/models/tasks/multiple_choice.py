@@ -100,6 +100,12 @@ def multiple_choice(
         C choices, `(B, C, S)`, and whose output `logits`, `(B, C)`, scores
         each. A target is the index of the right choice.
 
+    Example:
+
+    >>> encoder = kbl.encoder(kbl.EncoderConfig.named("bert_tiny_uncased"))
+    >>> kbl.multiple_choice(encoder).output["logits"].shape
+    (None, None)
+
     Reference: `BertForMultipleChoice` in transformers.
     """
     if head_form is None and FAMILIES[config_of(encoder).family].pooled_choices:

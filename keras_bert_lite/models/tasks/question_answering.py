@@ -277,6 +277,12 @@ def question_answerer(
         both outputs' `keras.losses.SparseCategoricalCrossentropy(from_logits=True)`,
         which is BERT's loss.
 
+    Example:
+
+    >>> encoder = kbl.encoder(kbl.EncoderConfig.named("bert_tiny_uncased"))
+    >>> sorted(kbl.question_answerer(encoder).output)
+    ['end_logits', 'start_logits']
+
     Reference: [Devlin et al., 2019](https://arxiv.org/abs/1810.04805), section 4.2.
     """
     head = layers.SpanHead(

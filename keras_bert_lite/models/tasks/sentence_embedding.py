@@ -40,6 +40,13 @@ def sentence_encoder(
         A functional model with the encoder's inputs and the output
         `sentence_embedding`, `(B, H)`.
 
+    Example:
+
+    >>> encoder = kbl.encoder(kbl.EncoderConfig.named("bert_tiny_uncased"))
+    >>> model = kbl.sentence_encoder(encoder)
+    >>> model.output["sentence_embedding"].shape
+    (None, 128)
+
     Reference: [Reimers and Gurevych, 2019](https://arxiv.org/abs/1908.10084).
     """
     inputs = id_inputs()
@@ -80,6 +87,13 @@ def sentence_encoder_trainer(
 
     Raises:
         ValueError: If `encoder` is another model.
+
+    Example:
+
+    >>> encoder = kbl.encoder(kbl.EncoderConfig.named("bert_tiny_uncased"))
+    >>> model = kbl.sentence_encoder_trainer(kbl.sentence_encoder(encoder))
+    >>> model.output["sentence_embedding"].shape
+    (None, None, 128)
     """
     marks = marked_model(encoder)[1].values()
     if [mark.task for mark in marks] != [SENTENCE_EMBEDDING.name]:

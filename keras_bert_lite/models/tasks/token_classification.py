@@ -325,6 +325,13 @@ def token_classifier(
     Raises:
         ValueError: If `constrained` without `crf`.
 
+    Example:
+
+    >>> encoder = kbl.encoder(kbl.EncoderConfig.named("bert_tiny_uncased"))
+    >>> model = kbl.token_classifier(encoder, labels=["O", "B-PER", "I-PER"])
+    >>> model.output["logits"].shape
+    (None, None, 3)
+
     Reference: [Devlin et al., 2019](https://arxiv.org/abs/1810.04805), section 5.3;
     [Lample et al., 2016](https://arxiv.org/abs/1603.01360) for the field.
     """

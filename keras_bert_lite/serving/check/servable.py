@@ -79,6 +79,15 @@ def check_servable(path: str | os.PathLike, run: bool | None = None) -> Servable
 
     Raises:
         TypeError: If `path` is no path, or `run` no boolean or `None`.
+
+    Example:
+
+    >>> encoder = kbl.load_encoder("bert_mini_books")
+    >>> preprocessor = kbl.load_preprocessor("bert_mini_books")
+    >>> model = kbl.with_text(kbl.sentence_encoder(encoder), preprocessor)
+    >>> path = kbl.export_saved_model(model, "embed")
+    >>> kbl.check_servable(path).ok
+    True
     """
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(f"`path` must be a path. Received: {path!r}")

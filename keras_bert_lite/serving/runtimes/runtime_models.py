@@ -82,8 +82,12 @@ class OnnxModel(FileModel):
 
     Example:
 
-    >>> OnnxModel("mood.onnx").predict(["a fine day"])["label"]
-    array(['positive'], dtype='<U8')
+    >>> encoder = kbl.load_encoder("bert_mini_books")
+    >>> preprocessor = kbl.load_preprocessor("bert_mini_books")
+    >>> model = kbl.with_text(kbl.sentence_encoder(encoder), preprocessor)
+    >>> path = kbl.serving.export_onnx(model, "embed.onnx")
+    >>> kbl.serving.OnnxModel(path).predict(["a day"])["sentence_embedding"].shape
+    (1, 256)
     """
 
     def __init__(self, path: str | os.PathLike, num_threads: int | None = None) -> None:

@@ -77,6 +77,14 @@ def export_saved_model(
         ValueError: If the version is not a positive integer, the storage is
             another one or too small for a weight, or the warm-up requests fail.
         FileExistsError: If the version exists.
+
+    Example:
+
+    >>> encoder = kbl.load_encoder("bert_mini_books")
+    >>> preprocessor = kbl.load_preprocessor("bert_mini_books")
+    >>> model = kbl.with_text(kbl.sentence_encoder(encoder), preprocessor)
+    >>> str(kbl.export_saved_model(model, "saved_models/embed"))
+    'saved_models/embed/1'
     """
     if not isinstance(model, TextModel):
         raise TypeError(

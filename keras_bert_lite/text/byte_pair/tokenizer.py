@@ -75,9 +75,12 @@ class BytePairTokenizer(Tokenizer):
 
     Example:
 
-    >>> tokenizer = BytePairTokenizer("vocab.json", "merges.txt")  # roberta-base's
-    >>> tokenizer(["A fine day", "fine!"])
-    <tf.RaggedTensor [[250, 2051, 183], [11948, 328]]>
+    >>> from tokenizers.pre_tokenizers import ByteLevel
+    >>> special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    >>> vocabulary = [*special, *sorted(ByteLevel.alphabet()), "fi", "fin"]
+    >>> tokenizer = kbl.BytePairTokenizer(vocabulary, merges=["f i", "fi n"])
+    >>> [tokenizer.id_to_token(id) for id in tokenizer("a fin")]
+    ['a', 'Ġ', 'fin']
 
     Reference: [Sennrich et al., 2016](https://arxiv.org/abs/1508.07909);
     `encoder.py` in openai/gpt-2; `ByteLevel` and `BPE` in Hugging Face tokenizers.

@@ -120,7 +120,3 @@ def composed_characters(text: Characters) -> Characters:
     last = tf.gather(tf.math.segment_max(at, group), group)
     back = last - at + tf.cast(tf.equal(sources, tf.gather(lengths, row)), tf.int32)
     return text.take(index - back)._replace(code_points=points.values)
-
-    def _origins(self, text, numbers, widths, index, place):
-        """(M,) int32: the characters that those of images stand for."""
-        return index + tf.minimum(place, tf.gather(widths, index) - 1)

@@ -21,7 +21,6 @@ from keras_bert_lite.text.wordpiece.character_map import compile_character_map
 
 _MAX_IMAGE = 63  # bytes
 _PLANES = range(0x80, 0x30000)  # where unknown characters get a stand-in
-_LAST = 0x10FFFF
 
 
 class FastPath:

@@ -46,6 +46,16 @@ def intent_and_slot_dataset(
 
     Raises:
         ValueError: As `token_dataset`, or if an intent is none of `intents`.
+
+    Example:
+
+    >>> preprocessor = kbl.load_preprocessor("bert_mini_books")
+    >>> row = {"intent": "play", "words": ["Play", "jazz"], "tags": ["O", "B-genre"]}
+    >>> data = kbl.intent_and_slot_dataset(
+    ...     [row], preprocessor, ["play", "stop"], ["O", "B-genre", "I-genre"]
+    ... )
+    >>> len(list(data))
+    1
     """
     tagged = TaggedWords(preprocessor, slots, words, tags)
     convert = fields.index_in(check_labels(intents, argument="intents"))

@@ -47,6 +47,15 @@ def question_dataset(
         ValueError: If a record lacks a column, or its context has another text
             where its answer should be.
 
+    Example:
+
+    >>> preprocessor = kbl.load_preprocessor("bert_mini_books")
+    >>> answers = {"text": ["in May"], "answer_start": [9]}
+    >>> row = {"question": "When?", "context": "It rains in May.", "answers": answers}
+    >>> data = kbl.question_dataset([row], preprocessor)
+    >>> len(list(data))
+    1
+
     Reference: `convert_examples_to_features` in google-research/bert, run_squad.py.
     """
 

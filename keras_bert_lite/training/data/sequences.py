@@ -56,12 +56,12 @@ def text_dataset(
 
     Example:
 
-    >>> rows = read_csv("RTE/train.tsv")
-    >>> train = text_dataset(
-    ...     rows, preprocessor, "sentence1", "sentence2",
-    ...     labels=["entailment", "not_entailment"], shuffle=True,
-    ... )
-    >>> model.fit(train, epochs=3, shuffle=False)  # the data set shuffles
+    >>> preprocessor = kbl.load_preprocessor("bert_mini_books")
+    >>> rows = [{"text": "a lovely day", "label": "good"}]
+    >>> train = kbl.text_dataset(rows, preprocessor, labels=["bad", "good"])
+    >>> ids, targets = next(iter(train))
+    >>> targets.numpy()
+    array([1], dtype=int32)
     """
     convert = _converter(label, labels, multi_label, weight)
 
@@ -102,6 +102,14 @@ def choice_dataset(
     Raises:
         ValueError: If an argument does not fit, or a record: it lacks a column,
             has not as many choices as the first, its label is none of them.
+
+    Example:
+
+    >>> preprocessor = kbl.load_preprocessor("bert_mini_books")
+    >>> records = [{"text": "It rains.", "choices": ["Wet.", "Dry."], "label": 0}]
+    >>> data = kbl.choice_dataset(records, preprocessor, batch_size=1)
+    >>> data.element_spec[0]["token_ids"].shape.rank
+    3
     """
     _check_weight(weight, label)
 

@@ -56,7 +56,9 @@ def read_csv(
 
     Example:
 
-    >>> rows = read_csv("SST-2/train.tsv", converters={"label": int})
+    >>> with open("train.tsv", "w") as file:
+    ...     print("sentence\tlabel\nfine weather\t1", file=file)
+    >>> rows = kbl.data.read_csv("train.tsv", converters={"label": int})
     >>> next(iter(rows))
     {'sentence': 'fine weather', 'label': 1}
 

@@ -54,6 +54,14 @@ def token_dataset(
     Raises:
         ValueError: If a record lacks a column, has no words, not as many tags as
             words, or a tag that is none of `labels`.
+
+    Example:
+
+    >>> preprocessor = kbl.load_preprocessor("bert_mini_books")
+    >>> row = {"words": ["Anna", "sings"], "tags": ["B-PER", "O"]}
+    >>> data = kbl.token_dataset([row], preprocessor, ["O", "B-PER", "I-PER"])
+    >>> len(list(data))
+    1
     """
     tagged = TaggedWords(preprocessor, labels, words, tags, pieces)
 

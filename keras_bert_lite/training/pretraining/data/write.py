@@ -79,8 +79,14 @@ def write_pretraining_data(
 
     Example:
 
-    >>> write_pretraining_data("books.txt", "data", preprocessor, seed=1)
-    {'shards': 20, 'rows': 158231, 'tokens': 19012348}
+    >>> with open("books.txt", "w") as file:
+    ...     print("It rains.\\nIt pours.\\n\\nA fine day.\\nLovely.", file=file)
+    >>> preprocessor = kbl.load_preprocessor("bert_mini_books")
+    >>> done = kbl.pretraining.write_pretraining_data(
+    ...     "books.txt", "data", preprocessor, seed=1, show_progress=False
+    ... )
+    >>> sorted(done)
+    ['rows', 'shards', 'tokens']
 
     Reference: `create_pretraining_data.py` in google-research/bert.
     """
