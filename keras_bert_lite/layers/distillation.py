@@ -1,5 +1,6 @@
 """What a student is to have in common with its teacher, as losses."""
 
+import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -34,6 +35,9 @@ class _Comparison(CompositeLayer):
     def compute_output_spec(self, x, *_, **__):
         return keras.KerasTensor(x.shape, dtype=x.dtype)
 
+    def compute_output_shape(self, x_shape, *_, **__):
+        return tuple(x_shape)
+
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "weight": self.weight}
 
@@ -50,7 +54,7 @@ class LogitDistillation(_Comparison):
         weight: Of the loss.
 
     Call arguments:
-        logits: The student's, `(..., V)`; passed on.
+        x: The student's logits, `(..., V)`; passed on.
         teacher_logits: Of the same shape.
         valid: Booleans `(...)`, which count; all if absent.
 
@@ -71,14 +75,14 @@ class LogitDistillation(_Comparison):
             )
         self.temperature = temperature
 
-    def call(self, logits, teacher_logits, valid=None):
+    def call(self, x, teacher_logits, valid=None):
         ours, theirs = (
-            ops.log_softmax(ops.cast(x, "float32") / self.temperature)
-            for x in (logits, ops.stop_gradient(teacher_logits))
+            ops.log_softmax(ops.cast(y, "float32") / self.temperature)
+            for y in (x, ops.stop_gradient(teacher_logits))
         )
         divergence = ops.sum(ops.exp(theirs) * (theirs - ours), axis=-1)
         self._add(self.temperature**2 * divergence, valid)
-        return logits
+        return x
 
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "temperature": self.temperature}
@@ -130,6 +134,7 @@ class HiddenStateDistillation(_Comparison):
             self.projection = keras.layers.Dense(
                 wanted,
                 kernel_initializer=Initializer(stddev=0.02),
+                trainable=self.trainable,
                 dtype=self.dtype_policy,
                 name="projection",
             )
@@ -308,11 +313,15 @@ class Teacher(keras.layers.Layer):
     def compute_output_spec(self, inputs):
         return self.model.compute_output_spec(inputs)
 
+    def compute_output_shape(self, inputs_shape):
+        return self.model.compute_output_shape(inputs_shape)
+
     def get_config(self) -> dict[str, Any]:
         model = keras.saving.serialize_keras_object(self.model)
         return {**super().get_config(), "model": model}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> "Teacher":
-        model = keras.saving.deserialize_keras_object(config["model"])
+        # Keras takes what it reads out of a model's configuration.
+        model = keras.saving.deserialize_keras_object(copy.deepcopy(config["model"]))
         return cls(**{**config, "model": model})

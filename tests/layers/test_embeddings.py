@@ -13,10 +13,6 @@ from tests.layers.samples import HIDDEN, POSITION_IDS, SEGMENT_IDS, TOKEN_IDS, m
 make = maker(layers.Embeddings)
 
 
-def test_conforms():
-    check_layer(make, {"token_ids": TOKEN_IDS, "segment_ids": SEGMENT_IDS})
-
-
 def test_factorized_conforms():
     check_layer(
         maker(layers.Embeddings, embedding_dim=4),

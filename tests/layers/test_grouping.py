@@ -9,7 +9,6 @@ from tests.conformance import (
     apply,
     check_clone,
     check_config,
-    check_layer,
     check_symbolic,
     one_layer_model,
     to_numpy,
@@ -18,10 +17,6 @@ from tests.conformance import (
 IDS = np.arange(24, dtype="int32").reshape(2, 3, 4)
 MASK = np.array([[[1, 1, 0], [0, 0, 0]], [[1, 0, 0], [0, 0, 1]]], "bool")
 VECTORS = np.random.default_rng(0).normal(size=(6, 5)).astype("float32")
-
-
-def test_split_conforms():
-    check_layer(FlattenGroups, {"x": VECTORS.reshape(2, 3, 5)})
 
 
 @pytest.mark.parametrize(

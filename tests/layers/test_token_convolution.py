@@ -7,9 +7,7 @@ from keras_bert_lite.layers.token_convolution import TokenConvolution
 from tests import formulas
 from tests.conformance import (
     assert_all_close,
-    check_compiled,
     check_layer,
-    one_layer_model,
     randomize,
     to_numpy,
 )
@@ -51,10 +49,9 @@ def formula(layer, x, residual, mask):
     return formulas.layer_norm(layer.norm, residual + output) * mask[:, :, None]
 
 
-@pytest.mark.parametrize("groups", [1, 2])
-def test_conforms(groups):
+def test_with_groups_conforms():
     check_layer(
-        maker(TokenConvolution, convolution_size=3, convolution_groups=groups), INPUTS
+        maker(TokenConvolution, convolution_size=3, convolution_groups=2), INPUTS
     )
 
 
@@ -75,11 +72,6 @@ def test_without_a_mask_all_are_real():
     layer = random_layer()
     expected = formula(layer, STATES, RESIDUAL, np.ones((2, 5), "bool"))
     assert_all_close(layer(STATES, residual=RESIDUAL), expected)
-
-
-def test_compiles():
-    model = one_layer_model(random_layer(), INPUTS)
-    check_compiled(model, INPUTS, to_numpy(model(INPUTS)))
 
 
 def test_drops_out_in_training_only():

@@ -68,9 +68,8 @@ def random_layer(**kwargs) -> DisentangledAttention:
     return layer
 
 
-@pytest.mark.parametrize("layout", ["buckets", "shared"])
-def test_conforms(layout):
-    check_layer(functools.partial(make, **LAYOUTS[layout]), INPUTS)
+def test_with_shared_projections_conforms():
+    check_layer(functools.partial(make, share_projections=True), INPUTS)
 
 
 def test_with_weights_conforms():

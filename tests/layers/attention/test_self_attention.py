@@ -12,11 +12,6 @@ make = maker(layers.SelfAttention)
 SAME_SEQUENCE = SEQUENCE_IDS[:, :, None] == SEQUENCE_IDS[:, None, :]
 
 
-def test_conforms():
-    inputs = {"x": STATES, "padding_mask": PADDING_MASK, "sequence_ids": SEQUENCE_IDS}
-    check_layer(make, inputs)
-
-
 def test_with_weights_conforms():
     inputs = {"x": STATES, "padding_mask": PADDING_MASK}
     check_layer(make, inputs, call={"return_weights": True})

@@ -15,14 +15,8 @@ make = functools.partial(
 )
 
 
-@pytest.mark.parametrize("x", [STATES[:, 0], STATES], ids=["pooled", "sequence"])
-def test_conforms(x):
-    check_layer(make, {"x": x})
-
-
-def test_regression_conforms():
-    make = functools.partial(layers.RegressionHead, 2, ["a", "b"], initializer_range=1)
-    check_layer(make, {"x": STATES[:, 0]})
+def test_on_sequences_conforms():
+    check_layer(make, {"x": STATES})
 
 
 @pytest.mark.parametrize("x", [STATES[:, 0], STATES], ids=["pooled", "sequence"])

@@ -8,7 +8,7 @@ from keras_bert_lite.models.pretraining.bert import (
     masked_positions_model,
 )
 from tests import tiny
-from tests.conformance import assert_all_close, check_layer, randomize, to_numpy
+from tests.conformance import assert_all_close, randomize, to_numpy
 from tests.models import samples
 
 POSITIONS = np.array([[1, 3, 0], [2, 4, 4]], "int32")
@@ -80,11 +80,6 @@ def test_survives_saving(tmp_path):
     given = inputs(sequence_ids=np.ones_like(samples.ids()["token_ids"]))
     got, want = (to_numpy(x(given)["prediction_logits"]) for x in (loaded, model))
     assert_all_close(got, want)
-
-
-def test_take_positions():
-    x = np.random.default_rng(0).normal(size=(2, 6, 4)).astype("float32")
-    check_layer(kbl.layers.TakePositions, {"x": x, "positions": POSITIONS})
 
 
 def test_sequence_positions():

@@ -6,6 +6,7 @@ import time
 import keras
 import numpy as np
 import pytest
+import safetensors
 from safetensors import safe_open
 
 import keras_bert_lite as kbl
@@ -14,7 +15,7 @@ from keras_bert_lite.models.pretraining.bert import (
     bert_pretrainer,
     masked_positions_model,
 )
-from keras_bert_lite.training.pretraining import run as run_module, state
+from keras_bert_lite.training.pretraining import run as run_module
 from keras_bert_lite.training.pretraining.run import pretrain
 from tests import tiny
 from tests.conformance import randomize
@@ -215,7 +216,7 @@ def test_a_state_that_cannot_be_read(data, tmp_path, monkeypatch):
     def refuse(path, _):
         raise PermissionError(path)
 
-    monkeypatch.setattr(state, "safe_open", refuse)
+    monkeypatch.setattr(safetensors, "safe_open", refuse)
     with pytest.raises(PermissionError, match="000003"):
         run(data, tmp_path / "run")
 

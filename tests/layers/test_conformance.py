@@ -1,0 +1,185 @@
+"""Every public layer does what Keras expects of its own; see `tests.conformance`."""
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+
+from keras_bert_lite import layers
+from keras_bert_lite.config import RelativePositions
+from tests.conformance import WITHOUT_GRADIENT, check_layer
+from tests.layers.samples import (
+    HIDDEN,
+    PADDING_MASK,
+    SEGMENT_IDS,
+    SEQUENCE_IDS,
+    SIZES,
+    STATES,
+    TOKEN_IDS,
+    maker,
+)
+
+GENERATOR = np.random.default_rng(0)
+PADDED = {"x": STATES, "padding_mask": PADDING_MASK}
+PACKED = {**PADDED, "sequence_ids": SEQUENCE_IDS}
+VECTORS = STATES[:, 0]
+RELATIVE = RelativePositions(max_distance=4, buckets=4)
+# Peaked, so that each draw is the same.
+SCORES = 1e4 * np.eye(12, dtype="float32")[[[3, 5], [7, 1]]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """How a layer is made and called; see `check_layer`."""
+
+    make: Callable[..., keras.layers.Layer]
+    inputs: dict[str, Any]
+    without_gradient: tuple[str, ...] = WITHOUT_GRADIENT
+    leave_out: tuple[str, ...] = ()
+
+
+def floats(*shape: int) -> np.ndarray:
+    return GENERATOR.normal(size=shape).astype("float32")
+
+
+def maps(heads: int) -> list[np.ndarray]:
+    """Attention maps of one layer."""
+    return [np.full((2, heads, 5, 5), 0.2, "float32")]
+
+
+def two_sides(**kwargs: Any) -> layers.GradientDisentangledEmbeddings:
+    return layers.GradientDisentangledEmbeddings(SIZES, SIZES, **kwargs)
+
+
+@functools.cache
+def small_model() -> keras.Model:
+    x = keras.Input((HIDDEN,))
+    return keras.Model(x, keras.layers.Dense(3, name="dense")(x))
+
+
+DISENTANGLED = maker(layers.DisentangledAttention, relative_positions=RELATIVE)
+CASES = {
+    "AnyToken": Case(
+        layers.AnyToken,
+        {"padding_mask": GENERATOR.normal(size=(2, 3, 4)) > 0},
+        leave_out=("padding",),
+    ),
+    "AppendTokenIds": Case(
+        layers.AppendTokenIds, {"logits": floats(2, 5), "token_ids": TOKEN_IDS}
+    ),
+    "AttentionDistillation": Case(
+        layers.AttentionDistillation,
+        {"x": STATES, "attentions": maps(2), "teacher_attentions": maps(2)},
+    ),
+    "CRF": Case(layers.CRF, {"logits": STATES}),
+    "CRFDecoder": Case(
+        layers.CRFDecoder,
+        {"crf_scores": floats(2, 10, 3), "word_mask": PADDING_MASK},
+    ),
+    "ClassificationHead": Case(
+        functools.partial(
+            layers.ClassificationHead, ["no", "yes", "perhaps"], initializer_range=0.2
+        ),
+        {"x": VECTORS},
+    ),
+    "DenseHead": Case(
+        functools.partial(layers.DenseHead, 3, initializer_range=0.2), {"x": STATES}
+    ),
+    "DisentangledAttention": Case(
+        DISENTANGLED,
+        {**PACKED, "relative_embeddings": floats(*DISENTANGLED().table_shape)},
+    ),
+    "Embeddings": Case(
+        maker(layers.Embeddings),
+        {"token_ids": TOKEN_IDS, "segment_ids": SEGMENT_IDS},
+    ),
+    "Encoder": Case(maker(layers.Encoder), PADDED),
+    "EncoderBlock": Case(maker(layers.EncoderBlock), PACKED),
+    "FeedForward": Case(maker(layers.FeedForward), {"x": STATES}),
+    "FlattenGroups": Case(layers.FlattenGroups, {"x": floats(2, 3, 5)}),
+    "GradientDisentangledEmbeddings": Case(
+        two_sides,
+        {"token_ids": TOKEN_IDS},
+        # A loss moves one of the two sides; tests of ELECTRA hold which.
+        leave_out=("training", "lora"),
+    ),
+    "HiddenStateDistillation": Case(
+        layers.HiddenStateDistillation,
+        {"x": STATES, "states": [STATES], "teacher_states": [floats(2, 5, 6)]},
+    ),
+    "LogitDistillation": Case(
+        layers.LogitDistillation,
+        {"x": STATES, "teacher_logits": floats(*STATES.shape)},
+    ),
+    "MaskedLMTransform": Case(
+        functools.partial(layers.MaskedLMTransform, 4, initializer_range=0.2),
+        {"x": STATES},
+    ),
+    "Pooler": Case(functools.partial(layers.Pooler, initializer_range=0.2), PADDED),
+    "RegressionHead": Case(
+        functools.partial(layers.RegressionHead, 2, ["a", "b"], initializer_range=1),
+        {"x": VECTORS},
+    ),
+    "ReplaceTokens": Case(
+        layers.ReplaceTokens,
+        {
+            "token_ids": TOKEN_IDS,
+            "positions": np.array([[1, 2], [3, 0]], "int32"),
+            "logits": SCORES,
+        },
+    ),
+    "ReplacedTokenHead": Case(
+        functools.partial(layers.ReplacedTokenHead, initializer_range=0.2),
+        {"x": STATES},
+    ),
+    "RestoreGroups": Case(
+        layers.RestoreGroups, {"x": floats(6, 4), "like": floats(2, 3, 5)}
+    ),
+    "SelfAttention": Case(maker(layers.SelfAttention), PACKED),
+    "SequencePositions": Case(layers.SequencePositions, {"sequence_ids": SEQUENCE_IDS}),
+    "SimilarityDistillation": Case(
+        layers.SimilarityDistillation,
+        {"x": VECTORS, "row": VECTORS, "first": floats(2, 8), "second": floats(2, 8)},
+    ),
+    "SpanHead": Case(functools.partial(layers.SpanHead, initializer_range=0.2), PADDED),
+    "TakePositions": Case(
+        layers.TakePositions,
+        {"x": STATES, "positions": np.array([[4, 0], [1, 1]], "int32")},
+    ),
+    # The last two pass on what they are given, in its own dtype.
+    "TaskOutput": Case(
+        functools.partial(layers.TaskOutput, "regression", "logits", ["head"]),
+        {"x": VECTORS},
+        leave_out=("policies",),
+    ),
+    # A teacher is not trained, whatever its model could do.
+    "Teacher": Case(
+        lambda **kwargs: layers.Teacher(small_model(), **kwargs),
+        {"inputs": VECTORS},
+        leave_out=("policies", "training", "lora", "int8"),
+    ),
+    "TokenConvolution": Case(
+        maker(layers.TokenConvolution, convolution_size=3),
+        {"x": STATES, "residual": floats(*STATES.shape), "padding_mask": PADDING_MASK},
+    ),
+    "VocabularyBias": Case(layers.VocabularyBias, {"x": STATES}),
+}
+
+
+def test_no_layer_is_left_out():
+    assert set(CASES) == set(layers.__all__)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_conforms(name):
+    case = CASES[name]
+    check_layer(
+        case.make,
+        case.inputs,
+        without_gradient=case.without_gradient,
+        leave_out=case.leave_out,
+    )
