@@ -1,9 +1,9 @@
-"""Tag schemes: which label may follow which, and the chunks that labels spell.
+"""Tag schemes: which label may follow which, and the spans that labels spell.
 
-In `B-PER I-PER O`, `B` begins a chunk of the type `PER`, `I` goes on with it and
+In `B-PER I-PER O`, `B` begins a span of the type `PER`, `I` goes on with it and
 `O` is outside. BIOES adds `E`, the last of several, and `S`, the only one (BILOU
 calls them `L` and `U`). In IOB1, as CoNLL-2003 is written, `B` stands only where a
-chunk follows one of its own type.
+span follows one of its own type.
 """
 
 import itertools
@@ -24,7 +24,7 @@ class Tag(NamedTuple):
     type: str
 
     def continues(self, before: "Tag") -> bool:
-        """Whether the tag goes on with the chunk of the one before it."""
+        """Whether the tag goes on with the span of the one before it."""
         goes_on = self.prefix in "IE" and before.prefix in "BI"
         return goes_on and self.type == before.type
 
@@ -47,7 +47,7 @@ def parse_tags(tags: Sequence[str], argument: str = "tags") -> list[Tag]:
 
 
 def has_scheme(labels: Sequence[str]) -> bool:
-    """Whether labels spell chunks; those of parts of speech do not.
+    """Whether labels spell spans; those of parts of speech do not.
 
     Raises:
         ValueError: If some labels have a prefix and a type, and others neither.
@@ -58,7 +58,7 @@ def has_scheme(labels: Sequence[str]) -> bool:
     return all(fits) and any(label != "O" for label in labels)
 
 
-def chunk_types(labels: Sequence[str]) -> list[str]:
+def span_types(labels: Sequence[str]) -> list[str]:
     """Returns the types that labels name, sorted."""
     return sorted({tag.type for tag in parse_tags(labels, "labels")} - {""})
 
@@ -67,8 +67,8 @@ def allowed_transitions(labels: Sequence[str]) -> Transitions:
     """Returns what the labels' scheme allows.
 
     `I-X` and `E-X` come only after `B-X` or `I-X`. If there are `E` or `S`, a
-    chunk of several must also be ended. Where there is no `B-X` among the
-    labels, `I-X` may begin a chunk. Labels without a scheme allow everything.
+    span of several must also be ended. Where there is no `B-X` among the
+    labels, `I-X` may begin a span. Labels without a scheme allow everything.
 
     Args:
         labels: The names of the labels.
@@ -119,7 +119,7 @@ def _parse(tag: str, argument: str) -> Tag:
 
 
 def _edges(tags: Sequence[str]) -> list[tuple[Tag, bool, bool]]:
-    """Each tag, with whether a chunk begins and whether one ends at it."""
+    """Each tag, with whether a span begins and whether one ends at it."""
     outside = Tag("O", "")
     row = [outside, *parse_tags(tags), outside]
     joined = [x.continues(before) for before, x in itertools.pairwise(row)]

@@ -1,4 +1,4 @@
-"""Which weights train, and in how much memory."""
+"""Choosing which weights train: freezing, LoRA, gradient checkpointing."""
 
 from keras_bert_lite.training.freezing import freeze
 from keras_bert_lite.training.gradient_checkpointing import set_gradient_checkpointing

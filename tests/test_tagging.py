@@ -1,4 +1,4 @@
-"""Tag schemes, with seqeval as the judge of chunks."""
+"""Tag schemes, with seqeval as the judge of spans."""
 
 import numpy as np
 import pytest
@@ -91,7 +91,7 @@ def test_rewrites_iob1_and_others(tags, bio, bioes):
 
 
 @pytest.mark.parametrize("rewrite", [tagging.to_bio, tagging.to_bioes])
-def test_rewriting_keeps_the_chunks(rewrite):
+def test_rewriting_keeps_the_spans(rewrite):
     generator = np.random.default_rng(0)
     for row in generator.integers(0, len(BIOES), (300, 10)):
         tags = [BIOES[i] for i in row]
@@ -99,8 +99,8 @@ def test_rewriting_keeps_the_chunks(rewrite):
 
 
 def test_types_are_sorted():
-    assert tagging.chunk_types(BIO) == ["A-B", "LOC", "PER"]
-    assert tagging.chunk_types(BARE) == ["_"]
+    assert tagging.span_types(BIO) == ["A-B", "LOC", "PER"]
+    assert tagging.span_types(BARE) == ["_"]
 
 
 def test_refuses_what_is_no_tag():
@@ -111,4 +111,4 @@ def test_refuses_what_is_no_tag():
     with pytest.raises(
         ValueError, match=r"`labels` must be 'O' or .* Received: 'VERB'"
     ):
-        tagging.chunk_types(["VERB", "NOUN"])
+        tagging.span_types(["VERB", "NOUN"])

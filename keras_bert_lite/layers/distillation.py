@@ -90,7 +90,7 @@ class LogitDistillation(_Comparison):
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class HiddenStateDistillation(_Comparison):
-    """Draws a student's hidden states to its teacher's.
+    """Trains a student's hidden states to match its teacher's.
 
     Adds `weight` times the mean over real tokens, summed over the pairs of layers,
     of `1 - cosine` or of the mean squared difference. Where the widths differ, the

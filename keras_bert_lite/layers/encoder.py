@@ -150,9 +150,9 @@ class Encoder(EncoderPart):
         else:
             length = ops.shape(x)[1]
             rows = PaddedRows(self.config, length, padding_mask, sequence_ids)
-        states, maps = self._run(rows.pack(x), rows, training)
+        states, maps = self._run(rows.without_padding(x), rows, training)
         kept = states if self.hidden_states else states[-1:]
-        states = [rows.unpack(state) for state in kept]
+        states = [rows.with_padding(state) for state in kept]
         return self._named(states[-1], states, maps)
 
     def _run(self, x, rows, training) -> tuple[list[Any], list[Any]]:
@@ -185,9 +185,9 @@ class Encoder(EncoderPart):
 
     def _convolved(self, x, output, rows, training):
         """Adds the convolution, which needs the neighbours of a token in a row."""
-        x, output = rows.unpack(x), rows.unpack(output)
+        x, output = rows.with_padding(x), rows.with_padding(output)
         x = self.convolution(x, output, padding_mask=rows.mask, training=training)
-        return rows.pack(x)
+        return rows.without_padding(x)
 
     def compute_output_spec(
         self, x, padding_mask=None, sequence_ids=None, training=None

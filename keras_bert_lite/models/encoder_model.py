@@ -112,7 +112,7 @@ def set_unpadding(model: keras.Model, choice: bool | str) -> None:
 
 
 def recompile(model: keras.Model) -> None:
-    """Discards what Keras has compiled of a model: it goes by earlier settings."""
+    """Discards compiled functions, which still use the previous settings."""
     model.train_function = model.test_function = model.predict_function = None
 
 

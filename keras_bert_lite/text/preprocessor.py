@@ -107,7 +107,7 @@ class Preprocessor(TextLayer):
         shape, texts = aligned(named_texts(inputs))
         segments = [self.tokenizer.ids_of(text) for text in texts]
         if self.stride is None:
-            outputs = self._pack(segments, self.sequence_length)
+            outputs = self._assemble(segments, self.sequence_length)
             return {k: _rows(x, shape, self.widest) for k, x in outputs.items()}
         windows, _, outputs = self.windows(segments)
         pad = {"token_ids": self.tokenizer.pad_id, "segment_ids": 0}
@@ -119,7 +119,7 @@ class Preprocessor(TextLayer):
     def windows(
         self, segments: list[tf.RaggedTensor]
     ) -> tuple[Windows, tf.Tensor, dict[str, tf.Tensor]]:
-        """Cuts the last of one or two segments into windows, and packs each.
+        """Cuts the last of one or two segments into windows, and makes a row of each.
 
         A first of two segments stands before each window. It keeps half of the
         room at most; windows share `stride` tokens (`None`: 128), or half of a
@@ -146,7 +146,7 @@ class Preprocessor(TextLayer):
         pieces = tf.RaggedTensor.from_row_lengths(
             tf.gather(content.values, windows.tokens), windows.lengths, validate=False
         )
-        outputs = self._pack([*parts, pieces], None)
+        outputs = self._assemble([*parts, pieces], None)
         # A row ends with its window and one separator.
         ends = tf.math.count_nonzero(outputs["padding_mask"], axis=1)
         columns = tf.gather(ends - windows.lengths - 1, windows.windows)
@@ -174,17 +174,17 @@ class Preprocessor(TextLayer):
         """The width of every batch, if it is always the same."""
         return self.sequence_length if self.padding == "max_length" else None
 
-    def pack(
+    def assemble(
         self, segments: list[tf.RaggedTensor], sequence_length: int | tf.Tensor
     ) -> dict[str, tf.Tensor]:
-        """Packs ids that a tokenizer made, one or two ragged int32 `(B, None)`.
+        """Assembles rows of one or two segments, ragged ids `(B, None)`.
 
         Returns:
             What a call returns, `sequence_length` (S) wide.
         """
-        return self._pack(segments, sequence_length, sequence_length)
+        return self._assemble(segments, sequence_length, sequence_length)
 
-    def _pack(
+    def _assemble(
         self,
         segments: list[tf.RaggedTensor],
         longest: int | tf.Tensor | None,

@@ -27,13 +27,13 @@ class AdamW(WholeGradients, keras.optimizers.Adam):
     `w -= s r weight_decay w`, but not of biases and normalizations;
     `w -= s r Adam(gradient)`.
 
-    It differs from `keras.optimizers.AdamW`, which it otherwise is, in this:
+    It differs from `keras.optimizers.AdamW` in three ways:
 
     - what does not decay is part of the configuration, hence of `.keras` files;
     - `layer_decay`: s is 1 for head and pooler, `layer_decay` for the uppermost
       block, its square for the block below, and so on down to the embeddings.
-      Blocks count, as many as train, not layers: ALBERT's one block is one below
-      its head, its embeddings two. Tables of relative positions go with the
+      Depth counts trainable blocks, not layers: in ALBERT the shared block has
+      depth 1, the embeddings depth 2. Tables of relative positions go with the
       embeddings, DeBERTa's convolution with the first block;
     - the norm for `global_clipnorm` is that of whole gradients, see
       `WholeGradients`.

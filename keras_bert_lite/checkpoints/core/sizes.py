@@ -9,8 +9,8 @@ from typing import Any
 
 from keras_bert_lite.config import EncoderConfig
 
-# A model may have this many times the weights that could be stored, so that the
-# check of the tensors, which says more, is what refuses it.
+# Allow this factor above the size of the files. The check of the tensors, whose
+# message says more, refuses near misses.
 MOST_SURPLUS = 4
 SMALLEST = 2  # bytes of a weight
 # Of layers that share their weights, which no file therefore bounds.

@@ -13,8 +13,8 @@ from keras_bert_lite.checkpoints.core.fields import (
 from keras_bert_lite.checkpoints.core.sizes import check_sizes
 from keras_bert_lite.checkpoints.hugging_face.activations import THEIRS, activation_name
 from keras_bert_lite.checkpoints.hugging_face.families import (
+    LAYOUTS,
     REFUSED,
-    ROWS,
     Family,
 )
 from keras_bert_lite.checkpoints.sources import read_json
@@ -40,12 +40,12 @@ def read_family(directory: Path) -> tuple[Family, dict[str, Any]]:
     path = directory / CONFIG
     raw = read_json(path)
     model_type = raw.get("model_type")
-    if not isinstance(model_type, str) or model_type not in ROWS:
+    if not isinstance(model_type, str) or model_type not in LAYOUTS:
         raise ValueError(
-            f"{path}: `model_type` must be one of {sorted(ROWS)}. "
+            f"{path}: `model_type` must be one of {sorted(LAYOUTS)}. "
             f"Received: {model_type!r}"
         )
-    family = ROWS[model_type]
+    family = LAYOUTS[model_type]
     for name, value in {**REFUSED, **family.refused}.items():
         # None, as some configurations have it, is the default.
         if raw.get(name) not in (value, None):
@@ -76,7 +76,7 @@ def read_config(
             for far more weights than are stored; or if one of `changes` may not
             be changed.
     """
-    family = ROWS[raw["model_type"]]
+    family = LAYOUTS[raw["model_type"]]
     path = directory / CONFIG
     fields = family.fields
     required = [name for name, default in fields.values() if default is REQUIRED]
@@ -100,7 +100,7 @@ def write_config(config: EncoderConfig) -> dict[str, Any]:
         ValueError: If the family's layout has no field for a value that the
             encoder needs.
     """
-    family = ROWS[config.family]
+    family = LAYOUTS[config.family]
     values = config.to_dict()
     for name in ("activation", "convolution_activation"):
         values[name] = THEIRS[values[name]]

@@ -119,7 +119,7 @@ def _task_ids(raw: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
     return {**raw, "use_task_id": rows > 0, "task_type_vocab_size": rows or 3}
 
 
-ROWS: dict[str, Family] = {
+LAYOUTS: dict[str, Family] = {
     "bert": Family("Bert", "bert.", family_names.BERT, HEADS["bert"]),
     "roberta": _roberta("Roberta"),
     "xlm-roberta": _roberta("XLMRoberta"),

@@ -19,7 +19,7 @@ from keras_bert_lite.checkpoints.hugging_face.architectures import (
     suffix_of,
 )
 from keras_bert_lite.checkpoints.hugging_face.config import CONFIG, write_config
-from keras_bert_lite.checkpoints.hugging_face.families import ROWS, Family
+from keras_bert_lite.checkpoints.hugging_face.families import LAYOUTS, Family
 from keras_bert_lite.checkpoints.hugging_face.heads import Head
 from keras_bert_lite.checkpoints.hugging_face.loading import unused_bias
 from keras_bert_lite.checkpoints.hugging_face.names import ENCODER_PARTS
@@ -83,7 +83,7 @@ def save_hugging_face(
     check_choice("dtype", dtype, tuple(DTYPES))
     check_plain_weights(model)
     config = config_of(encoder_of(model))
-    family = ROWS[config.family]
+    family = LAYOUTS[config.family]
     suffix = suffix_of(model)
     head = _head(model, family, suffix)
     fields = write_config(config)

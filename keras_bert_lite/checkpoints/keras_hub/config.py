@@ -4,7 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from keras_bert_lite.checkpoints.core.sizes import check_sizes
-from keras_bert_lite.checkpoints.keras_hub.families import ROWS, check_buckets, row_of
+from keras_bert_lite.checkpoints.keras_hub.families import (
+    HUB_FAMILIES,
+    check_buckets,
+    row_of,
+)
 from keras_bert_lite.config import EncoderConfig
 from keras_bert_lite.families import FAMILIES
 
@@ -19,7 +23,7 @@ def read_config(
     """Returns our configuration of a backbone.
 
     Args:
-        family: A key of `ROWS`.
+        family: A key of `HUB_FAMILIES`.
         raw: The backbone's arguments.
         stored: Bytes of the files with the weights of a backbone that is not
             built yet; `None`: it is.
@@ -30,7 +34,7 @@ def read_config(
         ValueError: If the backbone is one that this package does not have, or
             asks for far more weights than are stored.
     """
-    row = ROWS[family]
+    row = HUB_FAMILIES[family]
     if raw.get("num_inner_repetitions", 1) != 1:
         raise ValueError(
             "`num_inner_repetitions` must be 1. "

@@ -11,7 +11,11 @@ from keras_bert_lite.checkpoints.core.name_table import model_parts
 from keras_bert_lite.checkpoints.core.tensors import Filled, fill
 from keras_bert_lite.checkpoints.keras_hub import heads
 from keras_bert_lite.checkpoints.keras_hub.config import read_config, write_config
-from keras_bert_lite.checkpoints.keras_hub.families import ROWS, HubFamily, row_of
+from keras_bert_lite.checkpoints.keras_hub.families import (
+    HUB_FAMILIES,
+    HubFamily,
+    row_of,
+)
 from keras_bert_lite.checkpoints.keras_hub.names import (
     MASKED_LM_HEAD,
     VariableSource,
@@ -52,7 +56,7 @@ def from_keras_hub(model: Any, labels: Sequence[str] | None = None) -> keras.Mod
     if isinstance(model, (str, os.PathLike)):
         model = load_preset(model)
     family, task = _family_and_task(model)
-    row = ROWS[family]
+    row = HUB_FAMILIES[family]
     backbone = model.backbone if task else model
     if labels is not None and task != "TextClassifier":
         raise ValueError(
@@ -142,14 +146,14 @@ def _family_and_task(model: Any) -> tuple[str, str | None]:
     """The family's key, and the task; of just the classes that KerasHub has."""
     import keras_hub
 
-    for family, row in ROWS.items():
+    for family, row in HUB_FAMILIES.items():
         for task in (None, *TASKS):
             known = getattr(keras_hub.models, _class_name(row, task), None)
             if known is None or type(model) is not known:
                 continue
             if task is None or type(model.backbone) is known.backbone_cls:
                 return family, task
-    known_classes = [_class_name(row, None) for row in ROWS.values()]
+    known_classes = [_class_name(row, None) for row in HUB_FAMILIES.values()]
     raise ValueError(
         f"`model` must be one of KerasHub's {known_classes}, or a TextClassifier or "
         f"MaskedLM of one. Received: {model!r}"

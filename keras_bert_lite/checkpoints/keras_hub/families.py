@@ -105,7 +105,7 @@ def _write_relative(values: dict[str, Any]) -> dict[str, Any]:
     return {**values, "max_sequence_length": distance, "buckets": buckets}
 
 
-ROWS: dict[str, HubFamily] = {
+HUB_FAMILIES: dict[str, HubFamily] = {
     "bert": HubFamily(
         "Bert",
         names.BERT,
@@ -188,9 +188,9 @@ def row_of(family: str) -> HubFamily:
     Raises:
         ValueError: If KerasHub does not have it.
     """
-    if family not in ROWS:
+    if family not in HUB_FAMILIES:
         raise ValueError(
-            f"`model` must be of a family that KerasHub has, {sorted(ROWS)}. "
+            f"`model` must be of a family that KerasHub has, {sorted(HUB_FAMILIES)}. "
             f"Received: {family!r}"
         )
-    return ROWS[family]
+    return HUB_FAMILIES[family]

@@ -11,7 +11,7 @@ from keras_bert_lite.checkpoints.hugging_face.config import (
     read_family,
 )
 from keras_bert_lite.checkpoints.keras_hub.config import read_config
-from keras_bert_lite.checkpoints.keras_hub.families import ROWS
+from keras_bert_lite.checkpoints.keras_hub.families import HUB_FAMILIES
 from keras_bert_lite.checkpoints.sources import read_json
 
 TASK = "task.json"
@@ -88,7 +88,7 @@ def _check_sizes(
     import keras_hub
 
     class_name = str(backbone.get("registered_name")).rsplit(">", 1)[-1]
-    classes = {f"{row.prefix}Backbone": family for family, row in ROWS.items()}
+    classes = {f"{row.prefix}Backbone": family for family, row in HUB_FAMILIES.items()}
     if class_name not in classes:
         raise ValueError(
             f"{path} must be of one of KerasHub's {list(classes)}. "

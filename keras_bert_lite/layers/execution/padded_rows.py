@@ -41,11 +41,11 @@ class PaddedRows:
         self.biases = biases_by_window(config, visible, self.lengths)
         self.rotations = rotations_by_base(config, self.lengths)
 
-    def pack(self, x):
+    def without_padding(self, x):
         """Returns `x`, as it is laid out already."""
         return x
 
-    def unpack(self, x):
+    def with_padding(self, x):
         """(B, S, H) -> (B, S, H), zeros at padding."""
         if self.mask is None:
             return x

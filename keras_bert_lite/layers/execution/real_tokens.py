@@ -27,7 +27,7 @@ class Group(NamedTuple):
 class RealTokens:
     """The T real tokens of a padded batch `(B, S)`, those of short rows first.
 
-    Between `pack` and `unpack` layers see `(T, H)`: what works position by
+    Between `without_padding` and `with_padding` layers see `(T, H)`: what works by
     position never meets padding. Attention works on rows, so it puts the heads
     of groups of rows into batches `(b, N, s, D)`; the groups are such that one
     long row does not make every row as long. TensorFlow only, and without XLA:
@@ -82,11 +82,11 @@ class RealTokens:
         self.biases = biases_by_window(config, visible, self.lengths)
         self.rotations = rotations_by_base(config, self.lengths)
 
-    def pack(self, x: tf.Tensor) -> tf.Tensor:
+    def without_padding(self, x: tf.Tensor) -> tf.Tensor:
         """(B, S, H) -> (T, H)."""
         return tf.gather(tf.reshape(x, [-1, x.shape[-1]]), self._positions)
 
-    def unpack(self, x: tf.Tensor) -> tf.Tensor:
+    def with_padding(self, x: tf.Tensor) -> tf.Tensor:
         """(T, H) -> (B, S, H), zeros at padding."""
         batch, length = tf.unstack(self._shape)
         shape = [batch * length, x.shape[-1]]

@@ -1,4 +1,4 @@
-"""Chunks in rows of tags, found in the graph."""
+"""Spans in rows of tags, found in the graph."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -6,14 +6,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from keras import ops
 
-from keras_bert_lite.tagging import chunk_types, parse_tags
+from keras_bert_lite.tagging import parse_tags, span_types
 
 
-class Chunks(NamedTuple):
-    """The chunks of rows of tags; each array has the shape `(B, S)`.
+class TagSpans(NamedTuple):
+    """The spans of rows of tags; each array has the shape `(B, S)`.
 
-    Where `begins` is true a chunk begins, whose last position is in `ends` and
-    whose type, an index into `chunk_types`, is in `types`. Both are 0 elsewhere.
+    Where `begins` is true a span begins, whose last position is in `ends` and
+    whose type, an index into `span_types`, is in `types`. Both are 0 elsewhere.
     """
 
     begins: Any
@@ -36,11 +36,11 @@ def compact(mask, *tensors):
     return tuple(ops.take_along_axis(x, order, axis=1) for x in (mask, *tensors))
 
 
-def chunks(tags, mask, labels: Sequence[str]) -> Chunks:
-    """Finds the chunks in rows of tags, as the official scorer reads them.
+def tag_spans(tags, mask, labels: Sequence[str]) -> TagSpans:
+    """Finds the spans in rows of tags, as the official scorer reads them.
 
     Tags that their scheme forbids are read leniently: an `I` or `E` that does not
-    go on with the chunk before it begins one.
+    go on with the span before it begins one.
 
     Args:
         tags: Indices into `labels`, of shape `(B, S)`.
@@ -49,7 +49,7 @@ def chunks(tags, mask, labels: Sequence[str]) -> Chunks:
         labels: The names of the labels.
 
     Returns:
-        The `Chunks`; their positions count the false ones too.
+        The `TagSpans`; their positions count the false ones too.
 
     Raises:
         ValueError: If a label has no prefix.
@@ -57,7 +57,7 @@ def chunks(tags, mask, labels: Sequence[str]) -> Chunks:
     Reference: [Tjong Kim Sang and De Meulder, 2003](
     https://aclanthology.org/W03-0419/), whose `conlleval` seqeval follows.
     """
-    parsed, names = parse_tags(labels, "labels"), chunk_types(labels)
+    parsed, names = parse_tags(labels, "labels"), span_types(labels)
     codes = np.array([names.index(x.type) if x.type else -1 for x in parsed], "int32")
     go_on = np.array([x.prefix in "IE" for x in parsed])
     stays_open = np.array([x.prefix in "BI" for x in parsed])
@@ -79,7 +79,7 @@ def chunks(tags, mask, labels: Sequence[str]) -> Chunks:
     ends = _at(lasts, _count(begins))  # the n-th beginning has the n-th end
     count = _count(mask)
     begins = mask & _at(begins, count)
-    return Chunks(
+    return TagSpans(
         begins,
         ops.where(begins, _at(ends, count), 0),
         ops.where(begins, _at(types, count), 0),

@@ -126,7 +126,7 @@ def replaced_token_detector(
 def masked_positions_model(model: keras.Model, packed: bool = False) -> keras.Model:
     """Returns a model of the same weights that scores masked words only.
 
-    That is how a bert_pretrainer is trained: the scores of a whole vocabulary at all
+    That is how a model is pretrained: the scores of a whole vocabulary at all
     positions would take most of the time and of the memory.
 
     Args:

@@ -52,7 +52,7 @@ REPLACED_TOKEN_PRETRAINING = Task(
     head=layers.ReplacedTokenHead,
     outputs=(PREDICTION, REPLACED),
     data_set="pretraining_dataset",
-    not_saved="a bert_pretrainer's `electra_discriminator`, which transformers has",
+    not_saved="a pretrainer's `electra_discriminator`, which transformers has",
 )
 
 SHARING = ("tied", "gradient_disentangled", "none")
@@ -131,19 +131,19 @@ def electra_pretrainer(
 def electra_discriminator(
     model: keras.Model, name: str = "replaced_token_detector"
 ) -> keras.Model:
-    """Returns the `replaced_token_detector` that a bert_pretrainer has trained.
+    """Returns the `replaced_token_detector` that a pretrainer has trained.
 
     Args:
         model: Made by `electra_pretrainer`.
         name: Name of the new model.
 
     Returns:
-        A model of the bert_pretrainer's own layers; of a bert_pretrainer with
+        A model of the pretrainer's own layers; of a pretrainer with
         gradient-disentangled embeddings, one whose embeddings are a copy, the sum
         of both tables.
 
     Raises:
-        ValueError: If the model is no such bert_pretrainer.
+        ValueError: If the model is no such pretrainer.
     """
     marks = marked_model(model)[1]
     if REPLACED.name not in marks:

@@ -11,7 +11,7 @@ from keras_bert_lite import layers
 from keras_bert_lite.checks import check_choice
 from keras_bert_lite.layers.heads.crf import FORBIDDEN, split_crf_scores
 from keras_bert_lite.layers.heads.dense_heads import check_labels
-from keras_bert_lite.layers.heads.tag_spans import Chunks, chunks
+from keras_bert_lite.layers.heads.tag_spans import TagSpans, tag_spans
 from keras_bert_lite.layers.heads.viterbi import CRFScores, viterbi
 from keras_bert_lite.models.encoder_model import config_of, id_inputs, without_pooler
 from keras_bert_lite.models.tasks.string_form import (
@@ -24,8 +24,8 @@ from keras_bert_lite.models.tasks.string_form import (
 from keras_bert_lite.models.tasks.task import Output, Task, labels_of, task_model
 from keras_bert_lite.tagging import (
     allowed_transitions,
-    chunk_types,
     has_scheme,
+    span_types,
 )
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.text.ragged import rows_of
@@ -106,7 +106,7 @@ class EntityAnswer(Answer):
         self.decoding = decoding
         self.split_words = split_words
         self._spelled = has_scheme(self.labels)
-        self._types = chunk_types(self.labels) if self._spelled else self.labels
+        self._types = span_types(self.labels) if self._spelled else self.labels
 
     def call(self, inputs: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         scores = self._scores(inputs)
@@ -114,7 +114,9 @@ class EntityAnswer(Answer):
         tags = self._tags(words, scores, "crf_scores" in inputs)
         shares = tf.nn.softmax(words.logits)
         shares = tf.gather(shares, tags, batch_dims=2) * tf.cast(words.mask, tf.float32)
-        entities = self._entities(words, self._chunks(tags, words.mask), shares, inputs)
+        entities = self._entities(
+            words, self._tag_spans(tags, words.mask), shares, inputs
+        )
         if not self.split_words:
             return entities
         return {**entities, **self._word_labels(words, tags, shares, inputs["given"])}
@@ -142,17 +144,17 @@ class EntityAnswer(Answer):
         )
         return viterbi(CRFScores(words.logits, *extra), words.mask)[0]
 
-    def _chunks(self, tags: tf.Tensor, mask: tf.Tensor) -> Chunks:
+    def _tag_spans(self, tags: tf.Tensor, mask: tf.Tensor) -> TagSpans:
         if self._spelled:
-            return chunks(tags, mask, self.labels)
+            return tag_spans(tags, mask, self.labels)
         named = tf.constant([label != "O" for label in self.labels])
         here = tf.broadcast_to(tf.range(tf.shape(tags)[1]), tf.shape(tags))
-        return Chunks(tf.logical_and(mask, tf.gather(named, tags)), here, tags)
+        return TagSpans(tf.logical_and(mask, tf.gather(named, tags)), here, tags)
 
     def _entities(
         self,
         words: _Words,
-        found: Chunks,
+        found: TagSpans,
         shares: tf.Tensor,
         x: dict[str, tf.Tensor],
     ) -> dict[str, tf.Tensor]:

@@ -86,7 +86,7 @@ def _preprocess(preprocessor: Preprocessor) -> tf.Module:
         return {name: tf.constant(x) for name, x in numbers.items()}
 
     def pack(segments: Sequence[tf.RaggedTensor], seq_length: Any) -> dict:
-        return _hub_inputs(preprocessor.pack(list(segments), seq_length))
+        return _hub_inputs(preprocessor.assemble(list(segments), seq_length))
 
     tokenize = tf.Module()
     tokenize.__call__ = tf.function(tokenizer.call, input_signature=[texts])

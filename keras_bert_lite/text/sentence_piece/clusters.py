@@ -136,8 +136,8 @@ class Clusters(Replacement):
         return found
 
     def _origins(self, text, numbers, widths, index, place):
-        """As the reference counts, which books a deleted character on the last
-        of the images before it."""
+        """Follows Hugging Face's offsets: a deleted character belongs to the last
+        replacement before it."""
         lengths = self._images.lengths(numbers)
         # Deleted at the start of a segment: all origins lag behind.
         starts = tf.logical_not(text.continues)

@@ -30,8 +30,8 @@ def train_wordpiece(
     Args:
         texts: Paths of UTF-8 text files (`pathlib.Path`s), `.gz` or `.xz` if
             compressed, an iterable of strings, or a `tf.data.Dataset` of strings,
-            batched or not. They are read twice; an iterator, which cannot be, is
-            kept in memory.
+            batched or not. The texts are read twice; an iterator is first copied
+            to memory.
         vocabulary_size: The most pieces to return, all others included.
         lowercase, strip_accents, split_cjk: See `WordPieceTokenizer`.
         num_unused: How many `[unused0]`, `[unused1]`, ... to put behind the

@@ -9,9 +9,9 @@ from keras import ops
 from keras_bert_lite.checks import check_choice
 from keras_bert_lite.layers.heads.crf import split_crf_scores
 from keras_bert_lite.layers.heads.dense_heads import check_labels
-from keras_bert_lite.layers.heads.tag_spans import chunks
+from keras_bert_lite.layers.heads.tag_spans import tag_spans
 from keras_bert_lite.layers.heads.viterbi import viterbi
-from keras_bert_lite.tagging import chunk_types
+from keras_bert_lite.tagging import span_types
 
 AVERAGES = ("micro", "macro", None)
 
@@ -64,7 +64,7 @@ class EntityF1(keras.metrics.Metric):
         check_choice("average", average, AVERAGES)
         self.labels = check_labels(labels)
         self.average = average
-        self.types = chunk_types(labels)
+        self.types = span_types(labels)
         self.counts = self.add_variable(
             (3, len(self.types)), "zeros", dtype=self.dtype, name="counts"
         )
@@ -74,8 +74,8 @@ class EntityF1(keras.metrics.Metric):
         mask = targets_mask(y_true, sample_weight)
         known = (y_true >= 0) & (y_true < len(self.labels))
         tags = ops.where(known, y_true, 0)
-        true = chunks(tags, mask, self.labels)
-        predicted = chunks(best_tags(y_pred, mask), mask, self.labels)
+        true = tag_spans(tags, mask, self.labels)
+        predicted = tag_spans(best_tags(y_pred, mask), mask, self.labels)
         same = (true.ends == predicted.ends) & (true.types == predicted.types)
         hits = true.begins & predicted.begins & same
         counts = [
@@ -90,7 +90,7 @@ class EntityF1(keras.metrics.Metric):
         self.counts.assign_add(ops.where(bad, float("nan"), ops.stack(counts)))
 
     def _count(self, begins, types):
-        """How many chunks of each type begin."""
+        """How many spans of each type begin."""
         each = ops.one_hot(types, len(self.types), dtype=self.dtype)
         return ops.sum(ops.where(begins[:, :, None], each, 0), axis=(0, 1))
 

@@ -20,7 +20,7 @@ def checked_config(model: keras.Model, recipe: Recipe, argument: str) -> Encoder
     """Returns the configuration of what is trained, if model and data fit.
 
     Args:
-        model: A bert_pretrainer.
+        model: One that is pretrained.
         recipe: What the data were made with.
         argument: What error messages call the data.
 

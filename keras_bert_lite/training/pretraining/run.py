@@ -56,7 +56,7 @@ def pretrain(
     verbose: str | int = "auto",
     **options: Any,
 ) -> keras.callbacks.History:
-    """Trains a bert_pretrainer on what `write_pretraining_data` wrote.
+    """Trains a model on the data that `write_pretraining_data` has written.
 
     The run is saved every `save_every` steps. Called again with the same
     arguments, model and optimizer made anew, it goes on behind the last save; called

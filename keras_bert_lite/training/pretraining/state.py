@@ -92,7 +92,7 @@ def check_steps(steps: int, save_every: int) -> int:
 class TrainingState(keras.callbacks.Callback):
     """Saves a run at the end of each epoch: weights, optimizer, random numbers.
 
-    What stays as it is, a `layers.Teacher`, is not saved.
+    Frozen teachers (`layers.Teacher`) are not saved.
 
     A run that is killed at any moment and goes on from its last state ends with
     the same weights as one that was not, if its data go on where they were and

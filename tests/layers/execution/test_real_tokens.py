@@ -47,9 +47,9 @@ def test_heads_come_back_to_their_tokens(lengths):
     mask = mask_of(lengths)
     rows = RealTokens(tiny.config(), tf.constant(mask))
     x = np.random.default_rng(0).normal(size=(*mask.shape, 6)).astype("float32")
-    packed = rows.pack(tf.constant(x))
+    packed = rows.without_padding(tf.constant(x))
     assert packed.shape == (mask.sum(), 6)
-    assert_all_close(rows.unpack(packed), x * mask[:, :, None])
+    assert_all_close(rows.with_padding(packed), x * mask[:, :, None])
     joined = rows.join_heads(rows.split_heads(packed), like=packed)
     assert_all_close(joined, packed)
 

@@ -122,7 +122,7 @@ def test_constrained_paths_keep_to_the_scheme(scheme):
         assert allowed.pairs[path[:-1], path[1:]].all()
 
 
-def test_constrained_paths_may_begin_and_end_inside_of_a_chunk():
+def test_constrained_paths_may_begin_and_end_inside_of_a_span():
     crf = CRF(["O", "B-X", "I-X"], constrained=True)
     scores = crf(np.array([[[0.0, 0.0, 5.0]] * 3], "float32"))
     mask = np.ones((1, 3), bool)

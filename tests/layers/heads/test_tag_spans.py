@@ -1,11 +1,11 @@
-"""Chunks in rows of tags, with seqeval as the judge."""
+"""Spans in rows of tags, with seqeval as the judge."""
 
 import numpy as np
 import pytest
 from seqeval.metrics.sequence_labeling import get_entities
 
 from keras_bert_lite import tagging
-from keras_bert_lite.layers.heads.tag_spans import chunks, compact
+from keras_bert_lite.layers.heads.tag_spans import compact, tag_spans
 from tests.conformance import to_numpy
 from tests.test_tagging import BARE, BIO, BIOES
 
@@ -13,9 +13,9 @@ SCHEMES = {"bio": BIO, "bioes": BIOES, "bare": BARE}
 
 
 def spans(tags, mask, labels):
-    """For each row, the chunks as seqeval writes them."""
-    found = [to_numpy(x) for x in chunks(tags, mask, labels)]
-    names = tagging.chunk_types(labels)
+    """For each row, the spans as seqeval writes them."""
+    found = [to_numpy(x) for x in tag_spans(tags, mask, labels)]
+    names = tagging.span_types(labels)
     assert not found[1][~found[0]].any()
     assert not found[2][~found[0]].any()
     return [
