@@ -5,10 +5,8 @@ import pytest
 from seqeval.metrics.sequence_labeling import get_entities
 
 from keras_bert_lite import tagging
+from tests.labels import BARE, BIO, BIOES
 
-BIO = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC", "B-A-B", "I-A-B"]
-BIOES = ["O", *(f"{p}-{t}" for t in ("PER", "LOC") for p in "BIES")]
-BARE = ["O", "B", "I"]
 SCHEMES = {"bio": BIO, "bioes": BIOES, "bare": BARE}
 
 

@@ -1,6 +1,5 @@
 """Every architecture and head: golden values, without the reference."""
 
-import json
 import warnings
 
 import keras
@@ -9,11 +8,9 @@ import pytest
 import safetensors.numpy
 
 import keras_bert_lite as kbl
+from tests.checkpoints.family_cases import CASES, VALUES
 from tests.families import checkpoints
-from tests.paths import GOLDEN
 
-GOLDEN = json.loads((GOLDEN / "families.json").read_text())
-CASES = GOLDEN["cases"]
 # transformers stores this bias of an untied output layer, and never reads it.
 UNREAD = {"cls.predictions.bias", "lm_head.bias", "predictions.bias"}
 
@@ -39,7 +36,7 @@ def test_outputs_are_those_of_transformers_and_weights_come_back(tmp_path, name)
     expected = CASES[name]["outputs"]
     assert set(expected) <= set(found)
     for key, values in expected.items():
-        ours = found[key].reshape(-1)[:: GOLDEN["step"]]
+        ours = found[key].reshape(-1)[:: VALUES["step"]]
         np.testing.assert_allclose(ours, values, atol=1.1e-5, err_msg=key)
     kbl.save_hugging_face(model, None, tmp_path / "out")
     before, after = (

@@ -9,7 +9,6 @@ head; of a key that stands twice in a JSON file the last counts.
 import json
 import os
 import random
-import resource
 import struct
 import warnings
 
@@ -24,8 +23,9 @@ from keras_bert_lite.checkpoints.core import tensors
 from keras_bert_lite.checkpoints.core.name_table import model_parts, targets
 from keras_bert_lite.checkpoints.hugging_face.names import BERT
 from keras_bert_lite.checkpoints.hugging_face.safetensors_files import SafetensorsSource
-from tests.checkpoints.test_families import CASES
-from tests.checkpoints.test_tokenizer_files import TOKENIZER_JSON
+from tests.checkpoints.family_cases import CASES
+from tests.checkpoints.memory import peak
+from tests.checkpoints.tokenizer_json import TOKENIZER_JSON
 from tests.families import checkpoints
 
 KINDS = {
@@ -74,11 +74,6 @@ def refuse(directory, *parts, load=kbl.load_model):
     message = str(caught.value)
     for part in (str(directory), *parts):
         assert part in message
-
-
-def peak():
-    """MiB of memory that this process ever had."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -1,20 +1,26 @@
 """Google's TF1 checkpoints, against what Google's code computes from them."""
 
-import functools
 import json
 import os
 import warnings
 
-import keras
 import ml_dtypes
 import numpy as np
 import pytest
 
 from keras_bert_lite.checkpoints.google import loading as google
 from keras_bert_lite.models.encoder_model import config_of, encoder_of
-from tests import formulas, tiny
+from tests import formulas
 from tests.checkpoints import google_formulas as google_files
-from tests.checkpoints.test_fuzzed import peak
+from tests.checkpoints.damage import (
+    assert_close,
+    assert_encoder,
+    damage,
+    inputs,
+    outputs,
+    shortened,
+)
+from tests.checkpoints.memory import peak
 from tests.paths import DATA
 
 TOY = DATA / "checkpoints" / "keras_bert_toy_tf1"
@@ -30,28 +36,6 @@ def load_model(directory, part=None, **changes):
     return google.load_model(directory, changes, part)
 
 
-@functools.cache
-def inputs():
-    texts = [text for text in tiny.TEXTS if text]
-    found = tiny.preprocessor()(texts)
-    found = {name: keras.ops.convert_to_numpy(x) for name, x in found.items()}
-    length = found["token_ids"].shape[1]
-    found["segment_ids"] = (np.arange(length) >= 3) * found["padding_mask"].astype(int)
-    return found
-
-
-def outputs(model, of=None):
-    values = model(of or inputs())
-    return {name: keras.ops.convert_to_numpy(x) for name, x in values.items()}
-
-
-def assert_close(ours, theirs, of=None):
-    real = (of or inputs())["padding_mask"].astype(bool)
-    if ours.shape[:2] == real.shape:
-        ours, theirs = ours[real], theirs[real]
-    np.testing.assert_allclose(ours, theirs, atol=1e-5)
-
-
 def assert_pretrainer(model, code, of=None):
     """Compares all that BERT's and ALBERT's pretraining computes."""
     found = outputs(model, of) | outputs(encoder_of(model), of)
@@ -63,14 +47,6 @@ def assert_pretrainer(model, code, of=None):
     assert_close(found["pooled_output"], pooled, of)
     assert_close(words, code.word_log_probabilities(sequence), of)
     assert_close(pair, code.pair_log_probabilities(pooled), of)
-
-
-def assert_encoder(model, code):
-    found = outputs(model)
-    sequence = code.sequence_output(inputs())
-    assert_close(found["sequence_output"], sequence)
-    if "pooled_output" in found:
-        assert_close(found["pooled_output"], code.pooled_output(sequence))
 
 
 @pytest.mark.parametrize("activation", ["gelu", "relu"])
@@ -448,19 +424,9 @@ def test_every_variable_arrives(tmp_path):
     np.testing.assert_allclose(loaded, stored, atol=1e-6)
 
 
-def damage(directory, end, change):
-    (path,) = directory.glob(f"*{end}")
-    content = bytearray(path.read_bytes())
-    path.write_bytes(change(content))
-
-
 def flipped(content):
     content[len(content) // 2] ^= 0xFF
     return content
-
-
-def shortened(content):
-    return content[: len(content) // 2]
 
 
 def emptied(content):

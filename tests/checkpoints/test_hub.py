@@ -14,12 +14,7 @@ import safetensors.numpy
 import keras_bert_lite as kbl
 from tests import tiny
 from tests.checkpoints import hub_server
-from tests.checkpoints.test_hugging_face import (
-    CLASSIFIER,
-    assert_same,
-    with_head,
-    write,
-)
+from tests.checkpoints.directories import CLASSIFIER, assert_same, with_head, write
 from tests.paths import ROOT
 
 NAME = "hf://owner/name"

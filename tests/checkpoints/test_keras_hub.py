@@ -17,7 +17,7 @@ from keras_bert_lite.checkpoints.keras_hub.tokenizers import tokenizer_from_kera
 from keras_bert_lite.config import RelativePositions
 from keras_bert_lite.models.encoder_model import config_of, encoder_of
 from tests import tiny
-from tests.checkpoints.test_fuzzed import peak
+from tests.checkpoints.memory import peak
 
 models = keras_hub.models
 LENGTH, VOCABULARY = 12, 40

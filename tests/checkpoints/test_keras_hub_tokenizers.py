@@ -9,7 +9,7 @@ from keras_bert_lite.checkpoints.keras_hub.tokenizers import (
     tokenizer_from_keras_hub,
 )
 from tests import tiny
-from tests.checkpoints.test_sentence_piece_files import model
+from tests.checkpoints.sentence_piece_models import model
 
 
 @pytest.mark.parametrize(

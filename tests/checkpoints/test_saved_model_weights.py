@@ -12,8 +12,8 @@ from keras_bert_lite.checkpoints.saved_model import loading as saved_model_weigh
 from keras_bert_lite.models.encoder_model import config_of
 from tests import tiny
 from tests.checkpoints import google_formulas
+from tests.checkpoints.damage import assert_encoder, damage, shortened
 from tests.checkpoints.google_formulas import Code
-from tests.checkpoints.test_google import assert_encoder, damage, shortened
 
 ALBERT = {"family": "albert"}
 HEADS = google_formulas.SIZES["num_attention_heads"]

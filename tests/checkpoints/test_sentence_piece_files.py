@@ -1,36 +1,15 @@
 """SentencePieceTokenizer's arguments from checkpoint files, and back."""
 
-import functools
 import json
 
 import pytest
 
 from keras_bert_lite.checkpoints.tokenizers.sentence_piece import arguments_from, write
 from keras_bert_lite.text.sentence_piece.tokenizer import SentencePieceTokenizer
+from tests.checkpoints.sentence_piece_models import MODELS, model
 from tests.golden.make_sentence_piece_golden import train
 
 TEXTS = ["Kalo mi ``ne'' <mask> [MASK].", " ru\n ta ☃☃ é e\u0301 ª\u0301", ""]
-DEBERTA = {
-    **{"pad_id": 0, "bos_id": 1, "eos_id": 2, "unk_id": 3},
-    **{"pad_piece": "[PAD]", "bos_piece": "[CLS]"},
-    **{"eos_piece": "[SEP]", "unk_piece": "[UNK]"},
-}
-ALBERT = {
-    **{"pad_id": 0, "unk_id": 1, "bos_id": 2, "eos_id": 3},
-    **{"bos_piece": "[CLS]", "eos_piece": "[SEP]"},
-    "control_symbols": ["[MASK]"],
-    "user_defined_symbols": ["."],
-}
-MODELS = {
-    "spiece.model": ALBERT,
-    "sentencepiece.bpe.model": {},
-    "spm.model": DEBERTA,
-}
-
-
-@functools.cache
-def model(file):
-    return train(**MODELS[file])
 
 
 @pytest.fixture(params=MODELS)

@@ -8,13 +8,7 @@ import pytest
 import keras_bert_lite as kbl
 from keras_bert_lite.checkpoints.sources import SHIPPED
 from tests import tiny
-
-NAME = "bert_mini_books"
-TEXTS = [
-    "The old king rode home through the snow.",
-    "An aged monarch was travelling back in winter on his horse.",
-    "She bought two tickets for the train to London.",
-]
+from tests.checkpoints.shipped import NAME, TEXTS
 
 
 def test_size():

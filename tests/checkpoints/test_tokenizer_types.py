@@ -8,7 +8,7 @@ import pytest
 import keras_bert_lite as kbl
 from keras_bert_lite.checkpoints.tokenizers.saving import write_tokenizer
 from tests import tiny
-from tests.text.test_added_tokens import ADDED, MAKERS, SPECIAL
+from tests.text.token_samples import ADDED, MAKERS, SPECIAL
 
 VALUES = [5, "x", [], {}, None, True, [5], {"a": 5}]
 STEPS = ["quotes", "lowercase", "strip_accents", "strip"]

@@ -10,7 +10,7 @@ from safetensors.numpy import load_file
 import keras_bert_lite as kbl
 import keras_bert_lite_command
 from tests import tiny
-from tests.training.pretraining.data.test_write import text
+from tests.training.pretraining.data.samples import text
 
 pytestmark = pytest.mark.skipif(
     keras.backend.backend() != "tensorflow", reason="the same commands, tested once"

@@ -8,7 +8,8 @@ import tokenizers
 
 import keras_bert_lite as kbl
 from keras_bert_lite.checkpoints.tokenizers.saving import WRITERS
-from tests.parity.test_family_tokenizers import VOCABULARIES, needs_data
+from tests.parity.data import needs_data
+from tests.paths import VOCABULARIES
 
 pytestmark = [pytest.mark.parity, needs_data]
 

@@ -9,7 +9,8 @@ import tensorflow as tf
 
 from keras_bert_lite.text.byte_pair.tokenizer import BytePairTokenizer
 from tests.golden.make_byte_pair_golden import TEXTS
-from tests.parity.test_wordpiece_parity import DATA, differing, real_lines
+from tests.parity.lines import differing, real_lines
+from tests.paths import DATA
 
 FOLDER = DATA / "vocabularies" / "roberta-base"
 pytestmark = [

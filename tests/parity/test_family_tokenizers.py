@@ -7,15 +7,13 @@ import pytest
 
 import keras_bert_lite as kbl
 from tests import tiny
+from tests.parity.data import needs_data
 from tests.paths import VOCABULARIES
 from tests.text.hard_strings import HARD_STRINGS
 
 pytestmark = pytest.mark.parity
 transformers = pytest.importorskip("transformers")
 
-needs_data = pytest.mark.skipif(
-    not VOCABULARIES.is_dir(), reason=f"needs the vocabularies in {VOCABULARIES}"
-)
 TEXTS = [text for text in HARD_STRINGS if "\0" not in text]
 PAIRS = ["A first text.", "Ein zweiter!"]
 

@@ -13,12 +13,8 @@ import tensorflow as tf
 
 from keras_bert_lite.checkpoints.tokenizers.sentence_piece import arguments_from, write
 from keras_bert_lite.text.sentence_piece.tokenizer import SentencePieceTokenizer
-from tests.parity.test_wordpiece_parity import (
-    DATA,
-    characters_in_words,
-    differing,
-    real_lines,
-)
+from tests.parity.lines import characters_in_words, differing, real_lines
+from tests.paths import DATA
 from tests.text.hard_strings import HARD_STRINGS
 
 FAMILIES = {

@@ -5,7 +5,7 @@ import pytest
 
 import keras_bert_lite as kbl
 from keras_bert_lite.checkpoints.sources import SHIPPED
-from tests.checkpoints.test_shipped import NAME, TEXTS
+from tests.checkpoints.shipped import NAME, TEXTS
 
 pytestmark = pytest.mark.parity
 torch = pytest.importorskip("torch", reason="needs torch and transformers")

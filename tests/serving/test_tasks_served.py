@@ -14,7 +14,7 @@ from keras_bert_lite.serving.saved_model.exported_signatures import (
     model_on_ids,
     takes_windows,
 )
-from tests.models.tasks.test_string_form import PAIRS, TASKS, model_of, predicted
+from tests.models.tasks.string_models import PAIRS, TASKS, model_of, predicted
 
 pytestmark = pytest.mark.skipif(
     keras.backend.backend() != "tensorflow", reason="exports need TensorFlow"

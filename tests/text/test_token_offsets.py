@@ -17,7 +17,7 @@ from keras_bert_lite.text.token_offsets import (
 )
 from tests import tiny
 from tests.paths import VOCABULARIES
-from tests.text.test_added_tokens import byte_pair
+from tests.text.token_samples import byte_pair
 from tests.training.data.files import DATA
 
 needs_vocabularies = pytest.mark.skipif(

@@ -7,7 +7,7 @@ from seqeval.metrics.sequence_labeling import get_entities
 from keras_bert_lite import tagging
 from keras_bert_lite.layers.heads.tag_spans import compact, tag_spans
 from tests.conformance import to_numpy
-from tests.test_tagging import BARE, BIO, BIOES
+from tests.labels import BARE, BIO, BIOES
 
 SCHEMES = {"bio": BIO, "bioes": BIOES, "bare": BARE}
 

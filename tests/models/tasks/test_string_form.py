@@ -1,6 +1,5 @@
 """Every task's string-in form: strings in, answers out, saved and loaded."""
 
-import functools
 import subprocess
 import sys
 
@@ -11,81 +10,20 @@ import tensorflow as tf
 
 import keras_bert_lite as kbl
 from tests import tiny
-from tests.conformance import randomize
+from tests.models.tasks.string_models import (
+    CHOICES,
+    PAIRS,
+    SPANS,
+    TASKS,
+    TEXTS,
+    make,
+    model_of,
+    predicted,
+)
 
 pytestmark = pytest.mark.skipif(
     keras.backend.backend() != "tensorflow", reason="string-in models need TensorFlow"
 )
-LABELS = ["O", "B-X", "I-X"]
-LONG = "the weather is not fine and the day is bad, is it not? " * 2
-TEXTS = ["the day!", LONG, "", "a", "Fine [MASK] weather [MASK]"]
-PAIRS = {"text": TEXTS, "text_pair": [LONG, "fine", "bad day", "", "weather"]}
-CHOICES = {"text": TEXTS, "text_pair": [["a day", "bad"], ["", LONG]] * 2 + [["", ""]]}
-WORDS = [text.split() for text in TEXTS]
-SPANS = ("answer", "start", "end", "score")
-ENTITIES = (
-    "entities",
-    *(f"entity_{x}" for x in ("labels", "starts", "ends", "scores")),
-)
-# Task -> what `predict` takes, and the names of what it gives.
-TASKS = {
-    "classifier": (TEXTS, ("label", "scores")),
-    "multi_label": (PAIRS, ("labels", "scores")),
-    "regressor": (TEXTS, ("score",)),
-    "regressor_of_two": (TEXTS, ("scores",)),
-    "tokens": (TEXTS, ENTITIES),
-    "crf": (TEXTS, ENTITIES),
-    "words": (WORDS, (*ENTITIES, "labels", "scores")),
-    "questions": (PAIRS, (*SPANS, *(f"{x}s" for x in SPANS), "no_answer_score")),
-    "choices": (CHOICES, ("choice", "answer", "scores")),
-    "masks": (TEXTS, ("tokens", "scores", "filled")),
-    "sentences": (TEXTS, ("sentence_embedding",)),
-}
-
-
-def make(task):
-    """Returns a task's model on ids and its string-in form."""
-    encoder = tiny.encoder()
-    masks = kbl.Preprocessor(tiny.tokenizer(special_tokens_in_text=True), 12)
-    windows = tiny.preprocessor(12, stride=3)
-    builders = {
-        "classifier": lambda: kbl.text_classifier(encoder, LABELS),
-        "multi_label": lambda: kbl.multi_label_classifier(encoder, LABELS),
-        "regressor": lambda: kbl.regressor(encoder),
-        "regressor_of_two": lambda: kbl.regressor(encoder, 2),
-        "tokens": lambda: kbl.token_classifier(encoder, LABELS),
-        "crf": lambda: kbl.token_classifier(encoder, LABELS, crf=True),
-        "words": lambda: kbl.token_classifier(encoder, LABELS),
-        "questions": lambda: kbl.question_answerer(encoder),
-        "choices": lambda: kbl.multiple_choice(encoder),
-        "masks": lambda: kbl.masked_lm(encoder),
-        "sentences": lambda: kbl.sentence_encoder(encoder),
-    }
-    options = {
-        "multi_label": {"pairs": True, "threshold": 0.4},
-        "words": {"split_words": True, "decoding": "constrained"},
-        "questions": {"n_best": 3, "max_answer_length": 8},
-        "masks": {"top_k": 4},
-    }
-    preprocessors = {"masks": masks, **dict.fromkeys(("tokens", "crf"), windows)}
-    preprocessors |= dict.fromkeys(("words", "questions"), windows)
-    model = builders[task]()
-    randomize(model)
-    preprocessor = preprocessors.get(task, tiny.preprocessor(12))
-    strings = kbl.with_text(model, preprocessor, **options.get(task, {}))
-    strings.run_eagerly = True  # tracing takes seconds; the exports are traced
-    return model, strings
-
-
-@functools.cache
-def model_of(task):
-    return make(task)[1]
-
-
-@functools.cache
-def predicted(task):
-    """All rows in one batch."""
-    return model_of(task).predict(TASKS[task][0], verbose=0)
 
 
 def part(inputs, *rows):
@@ -161,7 +99,7 @@ def test_files_in_a_fresh_process(tmp_path):
         model_of(task).save(tmp_path / f"{task}.keras")
     program = (
         "import sys, keras, numpy, keras_bert_lite\n"
-        "from tests.models.tasks.test_string_form import TASKS\n"
+        "from tests.models.tasks.string_models import TASKS\n"
         "for task in sys.argv[2:]:\n"
         "    model = keras.models.load_model(f'{sys.argv[1]}/{task}.keras')\n"
         "    model.run_eagerly = task != 'questions'\n"

@@ -12,10 +12,9 @@ import keras_bert_lite as kbl
 from keras_bert_lite.text.sentence_piece.tokenizer import SentencePieceTokenizer
 from tests import fresh_process, paths, tiny
 from tests.text.hard_strings import HARD_STRINGS
+from tests.text.sentence_piece.samples import SCORES, VOCABULARY
 
 GOLDEN = paths.GOLDEN / "sentence_piece.json"
-VOCABULARY = ["<pad>", "<unk>", "[CLS]", "[SEP]", "▁", "▁a", "fin", "e"]
-SCORES = [0.0, 0.0, 0.0, 0.0, -2.0, -3.0, -4.0, -3.0]
 SETTINGS = ["albert", "plain", "special_tokens", "deberta", "punctuation"]
 ARGUMENTS = {
     "albert": {

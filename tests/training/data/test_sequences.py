@@ -8,6 +8,7 @@ import tensorflow as tf
 import keras_bert_lite as kbl
 from keras_bert_lite.training.data import choice_dataset, text_dataset
 from tests import tiny
+from tests.training.data.batches import assert_inputs, only
 
 LABELS = ["bad", "fine"]
 TEXTS = [*tiny.TEXTS, "a day"]
@@ -35,18 +36,8 @@ def as_ids(texts):
     }
 
 
-def only(dataset):
-    (batch,) = dataset
-    return batch
-
-
 def with_labels(labels, text=tiny.TEXTS[0], **columns):
     return [{"text": text, "label": label, **columns} for label in labels]
-
-
-def assert_inputs(inputs, expected):
-    for name, value in expected.items():
-        np.testing.assert_array_equal(inputs[name], value, name)
 
 
 def train(model, loss, dataset):

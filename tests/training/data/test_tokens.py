@@ -8,7 +8,7 @@ import pytest
 import keras_bert_lite as kbl
 from keras_bert_lite.training.data.tokens import token_dataset
 from tests import tiny
-from tests.training.data.test_sequences import assert_inputs, only
+from tests.training.data.batches import assert_inputs, only
 
 LENGTH, STRIDE = 10, 3
 PREPROCESSOR = tiny.preprocessor(LENGTH, stride=STRIDE)

@@ -7,9 +7,9 @@ from keras_bert_lite.training.distillation.dataset import word_distillation_data
 from keras_bert_lite.training.distillation.token_vectors import distill_token_vectors
 from tests import tiny
 from tests.conformance import randomize
-from tests.training.pretraining.data.test_write import WORDS, text
+from tests.training.pretraining.data.samples import WORDS, text
 from tests.training.pretraining.interrupts import Interrupts
-from tests.training.pretraining.test_run import tensorflow_only
+from tests.training.pretraining.runs import tensorflow_only
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS, ",", "##s"]
 

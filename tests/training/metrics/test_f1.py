@@ -6,8 +6,8 @@ import pytest
 from sklearn import metrics as reference
 
 from keras_bert_lite.training.metrics import F1
+from tests.training.metrics.samples import sample
 from tests.training.metrics.streams import evaluated, revived, streamed
-from tests.training.metrics.test_matthews import sample
 
 
 def wanted(y_true, logits, average, weight=None):

@@ -5,16 +5,8 @@ import pytest
 from sklearn import metrics as reference
 
 from keras_bert_lite.training.metrics import ConfusionMatrix, MatthewsCorrelation
+from tests.training.metrics.samples import RANDOM, sample
 from tests.training.metrics.streams import evaluated, revived, streamed
-
-RANDOM = np.random.default_rng(0)
-
-
-def sample(num_classes, rows=100):
-    y_true = RANDOM.integers(0, num_classes, rows)
-    logits = RANDOM.normal(size=(rows, num_classes)).astype("float32")
-    logits[np.arange(rows), y_true] += 1
-    return y_true, logits, RANDOM.uniform(0, 3, rows).astype("float32")
 
 
 @pytest.mark.parametrize("num_classes", [2, 3, 7])

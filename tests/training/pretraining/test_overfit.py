@@ -5,7 +5,7 @@ import pytest
 
 import keras_bert_lite as kbl
 from tests import tiny
-from tests.training.pretraining.data.test_write import text, write
+from tests.training.pretraining.data.samples import text, write
 
 
 @pytest.mark.slow

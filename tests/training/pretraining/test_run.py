@@ -19,13 +19,9 @@ from keras_bert_lite.training.pretraining import run as run_module
 from keras_bert_lite.training.pretraining.run import pretrain
 from tests import tiny
 from tests.conformance import randomize
-from tests.training.pretraining.data.test_write import text, write
+from tests.training.pretraining.data.samples import text, write
 from tests.training.pretraining.interrupts import Interrupts
-
-tensorflow_only = pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow",
-    reason="TensorFlow's own, or minutes elsewhere",
-)
+from tests.training.pretraining.runs import model, run, tensorflow_only
 
 
 @pytest.fixture
@@ -34,19 +30,6 @@ def data(tmp_path):
     path.write_text(text(), encoding="utf-8")
     write(path, tmp_path / "data")
     return tmp_path / "data"
-
-
-def model(build=bert_pretrainer):
-    keras.utils.set_random_seed(0)
-    return masked_positions_model(
-        build(kbl.encoder(tiny.config(max_sequence_length=32)))
-    )
-
-
-def run(data, directory, build=bert_pretrainer, **options):
-    given = {"steps": 6, "batch_size": 4, "save_every": 2, "verbose": 0, **options}
-    made = model(build)
-    return made, pretrain(made, data, directory, **given)
 
 
 def test_history(data, tmp_path):
@@ -134,7 +117,7 @@ PROGRAM = """
 import sys
 from pathlib import Path
 import keras, tensorflow as tf
-from tests.training.pretraining.test_run import run
+from tests.training.pretraining.runs import (run)
 tf.config.experimental.enable_op_determinism()
 model, _ = run(Path(sys.argv[1]), Path(sys.argv[2]), steps=60, save_every=5)
 model.save_weights(sys.argv[3])

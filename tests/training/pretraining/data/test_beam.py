@@ -4,7 +4,7 @@ import keras
 import pytest
 
 from tests import tiny
-from tests.training.pretraining.data.test_write import files, text, write
+from tests.training.pretraining.data.samples import files, text, write
 
 pytestmark = pytest.mark.skipif(
     keras.backend.backend() != "tensorflow", reason="the same code, tested once"

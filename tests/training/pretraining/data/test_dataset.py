@@ -7,7 +7,7 @@ import tensorflow as tf
 from keras_bert_lite.training.pretraining.data.dataset import pretraining_dataset
 from keras_bert_lite.training.pretraining.data.masking import Masking
 from tests import tiny
-from tests.training.pretraining.data.test_write import rows_of, text, write
+from tests.training.pretraining.data.samples import rows_of, text, write
 
 
 @pytest.fixture

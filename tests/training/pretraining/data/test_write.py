@@ -5,7 +5,6 @@ import sys
 
 import numpy as np
 import pytest
-import tensorflow as tf
 
 import keras_bert_lite as kbl
 from keras_bert_lite._files import DRAFT, LOCK, replaced_file
@@ -16,16 +15,7 @@ from keras_bert_lite.training.pretraining.data.dataset import (
 )
 from keras_bert_lite.training.pretraining.data.write import write_pretraining_data
 from tests import tiny
-
-WORDS = ("the", "day", "fine", "bad", "weather", "is", "not")
-
-
-def text(documents=60, seed=0):
-    rng = np.random.default_rng(seed)
-    return "\n\n".join(
-        "\n".join(" ".join(rng.choice(WORDS, rng.integers(1, 9))) for _ in range(lines))
-        for lines in rng.integers(1, 9, documents)
-    )
+from tests.training.pretraining.data.samples import files, rows_of, text, write
 
 
 @pytest.fixture
@@ -33,26 +23,6 @@ def path(tmp_path):
     path = tmp_path / "text.txt"
     path.write_text(text(), encoding="utf-8")
     return path
-
-
-def write(path, directory, **options):
-    options = {"chunk_bytes": 1000, "workers": 1, "show_progress": False, **options}
-    return write_pretraining_data(path, directory, tiny.preprocessor(32), **options)
-
-
-def files(directory):
-    return {x.name: x.read_bytes() for x in sorted(directory.iterdir())}
-
-
-def rows_of(directory):
-    names = [str(x) for x in sorted(directory.glob("*.tfrecord"))]
-    examples = [
-        tf.train.Example.FromString(x.numpy()) for x in tf.data.TFRecordDataset(names)
-    ]
-    return [
-        {k: list(x.int64_list.value) for k, x in example.features.feature.items()}
-        for example in examples
-    ]
 
 
 @pytest.mark.parametrize("objective", ["next_sentence", "sentence_order"])
@@ -311,7 +281,7 @@ def test_disk_full(path, tmp_path, monkeypatch):
 import resource, sys
 resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
 import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-from tests.training.pretraining.data.test_write import write
+from tests.training.pretraining.data.samples import (write)
 write(sys.argv[1], sys.argv[2], chunk_bytes=1 << 20, repeats=20)
 """
     directory = tmp_path / "data"
