@@ -20,7 +20,7 @@ test: .venv/ready  ## the fast tests
 	.venv/bin/python $(PYTEST)
 
 slow: .venv/ready  ## tests that train
-	.venv/bin/python -m pytest -m slow
+	.venv/bin/python $(PYTEST) -m slow
 
 parity: .venv-parity/ready  ## against transformers on torch; under JAX and torch
 	.venv-parity/bin/python $(PYTEST) -m parity
@@ -35,7 +35,7 @@ beam: .venv-beam/ready  ## pretraining data by Apache Beam
 	.venv-beam/bin/python -m pytest tests/training/pretraining/data/test_beam.py
 
 tutorials: .venv-tutorials/ready  ## runs every notebook
-	.venv-tutorials/bin/python -m pytest --nbmake --override-ini addopts= \
+	.venv-tutorials/bin/python $(PYTEST) --nbmake --override-ini addopts= \
 	    --override-ini filterwarnings= tutorials
 	.venv-tutorials/bin/jupytext --test --to py:percent tutorials/*.ipynb
 

@@ -29,7 +29,8 @@ def test_passes_under_backend(backend):
         pytest.skip(f"{backend} is not installed")
     paths = [str(TESTS / name) for name in FILES[backend]]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", *paths],
+        # On all cores: the other files of the suite are done long before.
+        [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "loadfile", *paths],
         cwd=TESTS.parent,
         env={**os.environ, "KERAS_BACKEND": backend},
         capture_output=True,
