@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the sdist and the wheel from it, and runs the first lines of the README
-# with the installed wheel, away from the sources.
+# and the command with the installed wheel, away from the sources.
 set -euo pipefail
 python=${1:-python3}
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -15,5 +15,8 @@ trap 'rm -rf "$work"' EXIT
     --constraint "$root/constraints.txt" "$work"/dist/*.whl
 cd "$work"
 "$work/venv/bin/python" "$root/tests/readme_example.py" "$root/README.md"
-test -f "$work"/venv/lib/python*/site-packages/keras_bert_lite/py.typed
+"$work/venv/bin/keras-bert-lite" --version
+installed=$(echo "$work"/venv/lib/python*/site-packages/keras_bert_lite)
+test -f "$installed/py.typed"
+test -f "$installed/serving/check/server_ops.json"
 echo "sdist and wheel: built, installed and run"
