@@ -40,8 +40,8 @@ class Format(Protocol):
         """See `load.load_preprocessor`."""
 
 
-# The first that detects its own reads a source. The last one reads what none does:
-# a directory may have a tokenizer alone, and its errors say what is missing.
+# The first that detects a source reads it. What none detects is read as Hugging
+# Face's: a directory may have a tokenizer alone, and its errors say what is missing.
 FORMATS: tuple[Format, ...] = (
     keras_hub,
     sentence_transformers,

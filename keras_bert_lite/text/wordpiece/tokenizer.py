@@ -211,7 +211,7 @@ class WordPieceTokenizer(Tokenizer):
         self._normalizer = tf_text.FastBertNormalizer(
             model_buffer=_character_map(normalization, len(stand_ins))
         )
-        self._splitter = _splitter(
+        self._splitter = _make_splitter(
             pieces, self.unknown_id, self.max_characters_per_word
         )
         self._continues = tf.constant(self.continuations())
@@ -293,7 +293,7 @@ class WordPieceTokenizer(Tokenizer):
         )
 
 
-def _splitter(
+def _make_splitter(
     pieces: list[str], unknown_id: int, most_characters: int
 ) -> tf_text.FastWordpieceTokenizer:
     try:
