@@ -27,8 +27,8 @@
 import keras
 
 from keras_bert_lite.models.pretraining import (
-    bert as pretraining,
-    electra as replaced_tokens,
+    bert,
+    electra,
 )
 from keras_bert_lite.models.tasks import (
     classification,
@@ -54,10 +54,10 @@ TASKS: dict[str, Task] = {
         multiple_choice.MULTIPLE_CHOICE,
         masked_lm.MASKED_LM,
         sentence_embedding.SENTENCE_EMBEDDING,
-        pretraining.PRETRAINING,
-        pretraining.NEXT_SENTENCE,
-        pretraining.REPLACED_TOKENS,
-        replaced_tokens.REPLACED_TOKEN_PRETRAINING,
+        bert.PRETRAINING,
+        bert.NEXT_SENTENCE,
+        bert.REPLACED_TOKENS,
+        electra.REPLACED_TOKEN_PRETRAINING,
     )
 }
 
