@@ -12,7 +12,7 @@ import pytest
 import keras_bert_lite as kbl
 from keras_bert_lite.checkpoints.keras_hub.exchange import from_keras_hub, to_keras_hub
 from keras_bert_lite.checkpoints.keras_hub.families import check_buckets
-from keras_bert_lite.checkpoints.keras_hub.presets import load_preset
+from keras_bert_lite.checkpoints.keras_hub.preset_loading import load_preset
 from keras_bert_lite.checkpoints.keras_hub.tokenizers import tokenizer_from_keras_hub
 from keras_bert_lite.config import RelativePositions
 from keras_bert_lite.models.encoder_model import config_of, encoder_of

@@ -1,4 +1,4 @@
-"""Writes keras_bert_lite/text/unicode/tables.py from the reference tokenizer.
+"""Writes keras_bert_lite/text/unicode/properties.py from the reference tokenizer.
 
 Asks Hugging Face's `tokenizers` what it does with every Unicode code point
 and `tensorflow-text` where its WordPiece kernel splits, and writes the facts
@@ -17,7 +17,7 @@ import tokenizers
 from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
-TARGET = Path("keras_bert_lite/text/unicode/tables.py")
+TARGET = Path("keras_bert_lite/text/unicode/properties.py")
 CODE_POINTS = [c for c in range(0x110000) if not 0xD800 <= c <= 0xDFFF]
 
 

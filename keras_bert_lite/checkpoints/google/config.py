@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from keras_bert_lite.checkpoints.core.fields import (
+from keras_bert_lite.checkpoints.core.config_fields import (
     FIELDS,
     REQUIRED,
     changed,

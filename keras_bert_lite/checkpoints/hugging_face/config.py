@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from keras_bert_lite.checkpoints.core.fields import (
+from keras_bert_lite.checkpoints.core.config_fields import (
     CONFIG,
     REQUIRED,
     changed,

@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from keras_bert_lite.checkpoints.core.fields import FIELDS, REQUIRED
+from keras_bert_lite.checkpoints.core.config_fields import FIELDS, REQUIRED
 from keras_bert_lite.checkpoints.core.name_table import Table
 from keras_bert_lite.checkpoints.hugging_face import (
     deberta_fields,

@@ -22,7 +22,7 @@ from keras_bert_lite.checkpoints.keras_hub.names import (
     hub_targets,
     our_targets,
 )
-from keras_bert_lite.checkpoints.keras_hub.presets import TASKS, load_preset
+from keras_bert_lite.checkpoints.keras_hub.preset_loading import TASKS, load_preset
 from keras_bert_lite.models.encoder_model import config_of, encoder, encoder_of
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import keras
 
 from keras_bert_lite.checkpoints.keras_hub.exchange import from_keras_hub
-from keras_bert_lite.checkpoints.keras_hub.presets import (
+from keras_bert_lite.checkpoints.keras_hub.preset_loading import (
     load_preset,
     load_tokenizer_preset,
 )

@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from keras_bert_lite.checkpoints.keras_hub.presets import load_tokenizer_preset
+from keras_bert_lite.checkpoints.keras_hub.preset_loading import load_tokenizer_preset
 from keras_bert_lite.checkpoints.tokenizers import (
     sentence_piece as sentence_piece_files,
 )

@@ -10,7 +10,7 @@ from keras_bert_lite.checkpoints.tokenizers import (
     sentence_piece as sentence_piece_files,
     wordpiece as wordpiece_files,
 )
-from keras_bert_lite.checkpoints.tokenizers.config import (
+from keras_bert_lite.checkpoints.tokenizers.tokenizer_config import (
     CONFIG,
     additional_special_tokens,
     check_added_tokens,

@@ -7,11 +7,6 @@ from typing import Any
 
 from keras_bert_lite.checkpoints.sources import read_json
 from keras_bert_lite.checkpoints.tokenizers import added_tokens
-from keras_bert_lite.checkpoints.tokenizers.config import (
-    optional_json,
-    read_config,
-    special_tokens,
-)
 from keras_bert_lite.checkpoints.tokenizers.post_processor import template
 from keras_bert_lite.checkpoints.tokenizers.sentence_piece_json import (
     normalizer_json,
@@ -19,6 +14,11 @@ from keras_bert_lite.checkpoints.tokenizers.sentence_piece_json import (
     read_normalizer,
     read_pre_tokenizer,
     read_special_tokens,
+)
+from keras_bert_lite.checkpoints.tokenizers.tokenizer_config import (
+    optional_json,
+    read_config,
+    special_tokens,
 )
 from keras_bert_lite.text.sentence_piece.tokenizer import SentencePieceTokenizer
 

@@ -11,9 +11,9 @@ from keras_bert_lite._files import new_directory
 from keras_bert_lite.checks import check_choice
 from keras_bert_lite.models.text_model import TextModel
 from keras_bert_lite.serving.saved_model.exported_signatures import (
-    labels_of,
     preprocessor_of,
     signatures_of,
+    text_labels,
 )
 from keras_bert_lite.serving.saved_model.half_storage import STORAGES, half_stored
 from keras_bert_lite.serving.saved_model.metadata import write_metadata
@@ -117,7 +117,7 @@ def _save(
     weights = [variable.value for variable in model.variables]
     module.weights = half_stored(weights, storage) if storage else weights
     tf.saved_model.save(module, str(draft), signatures=signatures)
-    if labels_of(model):
+    if text_labels(model):
         updater = tf.compat.v1.saved_model.signature_def_utils.MethodNameUpdater(
             str(draft)
         )

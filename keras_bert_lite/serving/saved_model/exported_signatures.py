@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from keras_bert_lite.models.tasks.registry import task_of
 from keras_bert_lite.models.tasks.string_form import Answer
-from keras_bert_lite.models.tasks.task import labels_of as head_labels
+from keras_bert_lite.models.tasks.task import labels_of
 from keras_bert_lite.models.text_model import TextModel
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.text.window_layer import TextWindows
@@ -50,7 +50,7 @@ def signatures_of(model: TextModel) -> dict[str, Any]:
     else:
         serve = _traced(lambda **x: _as_float32(model(x, training=False)), **texts)
     functions["serving_default"] = serve
-    if labels := labels_of(model):
+    if labels := text_labels(model):
         functions["classify"] = _classify(serve, labels, texts)
     return functions
 
@@ -102,10 +102,10 @@ def model_on_ids(model: TextModel) -> keras.Model:
     return next(layer for layer in model.layers if isinstance(layer, keras.Model))
 
 
-def labels_of(model: TextModel) -> list[str]:
+def text_labels(model: TextModel) -> list[str]:
     """Returns the labels of a classifier of texts, none for another model."""
     task = task_of(model)
-    return (head_labels(model) or []) if task and task.classifies else []
+    return (labels_of(model) or []) if task and task.classifies else []
 
 
 def _as_float32(outputs: dict[str, Any]) -> dict[str, tf.Tensor]:

@@ -6,8 +6,8 @@ import tensorflow as tf
 import tensorflow_text as tf_text
 
 from keras_bert_lite.text.byte_offsets import Tokens
-from keras_bert_lite.text.sentence_piece import model as sentence_piece_model
-from keras_bert_lite.text.sentence_piece.model import Entry
+from keras_bert_lite.text.sentence_piece import kernel_model
+from keras_bert_lite.text.sentence_piece.kernel_model import Entry
 
 
 class Kernel:
@@ -21,7 +21,7 @@ class Kernel:
     """
 
     def __init__(self, found: Sequence[Entry], unknown_id: int) -> None:
-        model = sentence_piece_model.build(found, unknown_id)
+        model = kernel_model.build(found, unknown_id)
         self._op = tf_text.FastSentencepieceTokenizer(model.proto)
         self._ids = tf.constant(model.ids, tf.int32)
         self._lengths = tf.constant(model.lengths, tf.int64)

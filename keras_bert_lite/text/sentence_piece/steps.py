@@ -7,8 +7,8 @@ import unicodedata
 
 from keras_bert_lite.text.sentence_piece.charsmap import read_charsmap
 from keras_bert_lite.text.unicode import (
-    graphemes as grapheme_tables,
-    tables as unicode_tables,
+    graphemes,
+    properties,
 )
 from keras_bert_lite.text.unicode.code_points import code_points, pairs
 
@@ -34,13 +34,13 @@ STEPS = (
 )
 
 
-EXTENDS = code_points(grapheme_tables.EXTENDS)
-PREPENDS = code_points(grapheme_tables.PREPENDS)
-PICTOGRAPHS = code_points(grapheme_tables.PICTOGRAPHS)
-PUNCTUATION = code_points(unicode_tables.PUNCTUATION)
-_DECOMPOSED = code_points(grapheme_tables.DECOMPOSED)
-_MARKS = code_points(grapheme_tables.MARKS)
-_LATE_LOWERCASE = pairs(unicode_tables.LATE_LOWERCASE)
+EXTENDS = code_points(graphemes.EXTENDS)
+PREPENDS = code_points(graphemes.PREPENDS)
+PICTOGRAPHS = code_points(graphemes.PICTOGRAPHS)
+PUNCTUATION = code_points(properties.PUNCTUATION)
+_DECOMPOSED = code_points(graphemes.DECOMPOSED)
+_MARKS = code_points(graphemes.MARKS)
+_LATE_LOWERCASE = pairs(properties.LATE_LOWERCASE)
 
 
 @dataclasses.dataclass(frozen=True)

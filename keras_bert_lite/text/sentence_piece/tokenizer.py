@@ -14,7 +14,7 @@ from keras_bert_lite.text.added_tokens import refuse_flags
 from keras_bert_lite.text.base_tokenizer import Tokenizer, check_in_vocabulary
 from keras_bert_lite.text.byte_offsets import Tokens
 from keras_bert_lite.text.parallel import in_shards
-from keras_bert_lite.text.sentence_piece import model as sentence_piece_model
+from keras_bert_lite.text.sentence_piece import kernel_model
 from keras_bert_lite.text.sentence_piece.kernel import Kernel
 from keras_bert_lite.text.sentence_piece.normalizer import Normalizer
 from keras_bert_lite.text.sentence_piece.paths import FastPath
@@ -195,7 +195,7 @@ class SentencePieceTokenizer(Tokenizer):
         refuse_flags(list(recognized), self.token_flags, mask)
         pieces = self._pieces[: len(self._scores)]
         stand_ins = StandIns(list(recognized), set().union(*pieces, *steps.keys))
-        found = sentence_piece_model.entries(
+        found = kernel_model.entries(
             pieces,
             self._scores.tolist(),
             self.unknown_id,
@@ -203,7 +203,7 @@ class SentencePieceTokenizer(Tokenizer):
             | {stand_ins.alone: self._ids[METASPACE]},
             stand_ins.unknown,
         )
-        known = sentence_piece_model.known_characters(found, stand_ins.unknown)
+        known = kernel_model.known_characters(found, stand_ins.unknown)
         splits = (self.split_white_space, self.split_punctuation)
         self._words = Words(stand_ins, known, *splits)
         self._fast_path = FastPath(steps, stand_ins, known, *splits)

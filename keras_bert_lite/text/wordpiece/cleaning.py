@@ -14,7 +14,7 @@ import itertools
 import unicodedata
 from typing import NamedTuple
 
-from keras_bert_lite.text.unicode import tables
+from keras_bert_lite.text.unicode import properties as tables
 from keras_bert_lite.text.unicode.code_points import code_points, pairs
 
 # Where the kernel would split a word and the reference does not, a stand-in

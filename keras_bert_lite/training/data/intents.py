@@ -9,7 +9,7 @@ import tensorflow as tf
 from keras_bert_lite.layers.heads.dense_heads import check_labels
 from keras_bert_lite.models.tasks.intent_and_slots import INTENT, SLOTS
 from keras_bert_lite.text.preprocessor import Preprocessor
-from keras_bert_lite.training.data import fields
+from keras_bert_lite.training.data import columns as fields
 from keras_bert_lite.training.data.batches import WindowBatching
 from keras_bert_lite.training.data.records import Record
 from keras_bert_lite.training.data.tokens import TaggedWords

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.text.token_offsets import locate
-from keras_bert_lite.training.data import fields
+from keras_bert_lite.training.data import columns as fields
 from keras_bert_lite.training.data.batches import WindowBatching
 from keras_bert_lite.training.data.records import Record
 from keras_bert_lite.training.data.window_datasets import Rows, window_batches

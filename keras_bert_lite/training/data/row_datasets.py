@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import tensorflow as tf
 
+from keras_bert_lite.training.data.options import without_tuning
 from keras_bert_lite.training.data.records import Record, Records
-from keras_bert_lite.training.data.tuning import without_tuning
 
 Row = dict[str, np.ndarray]
 CHUNK = 256  # rows handed to TensorFlow at a time; one by one takes ten times as long

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from keras_bert_lite.layers.heads.dense_heads import check_labels
 from keras_bert_lite.text.preprocessor import Preprocessor
-from keras_bert_lite.training.data import fields
+from keras_bert_lite.training.data import columns as fields
 from keras_bert_lite.training.data.batches import Batching, batches
 from keras_bert_lite.training.data.records import Record
 

@@ -11,7 +11,7 @@ from keras_bert_lite.layers.heads.dense_heads import check_labels
 from keras_bert_lite.tagging import has_scheme, parse_tags
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.text.token_offsets import firsts_of, locate_words
-from keras_bert_lite.training.data import fields
+from keras_bert_lite.training.data import columns as fields
 from keras_bert_lite.training.data.batches import WindowBatching
 from keras_bert_lite.training.data.records import Record
 from keras_bert_lite.training.data.window_datasets import Rows, window_batches

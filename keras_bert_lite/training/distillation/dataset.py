@@ -18,7 +18,7 @@ from keras_bert_lite.models.word_distillation import (
 )
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.training.data.lines import Paths, as_paths
-from keras_bert_lite.training.data.tuning import without_tuning
+from keras_bert_lite.training.data.options import without_tuning
 from keras_bert_lite.training.distillation.pairs import second_text
 from keras_bert_lite.training.pretraining.data.corpus import (
     documents,

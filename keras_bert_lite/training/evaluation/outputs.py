@@ -11,7 +11,7 @@ from keras_bert_lite.models.tasks.sentence_embedding import (
     EMBEDDING,
     SENTENCE_EMBEDDING,
 )
-from keras_bert_lite.models.tasks.task import labels_of as head_labels, marked_model
+from keras_bert_lite.models.tasks.task import labels_of, marked_model
 
 
 def batches(
@@ -108,11 +108,11 @@ def _cosines(vectors: np.ndarray) -> np.ndarray:
     return vectors.prod(axis=1).sum(axis=-1) / np.maximum(lengths, 1e-12)
 
 
-def labels_of(
+def scored_labels(
     model: keras.Model, labels: Sequence[str] | None, output: str | None = None
 ) -> list[str]:
     """Returns the labels, those of the model's head if they are not given."""
-    found = head_labels(model, output) if labels is None else labels
+    found = labels_of(model, output) if labels is None else labels
     if found is None:
         raise ValueError(
             "`labels` must be given, for the model has no head with labels. "

@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from keras_bert_lite.text.wordpiece import cleaning as normalization
+from keras_bert_lite.text.wordpiece import cleaning
 from keras_bert_lite.text.wordpiece.cleaning import Normalization
 
 SWITCHES = [
@@ -101,15 +101,15 @@ class TestNormalizeCharacter:
 
 class TestStandIns:
     def test_text_cannot_contain_them(self):
-        special = range(normalization.FIRST_SPECIAL_STAND_IN, 0xF900)
-        assert normalization.characters().deleted.issuperset(special)
+        special = range(cleaning.FIRST_SPECIAL_STAND_IN, 0xF900)
+        assert cleaning.characters().deleted.issuperset(special)
 
     def test_text_cannot_contain_those_of_boundaries(self):
-        stand_ins = {ord(x) for x in normalization.characters().stand_ins.values()}
-        assert stand_ins <= normalization.characters().deleted
+        stand_ins = {ord(x) for x in cleaning.characters().stand_ins.values()}
+        assert stand_ins <= cleaning.characters().deleted
 
     def test_are_distinct(self):
-        stand_ins = normalization.characters().stand_ins.values()
+        stand_ins = cleaning.characters().stand_ins.values()
         assert len(set(stand_ins)) == len(stand_ins)
 
     @pytest.mark.parametrize("split_cjk", [True, False])
@@ -118,8 +118,7 @@ class TestStandIns:
             lowercase=False, strip_accents=False, split_cjk=split_cjk
         )
         boundaries = (
-            normalization.characters().kernel_boundaries
-            | normalization.characters().punctuation
+            cleaning.characters().kernel_boundaries | cleaning.characters().punctuation
         )
         for c in boundaries:
             assert switches.map_piece(chr(c)) == switches.map_character(c).strip()

@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 
 from keras_bert_lite import Preprocessor, WordPieceTokenizer
-from keras_bert_lite.text.wordpiece import cleaning as normalization
+from keras_bert_lite.text.wordpiece import cleaning
 from keras_bert_lite.text.wordpiece.tokenizer import read_vocabulary
 from tests.golden import make_wordpiece_golden
 from tests.golden.make_wordpiece_golden import SETTINGS
@@ -319,7 +319,7 @@ class TestSpecialTokens:
 
     @pytest.mark.parametrize("stand_in", ["\U000ffffe", "\U000fffff"])
     def test_no_noncharacter_stands_for_another(self, vocabulary, stand_in):
-        meant = {v: k for k, v in normalization.characters().stand_ins.items()}
+        meant = {v: k for k, v in cleaning.characters().stand_ins.items()}
         pieces = [*vocabulary, meant.get(stand_in, "\U000291b2")]
         tokenizer = WordPieceTokenizer(pieces, split_cjk=False)
         assert tokenizer(stand_in).numpy().tolist() == [tokenizer.unknown_id]

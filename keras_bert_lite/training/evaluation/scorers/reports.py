@@ -10,7 +10,7 @@ from keras_bert_lite.training.evaluation.callback import Score
 from keras_bert_lite.training.evaluation.outputs import (
     batches,
     check_targets,
-    labels_of,
+    scored_labels,
     scores_of,
 )
 from keras_bert_lite.training.evaluation.scorers.optional import optional
@@ -44,7 +44,7 @@ def classification_report(
     metrics = optional("sklearn.metrics")
 
     def score(model: keras.Model) -> dict[str, float]:
-        names = labels_of(model, labels, output)
+        names = scored_labels(model, labels, output)
         rows = [
             (
                 y,
@@ -97,7 +97,7 @@ def entity_report(
     metrics = optional("seqeval.metrics")
 
     def score(model: keras.Model) -> dict[str, float]:
-        names = labels_of(model, labels, output)
+        names = scored_labels(model, labels, output)
         true: list[list[str]] = []
         found: list[list[str]] = []
         for x, y, w in batches(data, output):

@@ -11,7 +11,7 @@ from keras_bert_lite.checks import check_choice, check_not_negative, check_posit
 from keras_bert_lite.models.pretraining.bert import PAIRS
 from keras_bert_lite.models.pretraining.electra import REPLACED
 from keras_bert_lite.models.tasks.masked_lm import PREDICTION
-from keras_bert_lite.training.data.tuning import without_tuning
+from keras_bert_lite.training.data.options import without_tuning
 from keras_bert_lite.training.pretraining.data.masking import Masking
 from keras_bert_lite.training.pretraining.data.recipe import Recipe
 from keras_bert_lite.training.pretraining.data.shards import (
