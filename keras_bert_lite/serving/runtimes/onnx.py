@@ -40,8 +40,8 @@ def export_onnx(model: TextModel, path: str | os.PathLike, int8: bool = False) -
         `path`.
 
     Raises:
-        ImportError: If `onnx` and `tf2onnx`, or for int8 `onnxruntime`, are not
-            installed.
+        ImportError: If `onnx`, `onnxscript` and `tf2onnx`, or for int8
+            `onnxruntime`, are not installed.
         TypeError: If the model was not made by `with_text`.
         ValueError: If its answers need more than labels.
     """
@@ -110,8 +110,7 @@ def _finish(file: Path) -> None:
 
     from keras_bert_lite.serving.runtimes.onnx_graph import simplify
 
-    model = onnx.load(file)
-    simplify(model)
+    model = simplify(onnx.load(file))
     onnx.checker.check_model(model)
     onnx.save(model, file)
 

@@ -1,136 +1,66 @@
 """ONNX graphs rewritten with the operators that engines have fast kernels for."""
 
-from collections import defaultdict
+from typing import Any
 
 import numpy as np
 import onnx
-from onnx import helper, numpy_helper
+import onnx_ir
+from onnxscript.rewriter import pattern, rewrite
 
 
-def simplify(model: onnx.ModelProto) -> None:
-    """Replaces the parts of a layer normalization or of GELU, in place.
+def simplify(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Returns the graph with layer normalization and GELU in their usual forms.
 
-    Converters write TensorFlow's ops one by one. A layer normalization in
-    Keras's form becomes one `LayerNormalization`; `0.5 x (1 - erf(-x / sqrt 2))`
-    becomes `0.5 x (1 + erf(x / sqrt 2))` in the order in which ONNX Runtime
-    knows it as GELU. What looks otherwise stays as it is.
+    tf2onnx translates TensorFlow's ops one by one, and neither ONNX Runtime's
+    optimizers nor onnxscript's own rules recognize the result. A layer
+    normalization becomes one `LayerNormalization`, and `0.5 x (1 - erf(-x / sqrt 2))`
+    becomes `0.5 x (1 + erf(x / sqrt 2))`, written as ONNX Runtime fuses it.
+    Everything else stays as it is.
     """
-    graph = _Graph(model.graph)
-    for node in list(model.graph.node):
-        if node.op_type == "Reciprocal":
-            graph.replace_normalization(node)
-        elif node.op_type == "Erf":
-            graph.replace_gelu(node)
-    graph.write()
+    return rewrite(model, pattern_rewrite_rules=_rules())
 
 
-class _Graph:
-    """A graph with its edges in both directions."""
+def _rules() -> pattern.RewriteRuleSet:
+    return pattern.RewriteRuleSet(
+        [
+            pattern.RewriteRule(_layer_norm_of_keras, _layer_norm, _are_constant),
+            pattern.RewriteRule(_gelu_of_tensorflow, _gelu),
+        ],
+        commute=True,  # the factors of a product come in either order
+    )
 
-    def __init__(self, proto: onnx.GraphProto) -> None:
-        self.proto = proto
-        self.constants = {x.name: x for x in proto.initializer}
-        self.producer = {name: node for node in proto.node for name in node.output}
-        self.consumers: dict[str, list[onnx.NodeProto]] = defaultdict(list)
-        for node in proto.node:
-            for name in node.input:
-                self.consumers[name].append(node)
-        self.replacements: dict[str, list[onnx.NodeProto]] = {}
 
-    def replace_normalization(self, node: onnx.NodeProto) -> None:
-        """Matches `x r + (-mean r + beta)`, `r = gamma / sqrt(variance + epsilon)`,
-        from the reciprocal on: up to `x`, and down to the last sum.
-        """
-        chain = self._up(node, "Sqrt", "Add", "ReduceMean", "Mul", "Sub")
-        scaled = self._down(node, "Mul")
-        ends = self._scaled_sums(scaled)
-        if chain is None or scaled is None or ends is None:
-            return
-        last, with_beta = ends
-        vectors = [
-            self._add_constant(f"{last.output[0]}_{name}", self._constant(x).ravel())
-            for name, x in (("gamma", scaled), ("beta", with_beta))
-        ]
-        self.replacements[last.output[0]] = [
-            helper.make_node(
-                "LayerNormalization",
-                [chain[-1].input[0], *vectors],
-                last.output,
-                epsilon=float(self._constant(chain[1])),
-            )
-        ]
+def _layer_norm_of_keras(
+    op: Any, x: Any, axis: Any, epsilon: Any, gamma: Any, beta: Any
+) -> Any:
+    mean = op.ReduceMean(x, axis)
+    difference = op.Sub(x, mean)
+    variance = op.ReduceMean(op.Mul(difference, difference), axis)
+    scale = op.Mul(op.Reciprocal(op.Sqrt(op.Add(variance, epsilon))), gamma)
+    return op.Add(op.Mul(x, scale), op.Add(op.Mul(op.Neg(mean), scale), beta))
 
-    def _scaled_sums(
-        self, scaled: onnx.NodeProto | None
-    ) -> tuple[onnx.NodeProto, onnx.NodeProto] | None:
-        """Returns the last sum of a layer normalization and the one with beta."""
-        products = [] if scaled is None else self.consumers[scaled.output[0]]
-        found = [self._down(product, "Add") for product in products]
-        sums = [node for node in found if node is not None]
-        with_beta = [node for node in sums if set(node.input) & set(self.constants)]
-        if len(sums) != 2 or len(with_beta) != 1:
-            return None
-        return sums[1 - sums.index(with_beta[0])], with_beta[0]
 
-    def replace_gelu(self, node: onnx.NodeProto) -> None:
-        """Matches `(0.5 x) (1 - erf(-x c))` from erf on, up to `x` and down."""
-        chain = self._up(node, "Mul", "Neg")
-        last = self._down(self._down(node, "Sub"), "Mul")
-        if chain is None or last is None:
-            return
-        x, (output,) = chain[-1].input[0], last.output
-        halves = [self.producer.get(name) for name in last.input]
-        if not any(half is not None and x in half.input for half in halves):
-            return
-        root, one, half = (
-            self._add_constant(f"{output}_{name}", np.array(value, np.float32))
-            for name, value in (("root", 2**0.5), ("one", 1), ("half", 0.5))
-        )
-        parts = [f"{output}_{i}" for i in range(4)]
-        self.replacements[output] = [
-            helper.make_node("Div", [x, root], parts[:1]),
-            helper.make_node("Erf", parts[:1], parts[1:2]),
-            helper.make_node("Add", [parts[1], one], parts[2:3]),
-            helper.make_node("Mul", [x, parts[2]], parts[3:]),
-            helper.make_node("Mul", [parts[3], half], [output]),
-        ]
+def _layer_norm(op: Any, x: Any, axis: Any, epsilon: Any, gamma: Any, beta: Any) -> Any:
+    vectors = [_constant(op, _value(y).ravel()) for y in (gamma, beta)]
+    return op.LayerNormalization(x, *vectors, epsilon=_value(epsilon).item())
 
-    def write(self) -> None:
-        """Puts the replacements in, and leaves out what nothing uses any more."""
-        nodes: list[onnx.NodeProto] = []
-        for node in self.proto.node:
-            nodes += self.replacements.get(node.output[0], [node])
-        used = {output.name for output in self.proto.output}
-        kept = []
-        for node in reversed(nodes):
-            if used.intersection(node.output):
-                kept.append(node)
-                used.update(node.input)
-        constants = [x for name, x in self.constants.items() if name in used]
-        del self.proto.node[:], self.proto.initializer[:]
-        self.proto.node.extend(reversed(kept))
-        self.proto.initializer.extend(constants)
 
-    def _up(self, node: onnx.NodeProto, *types: str) -> list[onnx.NodeProto] | None:
-        """Follows the first input that is not constant, past nodes of `types`."""
-        chain = []
-        for op_type in types:
-            names = [name for name in node.input if name in self.producer]
-            if not names or self.producer[names[0]].op_type != op_type:
-                return None
-            node = self.producer[names[0]]
-            chain.append(node)
-        return chain
+def _are_constant(context: Any, epsilon: Any, gamma: Any, beta: Any, **_: Any) -> bool:
+    return all(x.const_value is not None for x in (epsilon, gamma, beta))
 
-    def _down(self, node: onnx.NodeProto | None, op_type: str) -> onnx.NodeProto | None:
-        """Returns the only node that uses this one's output, if of this type."""
-        users = [] if node is None else self.consumers[node.output[0]]
-        return users[0] if len(users) == 1 and users[0].op_type == op_type else None
 
-    def _constant(self, node: onnx.NodeProto) -> np.ndarray:
-        name = next(name for name in node.input if name in self.constants)
-        return numpy_helper.to_array(self.constants[name])
+def _gelu_of_tensorflow(op: Any, x: Any, half: Any, one: Any, factor: Any) -> Any:
+    return op.Mul(op.Mul(half, x), op.Sub(one, op.Erf(op.Mul(op.Neg(x), factor))))
 
-    def _add_constant(self, name: str, value: np.ndarray) -> str:
-        self.constants[name] = numpy_helper.from_array(value, name)
-        return name
+
+def _gelu(op: Any, x: Any, half: Any, one: Any, factor: Any) -> Any:
+    root = _constant(op, np.array(2**0.5, np.float32))
+    return op.Mul(op.Mul(x, op.Add(op.Erf(op.Div(x, root)), one)), half)
+
+
+def _value(constant: Any) -> np.ndarray:
+    return constant.const_value.numpy()
+
+
+def _constant(op: Any, value: np.ndarray) -> Any:
+    return op.Constant(value=onnx_ir.tensor(value))

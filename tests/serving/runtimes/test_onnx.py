@@ -117,9 +117,8 @@ def test_simplify_leaves_other_graphs_alone():
     values = [onnx.helper.make_tensor_value_info(name, 1, ["n"]) for name in "xy"]
     graph = onnx.helper.make_graph(nodes, "g", values[:1], values[1:], [half])
     model = onnx.helper.make_model(graph)
-    before = model.SerializeToString(deterministic=True)
-    simplify(model)
-    assert model.SerializeToString(deterministic=True) == before
+    after = simplify(model)
+    assert list(after.graph.node) == nodes
 
 
 def test_the_model_keeps_its_layers(body, path):
