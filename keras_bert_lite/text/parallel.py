@@ -22,8 +22,11 @@ def in_shards(
 
     def sharded() -> tf.RaggedTensor:
         bounds = [tf.size(strings) * i // SHARDS for i in range(SHARDS + 1)]
+        # One function, so that the graph holds its operations once.
+        signature = [tf.TensorSpec([None], tf.string)]
+        shard = tf.function(tokenize, signature, autograph=False)
         shards = [
-            tokenize(strings[first:end]) for first, end in itertools.pairwise(bounds)
+            shard(strings[first:end]) for first, end in itertools.pairwise(bounds)
         ]
         return tf.RaggedTensor.from_row_lengths(
             tf.concat([shard.values for shard in shards], 0),

@@ -1,3 +1,5 @@
+import shutil
+
 import keras
 import numpy as np
 import pytest
@@ -152,6 +154,22 @@ def path(tmp_path):
     return path
 
 
+PAIRS = {"pairs": True, "learning_rate": 3e-3}
+
+
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory):
+    """A student, and the directory of the run that trained it."""
+    path = tmp_path_factory.mktemp("ended") / "books.txt"
+    path.write_text(text(), encoding="utf-8")
+    return run(path, path.parent / "run", **PAIRS)[0], path.parent / "run"
+
+
+@pytest.fixture
+def directory(ended, tmp_path):
+    return shutil.copytree(ended[1], tmp_path / "run")
+
+
 def test_learns(path, tmp_path):
     settings = {"steps": 60, "save_every": 20, "learning_rate": 3e-3}
     more = {"validation": path, "validation_steps": 2}
@@ -161,25 +179,22 @@ def test_learns(path, tmp_path):
     assert history.history["val_loss"][-1] < losses[0]
 
 
-def test_pairs_train_both_segments(path, tmp_path):
-    student, _ = run(path, tmp_path / "run", learning_rate=3e-3, pairs=True)
+def test_pairs_train_both_segments(ended):
     before, after = (
         x.get_layer("embeddings").segment_embedding.get_weights()[0]
-        for x in (encoders()[0], student)
+        for x in (encoders()[0], ended[0])
     )
     changed = np.abs(before - after).max(-1)
     assert (changed > 1e-3).all()  # weight decay alone does less
 
 
 @tensorflow_only
-@pytest.mark.parametrize("pairs", [False, True])
-def test_a_run_goes_on(path, tmp_path, pairs):
-    whole, _ = run(path, tmp_path / "whole", pairs=pairs)
+def test_a_run_goes_on(ended, path, tmp_path):
     with pytest.raises(KeyboardInterrupt):
-        run(path, tmp_path / "parts", pairs=pairs, callbacks=[Interrupts(5)])
-    parts, history = run(path, tmp_path / "parts", pairs=pairs)
+        run(path, tmp_path / "parts", callbacks=[Interrupts(5)], **PAIRS)
+    parts, history = run(path, tmp_path / "parts", **PAIRS)
     assert history.epoch == [2]
-    for a, b in zip(whole.weights, parts.weights, strict=True):
+    for a, b in zip(ended[0].weights, parts.weights, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-5)
 
 
@@ -190,15 +205,12 @@ def test_validation_reads_the_same_rows(path, tmp_path):
     np.testing.assert_allclose(losses, losses[0], rtol=1e-5)
 
 
-def test_another_text_in_the_directory(path, tmp_path):
+def test_another_text_in_the_directory(path, directory):
     student, teacher = encoders()
     both = tiny.preprocessor(16), other()
-    run(path, tmp_path / "run", steps=2)
     path.write_text("a fine day\nbad weather\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"'text': .*'bytes': 23.*'tokens': "):
-        distill_token_vectors(
-            student, both[0], teacher, both[1], path, tmp_path / "run", 2
-        )
+        distill_token_vectors(student, both[0], teacher, both[1], path, directory, 2)
 
 
 @pytest.mark.parametrize("length", [64, None])
@@ -211,22 +223,20 @@ def test_preprocessor_that_does_not_fit(length, path, tmp_path):
         )
 
 
-def test_another_teacher_of_the_same_size(path, tmp_path):
-    run(path, tmp_path / "run")
+def test_another_teacher_of_the_same_size(path, directory):
     student, teacher = encoders()
     randomize(teacher)
     both = tiny.preprocessor(32), other()
     given = {"batch_size": 4, "save_every": 2, "verbose": 0}
     with pytest.raises(ValueError, match="'teacher_weights': "):
         distill_token_vectors(
-            *(student, both[0], teacher, both[1], path, tmp_path / "run", 6), **given
+            *(student, both[0], teacher, both[1], path, directory, 6), **given
         )
 
 
-def test_another_run_in_the_directory(path, tmp_path):
-    run(path, tmp_path / "run", steps=2, batch_size=2)
-    with pytest.raises(ValueError, match=r"'batch_size': \(2, 4\)"):
-        run(path, tmp_path / "run", steps=2)
+def test_another_run_in_the_directory(path, directory):
+    with pytest.raises(ValueError, match=r"'batch_size': \(4, 2\)"):
+        run(path, directory, batch_size=2, **PAIRS)
 
 
 @pytest.mark.parametrize(

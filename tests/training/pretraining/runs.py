@@ -19,9 +19,8 @@ tensorflow_only = pytest.mark.skipif(
 
 def model(build=bert_pretrainer):
     keras.utils.set_random_seed(0)
-    return masked_positions_model(
-        build(kbl.encoder(tiny.config(max_sequence_length=32)))
-    )
+    config = tiny.config(max_sequence_length=32, num_layers=1)
+    return masked_positions_model(build(kbl.encoder(config)))
 
 
 def run(data, directory, build=bert_pretrainer, **options):

@@ -1,0 +1,117 @@
+"""The states of a run, of a model that trains in a moment."""
+
+import keras
+import numpy as np
+import pytest
+import safetensors
+import tensorflow as tf
+
+from keras_bert_lite._files import DRAFT, LOCK
+from keras_bert_lite.training.pretraining.state import fit_from_state
+from tests.training.pretraining.interrupts import Interrupts
+
+
+def run(directory, steps=6, optimizer="adam", batch_size=4, callbacks=()):
+    keras.utils.set_random_seed(0)
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+    model.compile(optimizer, "mse")
+    rows = tf.data.Dataset.from_tensors((np.ones((batch_size, 2)), np.ones(batch_size)))
+    settings = {"batch_size": batch_size}
+    given = {"steps": steps, "save_every": 2, "callbacks": list(callbacks)}
+    batches = rows.repeat()
+    return model, fit_from_state(
+        model, lambda start: batches, directory, settings, **given, verbose=0
+    )
+
+
+def test_a_state_that_is_not_whole_is_passed_over(tmp_path, capsys):
+    run(tmp_path / "run")
+    last = sorted((tmp_path / "run").glob("*.safetensors"))[-1]
+    last.write_bytes(last.read_bytes()[:100])
+    _, history = run(tmp_path / "run")
+    assert history.epoch == [2]
+    assert "is not whole and is passed over" in capsys.readouterr().out
+    names = [x.name for x in (tmp_path / "run").glob("*.safetensors")]
+    assert sorted(names) == ["000002.safetensors", "000003.safetensors"]
+
+
+@pytest.mark.parametrize("place", [20, 500, -1])
+def test_a_flipped_bit_of_a_state_is_found(tmp_path, capsys, place):
+    run(tmp_path / "run")
+    last = sorted((tmp_path / "run").glob("*.safetensors"))[-1]
+    content = bytearray(last.read_bytes())
+    content[place] ^= 1
+    last.write_bytes(content)
+    _, history = run(tmp_path / "run")
+    assert history.epoch == [2]
+    assert "is not whole and is passed over" in capsys.readouterr().out
+
+
+def test_settings_of_a_run_that_are_damaged(tmp_path):
+    run(tmp_path / "run", steps=2)
+    (tmp_path / "run" / "run.json").write_text('{"steps"')
+    with pytest.raises(ValueError, match=r"run\.json: is damaged, so .* delete them"):
+        run(tmp_path / "run", steps=2)
+
+
+def test_no_state_that_is_whole(tmp_path):
+    run(tmp_path / "run")
+    for path in (tmp_path / "run").glob("*.safetensors"):
+        path.write_bytes(b"half")
+    with pytest.raises(ValueError, match=r"hold a state that is whole.*000003"):
+        run(tmp_path / "run")
+
+
+def test_a_state_that_cannot_be_read(tmp_path, monkeypatch):
+    run(tmp_path / "run")
+
+    def refuse(path, _):
+        raise PermissionError(path)
+
+    monkeypatch.setattr(safetensors, "safe_open", refuse)
+    with pytest.raises(PermissionError, match="000003"):
+        run(tmp_path / "run")
+
+
+def test_what_killed_saves_left_goes(tmp_path):
+    left = tmp_path / "run" / f"{DRAFT}killed"
+    left.mkdir(parents=True)
+    (left / LOCK).touch()
+    run(tmp_path / "run", steps=2)
+    assert not left.exists()
+    (saved,) = (tmp_path / "run").glob("*.safetensors")
+    assert saved.stat().st_mode & 0o777 == 0o644
+
+
+def test_other_settings_where_nothing_is_saved(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "run", callbacks=[Interrupts(1)])
+    _, history = run(tmp_path / "run", batch_size=2)
+    assert history.epoch == [0, 1, 2]
+
+
+def test_takes_an_optimizer(tmp_path):
+    def once(rate):
+        optimizer = keras.optimizers.SGD(rate, momentum=0.5)
+        return run(tmp_path / "run", steps=2, optimizer=optimizer)
+
+    assert isinstance(once(0.1)[0].optimizer, keras.optimizers.SGD)
+    _, history = once(0.1)
+    assert history.epoch == []
+    with pytest.raises(ValueError, match="'optimizer: config: learning_rate'"):
+        once(0.2)
+
+
+def test_an_optimizer_in_another(tmp_path):
+    for _ in range(2):  # Keras counts the inner ones too
+        inner = keras.optimizers.SGD(0.1)
+        optimizer = keras.optimizers.LossScaleOptimizer(inner)
+        _, history = run(tmp_path / "run", steps=2, optimizer=optimizer)
+    assert history.epoch == []
+
+
+def test_states_without_settings(tmp_path):
+    run(tmp_path / "run", steps=2)
+    (tmp_path / "run" / "run.json").unlink()
+    with pytest.raises(ValueError, match="states and no run"):
+        run(tmp_path / "run", steps=2)
