@@ -12,9 +12,7 @@ import tensorflow as tf
 
 import keras_bert_lite as kbl
 
-pytestmark = pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="examples are TensorFlow's"
-)
+pytestmark = pytest.mark.tensorflow(reason="examples are TensorFlow's")
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 # Run by another environment, which has what they need.
 ELSEWHERE = {"keras_bert_lite.training.pretraining.data.beam"}

@@ -10,9 +10,7 @@ import keras_bert_lite  # noqa: F401 - registers the layers
 from tests.golden.make_models import ANSWERS, MODELS, answers
 from tests.paths import GOLDEN
 
-pytestmark = pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="string-in models need TensorFlow"
-)
+pytestmark = pytest.mark.tensorflow(reason="string-in models need TensorFlow")
 
 
 def assert_same(found, expected):

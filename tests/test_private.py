@@ -14,9 +14,7 @@ from keras_bert_lite import _private
 from tests import tiny
 
 SOURCES = Path(kbl.__file__).parent
-tensorflow = pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="needs TensorFlow's variables"
-)
+tensorflow = pytest.mark.tensorflow(reason="needs TensorFlow's variables")
 
 
 def test_sublayers_are_all_layers_inside():

@@ -5,7 +5,6 @@ import re
 import subprocess
 import sys
 
-import keras
 import pytest
 
 from tests.paths import ROOT
@@ -29,9 +28,7 @@ HEADS = {
 }
 
 
-@pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="the example exports a SavedModel"
-)
+@pytest.mark.tensorflow(reason="the example exports a SavedModel")
 def test_example(tmp_path):
     script = ROOT / "tests" / "readme_example.py"
     command = [sys.executable, str(script), str(ROOT / "README.md")]

@@ -11,6 +11,7 @@ import safetensors.numpy
 
 import keras_bert_lite as kbl
 from tests import tiny
+from tests.policies import dtype_policy
 
 
 def directory_of(model, tmp_path, preprocessor=None, **options):
@@ -67,12 +68,8 @@ def test_half_the_size(tmp_path, dtype):
 
 def test_models_of_other_dtypes(tmp_path):
     policy = keras.dtype_policies.get("bfloat16")
-    with_policy = keras.config.dtype_policy()
-    keras.config.set_dtype_policy(policy)
-    try:
+    with dtype_policy(policy):
         model = tiny.encoder()
-    finally:
-        keras.config.set_dtype_policy(with_policy)
     loaded = kbl.load_encoder(directory_of(model, tmp_path))
     for x, y in zip(model.weights, loaded.weights, strict=True):
         wanted = keras.ops.convert_to_numpy(keras.ops.cast(x, "float32"))

@@ -3,16 +3,13 @@
 import subprocess
 import sys
 
-import keras
 import pytest
 import tensorflow as tf
 
 import keras_bert_lite_command
 from tests.serving.saved_models import lengths, save
 
-pytestmark = pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="exports need TensorFlow"
-)
+pytestmark = pytest.mark.tensorflow(reason="exports need TensorFlow")
 
 
 def status(*arguments):

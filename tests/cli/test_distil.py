@@ -2,7 +2,6 @@
 
 import json
 
-import keras
 import numpy as np
 import pytest
 from safetensors.numpy import load_file
@@ -12,9 +11,7 @@ import keras_bert_lite_command
 from tests import tiny
 from tests.training.pretraining.data.samples import text
 
-pytestmark = pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="the same commands, tested once"
-)
+pytestmark = pytest.mark.tensorflow(reason="the same commands, tested once")
 
 
 @pytest.fixture

@@ -12,9 +12,7 @@ import keras_bert_lite_command
 from tests import tiny
 from tests.training.pretraining.data.samples import text
 
-pytestmark = pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="the same commands, tested once"
-)
+pytestmark = pytest.mark.tensorflow(reason="the same commands, tested once")
 
 
 def command(*arguments):

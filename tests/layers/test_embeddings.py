@@ -156,9 +156,7 @@ def test_refuses_sequences_longer_than_the_position_table():
         make()(np.ones((2, 7), "int32"))
 
 
-@pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="TensorFlow checks ids, on CPUs"
-)
+@pytest.mark.tensorflow(reason="TensorFlow checks ids, on CPUs")
 @pytest.mark.parametrize("token_id", [-1, 12])
 def test_refuses_ids_outside_the_table(token_id):
     import tensorflow as tf

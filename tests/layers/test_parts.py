@@ -2,7 +2,6 @@
 
 import functools
 
-import keras
 import numpy as np
 import pytest
 
@@ -27,9 +26,7 @@ from tests.conformance import (
 )
 from tests.layers.samples import HIDDEN, PADDING_MASK, STATES, maker
 
-tensorflow_only = pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="padding removal is TensorFlow's"
-)
+tensorflow_only = pytest.mark.tensorflow(reason="padding removal is TensorFlow's")
 LENGTH = 9
 X = np.random.default_rng(4).normal(size=(3, LENGTH, HIDDEN)).astype("float32")
 MASK = np.arange(LENGTH) < np.array([[LENGTH], [4], [1]])

@@ -1,12 +1,9 @@
 """Inputs of models on ids."""
 
-import keras
 import numpy as np
 import pytest
 
-tensorflow_only = pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="TensorFlow checks ids, on CPUs"
-)
+tensorflow_only = pytest.mark.tensorflow(reason="TensorFlow checks ids, on CPUs")
 
 
 def ids(lengths=(5, 3), width=5) -> dict[str, np.ndarray]:

@@ -9,9 +9,7 @@ from tests import tiny
 from tests.conformance import randomize, to_numpy
 from tests.training.samples import FAMILIES
 
-pytestmark = pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="padding removal is TensorFlow's"
-)
+pytestmark = pytest.mark.tensorflow(reason="padding removal is TensorFlow's")
 every_family = pytest.mark.parametrize("fields", FAMILIES.values(), ids=FAMILIES)
 SHAPES = {"no rows": (0, 5), "no columns": (3, 0), "nothing": (0, 0), "padding": (3, 5)}
 

@@ -1,7 +1,6 @@
 """The encoder as a functional model."""
 
 import warnings
-from collections.abc import Iterator
 
 import keras
 import numpy as np
@@ -13,20 +12,13 @@ from keras_bert_lite.models.encoder_model import config_of, encoder_layers
 from tests import fresh_process, tiny
 from tests.conformance import assert_all_close, randomize, to_numpy
 from tests.models.samples import ids, padded, tensorflow_only
+from tests.policies import dtype_policy
 
 
 def random_encoder(hidden_states=False, attentions=False, **changes) -> keras.Model:
     model = kbl.encoder(tiny.config(**changes), hidden_states, attentions)
     randomize(model)
     return model
-
-
-@pytest.fixture
-def _bfloat16() -> Iterator[None]:
-    previous = keras.config.dtype_policy()
-    keras.config.set_dtype_policy("mixed_bfloat16")
-    yield
-    keras.config.set_dtype_policy(previous)
 
 
 def shapes(structure):
@@ -156,9 +148,9 @@ def test_initial_weights_have_the_configured_deviation():
     assert values.std() == pytest.approx(0.5, rel=0.2)
 
 
-@pytest.mark.usefixtures("_bfloat16")
 def test_computes_in_mixed_precision():
-    model = kbl.encoder(tiny.config(), hidden_states=True)
+    with dtype_policy("mixed_bfloat16"):
+        model = kbl.encoder(tiny.config(), hidden_states=True)
     outputs = keras.tree.flatten(model(ids()))
     dtypes = {keras.backend.standardize_dtype(x.dtype) for x in outputs}
     assert dtypes == {"bfloat16"}

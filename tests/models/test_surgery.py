@@ -8,6 +8,7 @@ import pytest
 
 import keras_bert_lite as kbl
 from tests import tiny
+from tests.policies import dtype_policy
 
 BUILDERS = {
     "encoder": lambda body: body,
@@ -249,15 +250,11 @@ def test_lora_is_merged_as_the_message_says(tmp_path):
 
 
 def test_fewer_layers_have_the_policy_of_all():
-    before = keras.config.dtype_policy()
-    keras.config.set_dtype_policy("mixed_bfloat16")
-    try:
+    with dtype_policy("mixed_bfloat16"):
         model = tiny.encoder()
-    finally:
-        keras.config.set_dtype_policy(before)
     smaller = kbl.surgery.keep_layers(model, [0])
     assert smaller.get_layer("blocks").dtype_policy.name == "mixed_bfloat16"
-    assert keras.config.dtype_policy() == before
+    assert keras.config.dtype_policy().name == "float32"
 
 
 @pytest.mark.parametrize("family", ["roberta", "albert"])

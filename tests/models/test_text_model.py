@@ -10,10 +10,9 @@ import tensorflow as tf
 
 import keras_bert_lite as kbl
 from tests import tiny
+from tests.policies import dtype_policy
 
-pytestmark = pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="string-in models need TensorFlow"
-)
+pytestmark = pytest.mark.tensorflow(reason="string-in models need TensorFlow")
 
 
 @pytest.fixture(scope="module")
@@ -154,12 +153,9 @@ def test_a_single_string_is_no_batch(model):
 
 
 def test_mixed_precision_outputs_of_different_length():
-    keras.config.set_dtype_policy("mixed_bfloat16")
-    try:
+    with dtype_policy("mixed_bfloat16"):
         model = kbl.with_text(kbl.encoder(tiny.config()), tiny.preprocessor())
         outputs = model.predict(["a", "the day"], batch_size=1, verbose=0)
-    finally:
-        keras.config.set_dtype_policy("float32")
     assert outputs["sequence_output"].shape == (2, 4, 16)
     assert outputs["sequence_output"].dtype == np.float32
 

@@ -116,9 +116,7 @@ CONFIGURATIONS = {
 }
 
 
-@pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="runs the other backends"
-)
+@pytest.mark.tensorflow(reason="runs the other backends")
 @pytest.mark.parametrize("backend", ["jax", "torch"])
 def test_passes_under_backend(backend):
     done = subprocess.run(

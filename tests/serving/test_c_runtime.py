@@ -20,9 +20,7 @@ OPERATIONS = ("_fast_bert_normalizer.so", "_fast_wordpiece_tokenizer.so")
 pytestmark = [
     pytest.mark.serving,
     pytest.mark.skipif(not shutil.which("gcc"), reason="needs gcc"),
-    pytest.mark.skipif(
-        keras.backend.backend() != "tensorflow", reason="exports need TensorFlow"
-    ),
+    pytest.mark.tensorflow(reason="exports need TensorFlow"),
 ]
 
 

@@ -13,9 +13,7 @@ from tests import tiny
 
 pytestmark = [
     pytest.mark.serving,
-    pytest.mark.skipif(
-        keras.backend.backend() != "tensorflow", reason="exports need TensorFlow"
-    ),
+    pytest.mark.tensorflow(reason="exports need TensorFlow"),
 ]
 
 

@@ -14,9 +14,7 @@ from tests.serving import prediction_server
 
 pytestmark = [
     pytest.mark.serving,
-    pytest.mark.skipif(
-        keras.backend.backend() != "tensorflow", reason="exports need TensorFlow"
-    ),
+    pytest.mark.tensorflow(reason="exports need TensorFlow"),
 ]
 HARD = ["日本語 😀", "a\0b", "\0", b"\xff\xfe a", "x" * 1_000_000, " \t", ""]
 

@@ -2,7 +2,6 @@
 
 import functools
 
-import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -16,9 +15,7 @@ from keras_bert_lite.serving.saved_model.exported_signatures import (
 )
 from tests.models.tasks.string_models import PAIRS, TASKS, model_of, predicted
 
-pytestmark = pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="exports need TensorFlow"
-)
+pytestmark = pytest.mark.tensorflow(reason="exports need TensorFlow")
 SLOW = ("multi_label", "crf", "choices", "masks")
 SERVED = ["words", "questions"]
 SERVED += [pytest.param(task, marks=pytest.mark.slow) for task in SLOW]

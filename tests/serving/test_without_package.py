@@ -35,9 +35,7 @@ for path, name, inputs in json.load(sys.stdin):
 TEXTS = [tiny.TEXTS[i % 4] * (1 + i % 7) for i in range(64)] + ["Été, 日本 😀"]
 pytestmark = [
     pytest.mark.serving,
-    pytest.mark.skipif(
-        keras.backend.backend() != "tensorflow", reason="exports need TensorFlow"
-    ),
+    pytest.mark.tensorflow(reason="exports need TensorFlow"),
 ]
 
 

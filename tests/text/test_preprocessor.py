@@ -376,9 +376,7 @@ class TestErrors:
         with pytest.raises(ValueError, match="must have the same rank"):
             Preprocessor(tokenizer)(("a", ["b"]))
 
-    @pytest.mark.skipif(
-        keras.backend.backend() != "tensorflow", reason="symbolic calls"
-    )
+    @pytest.mark.tensorflow(reason="symbolic calls")
     def test_symbols_that_are_no_strings(self, tokenizer):
         with pytest.raises(ValueError, match="must be strings of shape"):
             Preprocessor(tokenizer)(keras.Input((), dtype="int32"))

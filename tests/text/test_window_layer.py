@@ -100,7 +100,7 @@ def test_nothing(shapes):
         assert value.shape[0] == (1 if name == "row_splits" else 0)
 
 
-@pytest.mark.skipif(keras.backend.backend() != "tensorflow", reason="symbolic calls")
+@pytest.mark.tensorflow(reason="symbolic calls")
 @pytest.mark.parametrize("padding", ["longest", "max_length"])
 def test_symbols_have_the_shapes_of_values(padding):
     layer = TextWindows(tiny.preprocessor(14, stride=3, padding=padding))

@@ -13,6 +13,7 @@ from keras_bert_lite.training.freezing import freeze
 from keras_bert_lite.training.gradient_checkpointing import set_gradient_checkpointing
 from tests import tiny
 from tests.paths import ROOT
+from tests.policies import dtype_policy
 from tests.training.samples import (
     FAMILIES,
     INPUTS,
@@ -98,11 +99,8 @@ def to_numpy(outputs):
 
 
 def test_learns_under_mixed_precision():
-    keras.config.set_dtype_policy("mixed_bfloat16")
-    try:
+    with dtype_policy("mixed_bfloat16"):
         got, want = trained(True, steps=1), trained(False, steps=1)
-    finally:
-        keras.config.set_dtype_policy("float32")
     same(got, want, 1e-3)
 
 

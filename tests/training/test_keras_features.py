@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from keras_bert_lite.training.optimizers import bert_adamw
+from tests.policies import dtype_policy
 from tests.training.samples import (
     INPUTS,
     LOSS,
@@ -152,11 +153,8 @@ def test_clipping_bounds_the_update():
 
 @pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
 def test_mixed_precision(policy):
-    keras.config.set_dtype_policy(policy)
-    try:
+    with dtype_policy(policy):
         model = trainee()
-    finally:
-        keras.config.set_dtype_policy("float32")
     before = values(model)
     assert np.isfinite(fitted(model)["loss"]).all()
     assert changed(before, values(model)) >= {"head/dense/kernel"}

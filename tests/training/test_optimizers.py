@@ -13,6 +13,7 @@ from keras_bert_lite.training.optimizers import (
     depths_below_head,
 )
 from tests import tiny
+from tests.policies import dtype_policy
 from tests.training.samples import (
     FAMILIES,
     INPUTS,
@@ -24,9 +25,7 @@ from tests.training.samples import (
     values,
 )
 
-tensorflow_only = pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="only TensorFlow has gradients so"
-)
+tensorflow_only = pytest.mark.tensorflow(reason="only TensorFlow has gradients so")
 HEADS = {
     "text_classifier": lambda encoder: kbl.text_classifier(encoder, ["a", "b"]),
     "token_classifier": lambda encoder: kbl.token_classifier(encoder, ["a", "b"]),
@@ -264,11 +263,8 @@ def test_xla_computes_the_same():
 
 
 def test_learns_under_mixed_precision():
-    keras.config.set_dtype_policy("mixed_float16")
-    try:
+    with dtype_policy("mixed_float16"):
         model = trainee()
-    finally:
-        keras.config.set_dtype_policy("float32")
     assert isinstance(model.optimizer, keras.optimizers.LossScaleOptimizer)
     before = values(model)
     for _ in range(4):

@@ -101,9 +101,7 @@ def test_packed_sequences_do_not_see_each_other():
     assert_all_close(packed[:, 2:], attend(STATES[:1, 2:]))
 
 
-@pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="padding removal is TensorFlow's"
-)
+@pytest.mark.tensorflow(reason="padding removal is TensorFlow's")
 @pytest.mark.parametrize("graph", [False, True])
 def test_tokens_without_padding_keep_their_distances(graph):
     import tensorflow as tf

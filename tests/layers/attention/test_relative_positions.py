@@ -2,7 +2,6 @@
 
 import math
 
-import keras
 import numpy as np
 import pytest
 from keras import ops
@@ -65,9 +64,7 @@ def test_falling_distances():
     assert isinstance(falling_distances(3), np.ndarray)
 
 
-@pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="elsewhere lengths are known"
-)
+@pytest.mark.tensorflow(reason="elsewhere lengths are known")
 def test_falling_distances_of_a_tensor():
     length = ops.convert_to_tensor(3, "int32")
     assert to_numpy(falling_distances(length)).tolist() == [2, 1, 0, -1, -2, -3]

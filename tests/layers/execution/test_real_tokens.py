@@ -9,9 +9,7 @@ from tests import tiny
 from tests.conformance import assert_all_close, randomize, to_numpy
 from tests.models import samples
 
-tensorflow_only = pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="padding removal is TensorFlow's"
-)
+tensorflow_only = pytest.mark.tensorflow(reason="padding removal is TensorFlow's")
 
 LENGTHS = {
     "one row": [5],

@@ -131,7 +131,7 @@ def test_config():
     assert restored.top_k == 3
 
 
-@pytest.mark.skipif(keras.backend.backend() != "tensorflow", reason="symbolic calls")
+@pytest.mark.tensorflow(reason="symbolic calls")
 def test_symbols():
     symbols = {"text": keras.KerasTensor((None,), dtype="string")}
     specs = MaskAnswer(TOKENIZER, 3).compute_output_spec(symbols)

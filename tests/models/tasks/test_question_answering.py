@@ -201,7 +201,7 @@ def test_equal_texts_count_once():
     )
 
 
-@pytest.mark.skipif(keras.backend.backend() != "tensorflow", reason="symbolic calls")
+@pytest.mark.tensorflow(reason="symbolic calls")
 def test_symbols_have_the_shapes_of_values():
     layer = TextWindows(tiny.preprocessor(14, stride=3))
     symbols = layer(

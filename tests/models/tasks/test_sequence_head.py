@@ -135,9 +135,7 @@ def test_groups_need_a_sentence_encoder():
         sentence_encoder_trainer(tiny.encoder())
 
 
-@pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="string-in models need TensorFlow"
-)
+@pytest.mark.tensorflow(reason="string-in models need TensorFlow")
 class TestStrings:
     @pytest.fixture
     def model(self):

@@ -21,9 +21,7 @@ from tests.models.tasks.string_models import (
     predicted,
 )
 
-pytestmark = pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="string-in models need TensorFlow"
-)
+pytestmark = pytest.mark.tensorflow(reason="string-in models need TensorFlow")
 
 
 def part(inputs, *rows):

@@ -202,7 +202,7 @@ def test_no_rows():
         assert value.shape == (0, 0)
 
 
-@pytest.mark.skipif(keras.backend.backend() != "tensorflow", reason="symbolic calls")
+@pytest.mark.tensorflow(reason="symbolic calls")
 @pytest.mark.parametrize("words", [False, True])
 def test_symbols_have_the_types_of_values(words):
     text = keras.Input((None,) if words else (), dtype="string", name="text")

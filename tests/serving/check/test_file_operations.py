@@ -2,7 +2,6 @@
 
 import re
 
-import keras
 import pytest
 import tensorflow as tf
 
@@ -18,9 +17,7 @@ from keras_bert_lite.serving.check.servable import check_servable
 from keras_bert_lite.serving.check.server_operations import versions
 from tests.serving.saved_models import lengths, save
 
-pytestmark = pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="exports need TensorFlow"
-)
+pytestmark = pytest.mark.tensorflow(reason="exports need TensorFlow")
 
 
 def problems_of(directory):

@@ -2,7 +2,6 @@
 
 import re
 
-import keras
 import pytest
 import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
@@ -10,9 +9,7 @@ from tensorflow.core.protobuf import saved_model_pb2
 from keras_bert_lite.serving.check.servable import check_servable
 from tests.serving.saved_models import lengths, save
 
-pytestmark = pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="exports need TensorFlow"
-)
+pytestmark = pytest.mark.tensorflow(reason="exports need TensorFlow")
 
 
 def only_problem(path):

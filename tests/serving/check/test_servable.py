@@ -2,7 +2,6 @@
 
 import re
 
-import keras
 import pytest
 import tensorflow as tf
 import tensorflow_text as tf_text
@@ -14,9 +13,7 @@ from keras_bert_lite.serving.saved_model.warmup import write_warmup
 from tests import tiny
 from tests.serving.saved_models import lengths, save
 
-pytestmark = pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="exports need TensorFlow"
-)
+pytestmark = pytest.mark.tensorflow(reason="exports need TensorFlow")
 SERVERS = (
     *("2.12.1", "2.13.1", "2.14.1", "2.15.1", "2.16.1"),
     *("2.17.1", "2.18.1", "2.19.1", "2.20.0"),

@@ -10,9 +10,7 @@ import keras_bert_lite as kbl
 from keras_bert_lite.serving.runtimes.litert import export_litert, lengths_up_to
 from tests import tiny
 
-pytestmark = pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="exports need TensorFlow"
-)
+pytestmark = pytest.mark.tensorflow(reason="exports need TensorFlow")
 
 
 @pytest.fixture(scope="module")

@@ -13,9 +13,7 @@ from keras_bert_lite.serving.runtimes.onnx_graph import simplify
 from tests import tiny
 
 pytestmark = [
-    pytest.mark.skipif(
-        keras.backend.backend() != "tensorflow", reason="exports need TensorFlow"
-    ),
+    pytest.mark.tensorflow(reason="exports need TensorFlow"),
     pytest.mark.filterwarnings("ignore:Please consider to run pre-processing"),
 ]
 

@@ -15,9 +15,7 @@ from keras_bert_lite.serving.runtimes.runtime_models import (
 )
 from tests import tiny
 
-pytestmark = pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="exports need TensorFlow"
-)
+pytestmark = pytest.mark.tensorflow(reason="exports need TensorFlow")
 ENGINES = {"onnx": (export_onnx, OnnxModel), "tflite": (export_litert, LiteRTModel)}
 TEXTS = [tiny.TEXTS[i % 4] * (1 + i % 3) for i in range(9)]
 

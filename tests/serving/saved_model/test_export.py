@@ -1,6 +1,5 @@
 """The SavedModel: signatures, contents, versions."""
 
-import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -9,10 +8,9 @@ from tensorflow.core.protobuf import saved_model_pb2
 import keras_bert_lite as kbl
 from keras_bert_lite._files import DRAFT, LOCK, new_directory
 from tests import tiny
+from tests.policies import dtype_policy
 
-pytestmark = pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="exports need TensorFlow"
-)
+pytestmark = pytest.mark.tensorflow(reason="exports need TensorFlow")
 TEXT_OPS = {"FastBertNormalize", "FastWordpieceTokenizeWithOffsets"}
 
 
@@ -82,11 +80,8 @@ def test_encoder_outputs(tmp_path):
 
 
 def test_mixed_precision_comes_out_as_float32(tmp_path):
-    keras.config.set_dtype_policy("mixed_bfloat16")
-    try:
+    with dtype_policy("mixed_bfloat16"):
         model = kbl.with_text(kbl.encoder(tiny.config()), tiny.preprocessor())
-    finally:
-        keras.config.set_dtype_policy("float32")
     loaded = tf.saved_model.load(str(kbl.export_saved_model(model, tmp_path)))
     outputs = loaded.signatures["serving_default"](text=tf.constant(["a day"]))
     assert {x.dtype for x in outputs.values()} == {tf.float32}

@@ -11,9 +11,7 @@ import keras_bert_lite as kbl
 from keras_bert_lite.serving.saved_model.half_storage import half_stored
 from tests import tiny
 
-pytestmark = pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="exports need TensorFlow"
-)
+pytestmark = pytest.mark.tensorflow(reason="exports need TensorFlow")
 ERRORS = {"float16": 5e-3, "bfloat16": 5e-2}
 
 

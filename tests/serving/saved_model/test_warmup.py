@@ -1,6 +1,5 @@
 """Warm-up requests: written, read back, replayed."""
 
-import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -13,9 +12,7 @@ from keras_bert_lite.serving.saved_model.warmup import (
 )
 from tests.serving.saved_models import lengths, save
 
-pytestmark = pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="exports need TensorFlow"
-)
+pytestmark = pytest.mark.tensorflow(reason="exports need TensorFlow")
 FILE = "assets.extra/tf_serving_warmup_requests"
 
 

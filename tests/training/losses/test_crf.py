@@ -148,9 +148,7 @@ def test_keras_gives_zero_without_targets():
     assert to_numpy(token_loss()(TAGS, half, np.zeros_like(WEIGHTS))) == 0.0
 
 
-@pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="only its graphs have such shapes"
-)
+@pytest.mark.tensorflow(reason="only its graphs have such shapes")
 def test_gradient_of_batches_of_unknown_size_and_length():
     import tensorflow as tf
 

@@ -11,9 +11,8 @@ from keras_bert_lite.models.pretraining.bert import (
 from keras_bert_lite.training.pretraining.run import pretrain
 from tests import tiny
 
-tensorflow_only = pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow",
-    reason="TensorFlow's own, or minutes elsewhere",
+tensorflow_only = pytest.mark.tensorflow(
+    reason="TensorFlow's own, or minutes elsewhere"
 )
 
 

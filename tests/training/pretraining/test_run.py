@@ -18,6 +18,7 @@ from keras_bert_lite.training.pretraining import run as run_module
 from keras_bert_lite.training.pretraining.run import pretrain
 from tests import tiny
 from tests.conformance import randomize
+from tests.policies import dtype_policy
 from tests.training.pretraining.data.samples import text, write
 from tests.training.pretraining.interrupts import Interrupts
 from tests.training.pretraining.runs import model, run, tensorflow_only
@@ -102,10 +103,8 @@ def test_compiled_by_xla(tmp_path, build, recipe):
 
 @pytest.fixture
 def policy(request):
-    before = keras.config.dtype_policy()
-    keras.config.set_dtype_policy(request.param)
-    yield
-    keras.config.set_dtype_policy(before)
+    with dtype_policy(request.param):
+        yield
 
 
 @pytest.mark.parametrize("policy", ["float32", "mixed_float16"], indirect=True)

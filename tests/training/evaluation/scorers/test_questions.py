@@ -13,9 +13,7 @@ from keras_bert_lite.training.evaluation import (
 from keras_bert_lite.training.evaluation.scorers import questions
 from tests import tiny
 
-pytestmark = pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="models on strings need TensorFlow"
-)
+pytestmark = pytest.mark.tensorflow(reason="models on strings need TensorFlow")
 
 
 def record(name, context, *texts):

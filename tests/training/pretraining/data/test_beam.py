@@ -1,14 +1,11 @@
 """The pipeline against the function."""
 
-import keras
 import pytest
 
 from tests import tiny
 from tests.training.pretraining.data.samples import files, text, write
 
-pytestmark = pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="the same code, tested once"
-)
+pytestmark = pytest.mark.tensorflow(reason="the same code, tested once")
 beam = pytest.importorskip("apache_beam")
 
 
