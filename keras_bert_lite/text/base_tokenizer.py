@@ -2,7 +2,7 @@
 
 import collections
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar, TypedDict
 
 import keras
 import numpy as np
@@ -23,45 +23,82 @@ class _Vocabulary:
         self.ids = {piece: i for i, piece in enumerate(pieces)}
 
 
+class TokenizerOptions(TypedDict, total=False):
+    """Options of every tokenizer, see `Tokenizer`."""
+
+    added_tokens: Sequence[str]
+    additional_special_tokens: Sequence[str]
+    special_tokens_in_text: bool
+    token_flags: Mapping[str, Sequence[str]] | None
+    unknown_token: str
+    cls_token: str
+    sep_token: str
+    pad_token: str
+    mask_token: str
+    name: str
+    trainable: bool
+    dtype: Any
+
+
 class Tokenizer(TextLayer):
     """The base of tokenizers: a vocabulary, and strings of any shape in.
 
     A tokenizer implements `_tokenize` and `_tokenize_with_offsets` on flat
-    batches of valid UTF-8, and `detokenize`; its argument `ADDED_TOKENS` holds
-    pieces that are found in text before anything else.
+    batches of valid UTF-8, and `_join`, the way back.
 
     Args:
         vocabulary: The pieces in the order of their ids.
-        special_tokens: The special tokens by role: `unknown`, `cls`, `sep`,
-            `pad`, `mask`. All but `mask` must be in the vocabulary.
-        special_tokens_in_text: Whether special tokens are found in text.
-        additional_special_tokens: More special tokens, of the vocabulary.
-        token_flags: Flags that Hugging Face's `AddedToken` has, by token, such as
-            `{"<mask>": ["lstrip"]}`: kept for files, and honoured or refused where
-            the token is found in text.
+        added_tokens: Pieces of the vocabulary that are found in the text before
+            anything else.
+        additional_special_tokens: More special tokens, such as `["[E1]"]`.
+        special_tokens_in_text: Whether special tokens are recognized in the text. By
+            default they are plain text: brackets and a word.
+        token_flags: Flags of Hugging Face's `AddedToken`, by token, such as
+            `{"<mask>": ["lstrip"]}`. They are kept for files, and honoured or refused
+            where the token is found in text.
+        unknown_token, cls_token, sep_token, pad_token, mask_token: The special
+            tokens, by default `SPECIAL_TOKENS` of the class. All but `mask_token`
+            must be in the vocabulary.
     """
 
-    ADDED_TOKENS = "added_tokens"
+    SPECIAL_TOKENS: ClassVar[dict[str, str]]  # by role
+    MASK_FLAGS: ClassVar[tuple[str, ...]] = ()  # of the mask, if no flags are given
     WORD_MARK = "▁"  # what the first piece of a word begins with
+    SHOWS_UNKNOWN = False  # whether `detokenize` writes unknown tokens
 
     def __init__(
         self,
         vocabulary: Sequence[str],
-        special_tokens: dict[str, str],
-        special_tokens_in_text: bool = False,
+        *,
+        added_tokens: Sequence[str] = (),
         additional_special_tokens: Sequence[str] = (),
+        special_tokens_in_text: bool = False,
         token_flags: Mapping[str, Sequence[str]] | None = None,
+        unknown_token: str | None = None,
+        cls_token: str | None = None,
+        sep_token: str | None = None,
+        pad_token: str | None = None,
+        mask_token: str | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self._vocabulary = _Vocabulary(_check_pieces(vocabulary))
-        for role, token in special_tokens.items():
+        given = {
+            "unknown": unknown_token,
+            "cls": cls_token,
+            "sep": sep_token,
+            "pad": pad_token,
+            "mask": mask_token,
+        }
+        named = {role: token for role, token in given.items() if token is not None}
+        self._roles = {**self.SPECIAL_TOKENS, **named}
+        for role, token in self._roles.items():
             if token not in self._ids and role != "mask":
                 raise ValueError(
                     f"`vocabulary` must contain the {role} token {token!r}. "
                     f"Received {len(self._pieces)} pieces without it."
                 )
-        self._roles = dict(special_tokens)
+        self.added_tokens = check_in_vocabulary("added_tokens", added_tokens, self._ids)
         more = check_in_vocabulary(
             "additional_special_tokens", additional_special_tokens, self._ids
         )
@@ -69,6 +106,9 @@ class Tokenizer(TextLayer):
             x for x in more if x not in self._roles.values()
         ]
         self.special_tokens_in_text = special_tokens_in_text
+        mask = self._roles["mask"]
+        if token_flags is None and mask in self._ids and self.MASK_FLAGS:
+            token_flags = {mask: self.MASK_FLAGS}
         self.token_flags = check_flags(token_flags, self._ids)
 
     @property
@@ -104,9 +144,9 @@ class Tokenizer(TextLayer):
         new = [x for x in dict.fromkeys(tokens) if x not in self._ids]
         inherited = ("name", "trainable", "dtype")
         config = {k: v for k, v in self.get_config().items() if k not in inherited}
-        added = [*config[self.ADDED_TOKENS], *new]
-        pieces = [*config["vocabulary"], *new]
-        return type(self)(**{**config, "vocabulary": pieces, self.ADDED_TOKENS: added})
+        added = [*self.added_tokens, *new]
+        pieces = [*self._pieces, *new]
+        return type(self)(**{**config, "vocabulary": pieces, "added_tokens": added})
 
     def vocabulary_size(self) -> int:
         """Returns the number of pieces."""
@@ -199,6 +239,33 @@ class Tokenizer(TextLayer):
             starts = tf.where(mask, wide, starts)
         return tokens, starts, ends
 
+    def detokenize(self, ids: Any, skip_special_tokens: bool = True) -> tf.Tensor:
+        """Joins pieces to text.
+
+        Args:
+            ids: Integers of shape `(sequence,)` or `(batch, sequence)`, dense
+                or ragged.
+            skip_special_tokens: Whether to leave out special tokens; WordPiece
+                keeps `unknown_token`, which stands for a word.
+
+        Returns:
+            String tensor of shape `()` or `(batch,)`. Bytes of byte-level BPE that
+            do not make up a character become U+FFFD.
+
+        Raises:
+            ValueError: If an id is not of the vocabulary, or `ids` has another rank.
+        """
+        ragged = self._ragged_ids(ids)
+        if ragged.shape.rank == 1:
+            return self.detokenize(ragged[None], skip_special_tokens)[0]
+        if skip_special_tokens:
+            special = {self._ids[token] for token in self.special_tokens}
+            if self.SHOWS_UNKNOWN:
+                special -= {self.unknown_id}
+            kept = tf.reduce_all(ragged.flat_values[:, None] != sorted(special), -1)
+            ragged = tf.ragged.boolean_mask(ragged, ragged.with_flat_values(kept))
+        return self._join(ragged)
+
     def piece_texts(self) -> list[tuple[str, bool]]:
         """Returns each piece as readers see it, and whether it joins what is
         before it."""
@@ -219,8 +286,9 @@ class Tokenizer(TextLayer):
             **super().get_config(),
             "vocabulary": self.get_vocabulary(),
             **roles,
-            "special_tokens_in_text": self.special_tokens_in_text,
+            "added_tokens": list(self.added_tokens),
             "additional_special_tokens": list(self.additional_special_tokens),
+            "special_tokens_in_text": self.special_tokens_in_text,
             "token_flags": {k: list(x) for k, x in self.token_flags.items()},
         }
 
@@ -247,6 +315,10 @@ class Tokenizer(TextLayer):
     def _tokenize_with_offsets(
         self, source: tf.Tensor
     ) -> tuple[Tokens, tf.Tensor, tf.Tensor]:
+        raise NotImplementedError
+
+    def _join(self, ids: tf.RaggedTensor) -> tf.Tensor:
+        """Returns the texts `(B,)` of ids `(B, None)`."""
         raise NotImplementedError
 
     def _ragged_ids(self, ids: Any) -> tf.Tensor | tf.RaggedTensor:

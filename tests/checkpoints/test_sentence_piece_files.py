@@ -41,7 +41,7 @@ def test_xlm_roberta_ids(tmp_path):
 def test_albert_switches(tmp_path):
     (tmp_path / "spiece.model").write_bytes(model("spiece.model"))
     arguments = arguments_from(tmp_path)
-    assert arguments["user_defined_tokens"] == ["."]
+    assert arguments["added_tokens"] == ["."]
     steps = ["quotes", "strip_accents", "lowercase", "charsmap"]
     assert arguments["normalization"] == steps
     config = {"do_lower_case": False, "keep_accents": True}

@@ -81,7 +81,7 @@ SETTINGS = {
     "albert": (
         {
             "normalization": ["quotes", "strip_accents", "lowercase"],
-            "user_defined_tokens": ["."],
+            "added_tokens": ["."],
         },
         [
             *QUOTES,
@@ -134,7 +134,7 @@ def reference(pieces, arguments, steps, pre_tokenizer):
     tokenizer.add_tokens(
         [
             AddedToken(token, normalized=False)
-            for token in arguments.get("user_defined_tokens", [])
+            for token in arguments.get("added_tokens", [])
         ]
     )
     tokenizer.encode_special_tokens = "special_tokens_in_text" not in arguments

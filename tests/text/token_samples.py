@@ -36,7 +36,7 @@ def sentence_piece(added_tokens=(), normalization=("lowercase",), **arguments):
         [*VOCABULARY, *more],
         SCORES,
         normalization,
-        user_defined_tokens=added_tokens,
+        added_tokens=added_tokens,
         **arguments,
     )
 

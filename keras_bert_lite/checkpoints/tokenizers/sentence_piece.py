@@ -93,7 +93,7 @@ def write(
         "version": "1.0",
         "truncation": None,
         "padding": None,
-        "added_tokens": added_tokens.entries(tokenizer, config["user_defined_tokens"]),
+        "added_tokens": added_tokens.entries(tokenizer, config["added_tokens"]),
         "normalizer": normalizer_json(config["normalization"], config["charsmap"]),
         "pre_tokenizer": pre_tokenizer_json(config, metaspace),
         "post_processor": template(tokenizer, num_separators),
@@ -181,7 +181,7 @@ def _from_model(path: Path, family: str, config: dict[str, Any]) -> dict[str, An
     return {
         "vocabulary": [*vocabulary, *missing],
         "scores": [score for _, score in pairs],
-        "user_defined_tokens": [x for x in user_defined if x not in names.values()],
+        "added_tokens": [x for x in user_defined if x not in names.values()],
         **_normalization(family, model, config),
         **names,
     }

@@ -74,9 +74,9 @@ def read_pre_tokenizer(part: Any, path: Path) -> dict[str, Any]:
 def read_special_tokens(
     content: dict[str, Any], vocabulary: list[str], path: Path
 ) -> dict[str, Any]:
-    """Returns the special tokens and `user_defined_tokens`."""
+    """Returns the special tokens and `added_tokens`."""
     added = added_tokens.read(content, path)
-    tokens: dict[str, Any] = {"user_defined_tokens": added.plain, **added.arguments}
+    tokens: dict[str, Any] = {"added_tokens": added.plain, **added.arguments}
     ends = _ends(content.get("post_processor"), path)
     if len(ends) == 2:
         tokens |= {"cls_token": ends[0], "sep_token": ends[1]}

@@ -1,14 +1,14 @@
 """The byte-level BPE tokenizer."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Unpack
 
 import keras
 import tensorflow as tf
 
 from keras_bert_lite.text.added_tokens import refuse_flags
-from keras_bert_lite.text.base_tokenizer import Tokenizer, check_in_vocabulary
+from keras_bert_lite.text.base_tokenizer import Tokenizer, TokenizerOptions
 from keras_bert_lite.text.byte_offsets import Tokens
 from keras_bert_lite.text.byte_pair.byte_level import piece_bytes
 from keras_bert_lite.text.byte_pair.model import BytePairModel
@@ -47,17 +47,12 @@ class BytePairTokenizer(Tokenizer):
             one, so that its first word is split as any other.
         trim_offsets: Whether offsets leave out the white space at the ends of
             a token.
-        special_tokens_in_text: Whether `<mask>`, `</s>` and the other special
-            tokens are recognized when they stand in the text; `mask_token`
-            then takes the white space before it along. By default they are
-            plain text.
-        added_tokens: Pieces of the vocabulary that are found in the text before
-            anything else.
-        additional_special_tokens: More special tokens, such as `["<user>"]`.
-        token_flags: See `Tokenizer`; `lstrip` of the mask is honoured. `None`: the
-            mask has it.
-        unknown_token, cls_token, sep_token, pad_token, mask_token: The special
-            tokens. All but `mask_token` must be in the vocabulary.
+        **options: Options of every tokenizer, see `Tokenizer`: `added_tokens`,
+            `additional_special_tokens`, `special_tokens_in_text`, `token_flags`
+            (`lstrip` of the mask is honoured, and its flag by default: found in
+            text, it takes the white space before it along), and the special tokens
+            `unknown_token` (`"<unk>"`), `cls_token` (`"<s>"`), `sep_token`
+            (`"</s>"`), `pad_token` (`"<pad>"`) and `mask_token` (`"<mask>"`).
 
     Call arguments:
         text: Strings of any shape: Python strings, lists, numpy arrays, string
@@ -86,6 +81,14 @@ class BytePairTokenizer(Tokenizer):
     `encoder.py` in openai/gpt-2; `ByteLevel` and `BPE` in Hugging Face tokenizers.
     """
 
+    SPECIAL_TOKENS: ClassVar = {
+        "unknown": "<unk>",
+        "cls": "<s>",
+        "sep": "</s>",
+        "pad": "<pad>",
+        "mask": "<mask>",
+    }
+    MASK_FLAGS = ("lstrip",)
     WORD_MARK = "Ġ"
 
     def __init__(
@@ -94,41 +97,15 @@ class BytePairTokenizer(Tokenizer):
         merges: Sequence[str] | str | PathLike,
         add_prefix_space: bool = False,
         trim_offsets: bool = True,
-        special_tokens_in_text: bool = False,
-        added_tokens: Sequence[str] = (),
-        additional_special_tokens: Sequence[str] = (),
-        token_flags: Mapping[str, Sequence[str]] | None = None,
-        unknown_token: str = "<unk>",
-        cls_token: str = "<s>",
-        sep_token: str = "</s>",
-        pad_token: str = "<pad>",
-        mask_token: str = "<mask>",
-        **kwargs: Any,
+        **options: Unpack[TokenizerOptions],
     ) -> None:
         if isinstance(vocabulary, (str, PathLike)):
             vocabulary = read_pieces(vocabulary)
         if isinstance(merges, (str, PathLike)):
             merges = read_merges(merges)
-        special_tokens = {
-            "unknown": unknown_token,
-            "cls": cls_token,
-            "sep": sep_token,
-            "pad": pad_token,
-            "mask": mask_token,
-        }
-        if token_flags is None:
-            token_flags = {mask_token: ["lstrip"]} if mask_token in vocabulary else {}
-        super().__init__(
-            vocabulary,
-            special_tokens,
-            special_tokens_in_text,
-            additional_special_tokens,
-            token_flags,
-            **kwargs,
-        )
+        super().__init__(vocabulary, **options)
         self.add_prefix_space = add_prefix_space
         self.trim_offsets = trim_offsets
-        self.added_tokens = check_in_vocabulary("added_tokens", added_tokens, self._ids)
         with tf.init_scope():
             self._build_ops(merges)
 
@@ -136,26 +113,8 @@ class BytePairTokenizer(Tokenizer):
         """Returns the merges in the order they were learned, each `"a b"`."""
         return list(self._model.merges)
 
-    def detokenize(self, ids: Any, skip_special_tokens: bool = True) -> tf.Tensor:
-        """Joins pieces to text, the inverse of a call on text without a prefix.
-
-        Args:
-            ids: Integers of shape `(sequence,)` or `(batch, sequence)`, dense
-                or ragged.
-            skip_special_tokens: Whether to leave out special tokens.
-
-        Returns:
-            String tensor of shape `()` or `(batch,)`; bytes that do not make
-            up a character become U+FFFD.
-        """
-        ragged = self._ragged_ids(ids)
-        if ragged.shape.rank == 1:
-            return self.detokenize(ragged[None], skip_special_tokens)[0]
-        if skip_special_tokens:
-            special = [self._ids[token] for token in self.special_tokens]
-            kept = tf.reduce_all(ragged.flat_values[:, None] != special, axis=-1)
-            ragged = tf.ragged.boolean_mask(ragged, ragged.with_flat_values(kept))
-        text = tf.strings.reduce_join(tf.gather(self._bytes, ragged), axis=-1)
+    def _join(self, ids: tf.RaggedTensor) -> tf.Tensor:
+        text = tf.strings.reduce_join(tf.gather(self._bytes, ids), axis=-1)
         return tf.strings.unicode_transcode(text, "UTF-8", "UTF-8", errors="replace")
 
     def piece_texts(self) -> list[tuple[str, bool]]:
@@ -168,7 +127,6 @@ class BytePairTokenizer(Tokenizer):
             "merges": self.get_merges(),
             "add_prefix_space": self.add_prefix_space,
             "trim_offsets": self.trim_offsets,
-            "added_tokens": list(self.added_tokens),
         }
 
     def _build_ops(self, merges: Sequence[str]) -> None:

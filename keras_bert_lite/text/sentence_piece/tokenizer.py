@@ -3,15 +3,15 @@
 import base64
 import binascii
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, ClassVar, Unpack
 
 import keras
 import numpy as np
 import tensorflow as tf
 
 from keras_bert_lite.text.added_tokens import refuse_flags
-from keras_bert_lite.text.base_tokenizer import Tokenizer, check_in_vocabulary
+from keras_bert_lite.text.base_tokenizer import Tokenizer, TokenizerOptions
 from keras_bert_lite.text.byte_offsets import Tokens
 from keras_bert_lite.text.parallel import in_shards
 from keras_bert_lite.text.sentence_piece import kernel_model
@@ -55,16 +55,12 @@ class SentencePieceTokenizer(Tokenizer):
         split_white_space: Whether white space of any kind stands between words
             (ALBERT, XLM-R); else only U+0020 does, each one by itself (DeBERTa).
         split_punctuation: Whether each punctuation mark is a word of its own.
-        user_defined_tokens: Pieces that are recognized in the text before it is
-            normalized; a new word begins behind each.
-        special_tokens_in_text: Whether `[MASK]`, `[SEP]` and the other special
-            tokens are recognized when they stand in the text. By default they
-            are plain text.
-        additional_special_tokens: More special tokens, such as `["<user>"]`.
-        token_flags: See `Tokenizer`; `lstrip` of the mask is honoured with
-            `split_white_space`.
-        unknown_token, cls_token, sep_token, pad_token, mask_token: The special
-            tokens. All but `mask_token` must be in the vocabulary.
+        **options: Options of every tokenizer, see `Tokenizer`: `added_tokens`,
+            `additional_special_tokens`, `special_tokens_in_text`, `token_flags`
+            (`lstrip` of the mask is honoured with `split_white_space`), and the
+            special tokens `unknown_token` (`"<unk>"`), `cls_token` (`"[CLS]"`),
+            `sep_token` (`"[SEP]"`), `pad_token` (`"<pad>"`) and `mask_token`
+            (`"[MASK]"`). A new word begins behind each added token.
 
     Call arguments:
         text: Strings of any shape: Python strings, lists, numpy arrays, string
@@ -92,7 +88,13 @@ class SentencePieceTokenizer(Tokenizer):
     `XLMRobertaTokenizer` and `DebertaV2Tokenizer` of Hugging Face transformers.
     """
 
-    ADDED_TOKENS = "user_defined_tokens"
+    SPECIAL_TOKENS: ClassVar = {
+        "unknown": "<unk>",
+        "cls": "[CLS]",
+        "sep": "[SEP]",
+        "pad": "<pad>",
+        "mask": "[MASK]",
+    }
 
     def __init__(
         self,
@@ -102,69 +104,25 @@ class SentencePieceTokenizer(Tokenizer):
         charsmap: bytes | str = b"",
         split_white_space: bool = True,
         split_punctuation: bool = False,
-        user_defined_tokens: Sequence[str] = (),
-        special_tokens_in_text: bool = False,
-        additional_special_tokens: Sequence[str] = (),
-        token_flags: Mapping[str, Sequence[str]] | None = None,
-        unknown_token: str = "<unk>",
-        cls_token: str = "[CLS]",
-        sep_token: str = "[SEP]",
-        pad_token: str = "<pad>",
-        mask_token: str = "[MASK]",
-        **kwargs: Any,
+        **options: Unpack[TokenizerOptions],
     ) -> None:
-        special_tokens = {
-            "unknown": unknown_token,
-            "cls": cls_token,
-            "sep": sep_token,
-            "pad": pad_token,
-            "mask": mask_token,
-        }
-        super().__init__(
-            vocabulary,
-            special_tokens,
-            special_tokens_in_text,
-            additional_special_tokens,
-            token_flags,
-            **kwargs,
-        )
+        super().__init__(vocabulary, **options)
         # Not a list: Keras would wrap each score.
         self._scores = np.array(_check_scores(scores, self._pieces))
         self.normalization = list(normalization)
         self.charsmap = _from_base64(charsmap)
         self.split_white_space = split_white_space
         self.split_punctuation = split_punctuation
-        self.user_defined_tokens = check_in_vocabulary(
-            "user_defined_tokens", user_defined_tokens, self._ids
-        )
         with tf.init_scope():
             self._build_ops()
 
-    def detokenize(self, ids: Any, skip_special_tokens: bool = True) -> tf.Tensor:
-        """Joins pieces to text, with a space for each `▁` but the first piece's.
-
-        Args:
-            ids: Integers of shape `(sequence,)` or `(batch, sequence)`, dense
-                or ragged.
-            skip_special_tokens: Whether to leave out special tokens,
-                `unknown_token` among them.
-
-        Returns:
-            String tensor of shape `()` or `(batch,)`.
-        """
-        ragged = self._ragged_ids(ids)
-        if ragged.shape.rank == 1:
-            return self.detokenize(ragged[None], skip_special_tokens)[0]
-        if skip_special_tokens:
-            special = [self._ids[token] for token in self.special_tokens]
-            kept = tf.reduce_all(ragged.flat_values[:, None] != special, axis=-1)
-            ragged = tf.ragged.boolean_mask(ragged, ragged.with_flat_values(kept))
+    def _join(self, ids: tf.RaggedTensor) -> tf.Tensor:
         spaced = [piece.replace(METASPACE, " ") for piece in self._pieces]
         first = [piece.replace(METASPACE, "") for piece in self._pieces]
         return tf.strings.join(
             [
                 tf.strings.reduce_join(tf.gather(tf.constant(pieces), part), axis=-1)
-                for pieces, part in ((first, ragged[:, :1]), (spaced, ragged[:, 1:]))
+                for pieces, part in ((first, ids[:, :1]), (spaced, ids[:, 1:]))
             ]
         )
 
@@ -182,12 +140,11 @@ class SentencePieceTokenizer(Tokenizer):
             "charsmap": base64.b64encode(self.charsmap).decode(),
             "split_white_space": self.split_white_space,
             "split_punctuation": self.split_punctuation,
-            "user_defined_tokens": list(self.user_defined_tokens),
         }
 
     def _build_ops(self) -> None:
         steps = Steps(tuple(self.normalization), self.charsmap)
-        recognized = dict.fromkeys(self.user_defined_tokens)
+        recognized = dict.fromkeys(self.added_tokens)
         if self.special_tokens_in_text:
             recognized |= dict.fromkeys(self.special_tokens)
         # White space before a word is dropped only where it is split at.

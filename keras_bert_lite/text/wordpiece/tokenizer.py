@@ -1,10 +1,10 @@
 """The WordPiece tokenizer."""
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Unpack
 
 import keras
 import numpy as np
@@ -14,7 +14,7 @@ import tensorflow_text as tf_text
 from keras_bert_lite.checks import check_positive
 from keras_bert_lite.text import byte_offsets as offsets
 from keras_bert_lite.text.added_tokens import refuse_flags, replace_tokens
-from keras_bert_lite.text.base_tokenizer import Tokenizer, check_in_vocabulary
+from keras_bert_lite.text.base_tokenizer import Tokenizer, TokenizerOptions
 from keras_bert_lite.text.byte_offsets import Tokens, Words
 from keras_bert_lite.text.wordpiece.character_map import compile_character_map
 from keras_bert_lite.text.wordpiece.cleaning import (
@@ -47,19 +47,15 @@ class WordPieceTokenizer(Tokenizer):
         lowercase: Whether to lower-case the text.
         strip_accents: Whether to remove accents; `None` follows `lowercase`.
         split_cjk: Whether each Chinese character is a word of its own.
-        special_tokens_in_text: Whether `[MASK]`, `[SEP]` and the other special
-            tokens are recognized when they stand in the text. By default they
-            are plain text: brackets and a word.
-        added_tokens: Pieces of the vocabulary that are found in the text, as
-            they are written, before anything else; see `num_model_pieces`.
-        additional_special_tokens: More special tokens, such as `["[E1]"]`.
-        token_flags: See `Tokenizer`; `lstrip` of the mask is honoured.
-        unknown_token, cls_token, sep_token, pad_token, mask_token: The special
-            tokens. All but `mask_token` must be in the vocabulary.
         max_characters_per_word: Longer words become `unknown_token`.
         num_model_pieces: How many pieces, from the first on, words are split into;
             those behind are found as they are written only. `None`: all but the
             added and additional special tokens at the end.
+        **options: Options of every tokenizer, see `Tokenizer`: `added_tokens`,
+            `additional_special_tokens`, `special_tokens_in_text`, `token_flags`
+            (`lstrip` of the mask is honoured), and the special tokens
+            `unknown_token` (`"[UNK]"`), `cls_token` (`"[CLS]"`), `sep_token`
+            (`"[SEP]"`), `pad_token` (`"[PAD]"`) and `mask_token` (`"[MASK]"`).
 
     Call arguments:
         text: Strings of any shape: Python strings, lists, numpy arrays, string
@@ -86,50 +82,35 @@ class WordPieceTokenizer(Tokenizer):
     for the algorithm of the op.
     """
 
+    SPECIAL_TOKENS: ClassVar = {
+        "unknown": "[UNK]",
+        "cls": "[CLS]",
+        "sep": "[SEP]",
+        "pad": "[PAD]",
+        "mask": "[MASK]",
+    }
+    SHOWS_UNKNOWN = True
+
     def __init__(
         self,
         vocabulary: Sequence[str] | str | PathLike,
         lowercase: bool = True,
         strip_accents: bool | None = None,
         split_cjk: bool = True,
-        special_tokens_in_text: bool = False,
-        added_tokens: Sequence[str] = (),
-        additional_special_tokens: Sequence[str] = (),
-        token_flags: Mapping[str, Sequence[str]] | None = None,
-        unknown_token: str = "[UNK]",
-        cls_token: str = "[CLS]",
-        sep_token: str = "[SEP]",
-        pad_token: str = "[PAD]",
-        mask_token: str = "[MASK]",
         max_characters_per_word: int = 100,
         num_model_pieces: int | None = None,
-        **kwargs: Any,
+        **options: Unpack[TokenizerOptions],
     ) -> None:
         if isinstance(vocabulary, (str, PathLike)):
             vocabulary = read_vocabulary(vocabulary)
-        special_tokens = {
-            "unknown": unknown_token,
-            "cls": cls_token,
-            "sep": sep_token,
-            "pad": pad_token,
-            "mask": mask_token,
-        }
-        super().__init__(
-            vocabulary,
-            special_tokens,
-            special_tokens_in_text,
-            additional_special_tokens,
-            token_flags,
-            **kwargs,
-        )
+        super().__init__(vocabulary, **options)
         check_positive("max_characters_per_word", max_characters_per_word)
         _check_lengths(self._pieces)
         self.lowercase = lowercase
         self.strip_accents = strip_accents
         self.split_cjk = split_cjk
         self.max_characters_per_word = max_characters_per_word
-        self.added_tokens = check_in_vocabulary("added_tokens", added_tokens, self._ids)
-        mask = {mask_token: {"lstrip"}}
+        mask = {self._roles["mask"]: {"lstrip"}}
         refuse_flags(self._found_in_text, self.token_flags, mask)
         _check_room_for_stand_ins(self._found_in_text)
         if num_model_pieces is None:
@@ -144,27 +125,8 @@ class WordPieceTokenizer(Tokenizer):
         with tf.init_scope():
             self._build_ops()
 
-    def detokenize(self, ids: Any, skip_special_tokens: bool = True) -> tf.Tensor:
-        """Joins pieces to words and words with spaces.
-
-        Args:
-            ids: Integers of shape `(sequence,)` or `(batch, sequence)`, dense
-                or ragged.
-            skip_special_tokens: Whether to leave out special tokens other
-                than `unknown_token`.
-
-        Returns:
-            String tensor of shape `()` or `(batch,)`.
-        """
-        ragged = self._ragged_ids(ids)
-        if ragged.shape.rank == 1:
-            return self.detokenize(ragged[None], skip_special_tokens)[0]
-        if skip_special_tokens:
-            special = [self._ids[t] for t in self.special_tokens]
-            special = [i for i in special if i != self.unknown_id]
-            kept = tf.reduce_all(ragged.flat_values[:, None] != special, axis=-1)
-            ragged = tf.ragged.boolean_mask(ragged, ragged.with_flat_values(kept))
-        words = tf.gather(tf.constant(self._pieces), ragged)
+    def _join(self, ids: tf.RaggedTensor) -> tf.Tensor:
+        words = tf.gather(tf.constant(self._pieces), ids)
         text = tf.strings.reduce_join(words, axis=-1, separator=" ")
         return tf.strings.regex_replace(text, " ##", "")
 
@@ -174,7 +136,6 @@ class WordPieceTokenizer(Tokenizer):
             "lowercase": self.lowercase,
             "strip_accents": self.strip_accents,
             "split_cjk": self.split_cjk,
-            "added_tokens": list(self.added_tokens),
             "max_characters_per_word": self.max_characters_per_word,
             "num_model_pieces": self.num_model_pieces,
         }

@@ -19,7 +19,7 @@ SETTINGS = ["albert", "plain", "special_tokens", "deberta", "punctuation"]
 ARGUMENTS = {
     "albert": {
         "normalization": ["quotes", "strip_accents", "lowercase"],
-        "user_defined_tokens": ["."],
+        "added_tokens": ["."],
     },
     "plain": {},
     "special_tokens": {"special_tokens_in_text": True},
@@ -160,7 +160,7 @@ class TestArguments:
                 {"charsmap": b"abcdefgh", "normalization": ["charsmap"]},
                 "`charsmap` must be a `precompiled_charsmap`",
             ),
-            ({"user_defined_tokens": ["x"]}, "`user_defined_tokens` must be pieces"),
+            ({"added_tokens": ["x"]}, "`added_tokens` must be pieces"),
             ({"unknown_token": "x"}, "must contain the unknown token 'x'"),
         ],
     )
