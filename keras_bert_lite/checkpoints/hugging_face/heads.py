@@ -26,7 +26,7 @@ class Head:
         names: The head's modules, mapped to our layers; see `name_table.targets`.
         pooled: Whether the architecture has the encoder's pooler.
         dropout: The config.json field of the dropout rate, and its default. The
-            encoder's rate is used if this or the default is `None`.
+            builder's default applies if this or the rate is `None`.
         form: `hidden_activation` and `hidden_dropout` of `DenseHead`.
         activation: The activation of a masked LM head, if not the encoder's.
         enhanced: The head for `"legacy": false`, an alternative layout of

@@ -178,7 +178,7 @@ def _stored(name: str, value: np.ndarray, dtype: str) -> np.ndarray:
         stored = value.astype(DTYPES[dtype], copy=False)
     if not np.array_equal(np.isfinite(stored), np.isfinite(value)):
         raise ValueError(
-            f"`dtype` must be able to hold all weights of `model`. Received: {dtype!r}, "
+            f"`dtype` must fit every weight of `model`. Received: {dtype!r}, "
             f"and {name!r} with values up to {np.abs(value[np.isfinite(value)]).max()}"
         )
     return stored
