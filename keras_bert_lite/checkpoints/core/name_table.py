@@ -173,8 +173,8 @@ class FusedTarget(Target):
         shapes = [part.stored_shape for part in self.parts]
         if len(set(shapes)) != 1 or not shapes[0] or shapes[0][0] % self.groups:
             raise ValueError(
-                "The variables in one tensor must have one shape, whose first axis "
-                f"{self.groups} divides. Received: {shapes}"
+                "The variables in one tensor must have the same shape, with a first "
+                f"axis divisible by {self.groups}. Received: {shapes}"
             )
 
     @property

@@ -45,7 +45,7 @@ def check_sizes(
     for fields, count in {**_least_weights(config), **heads}.items():
         if count * SMALLEST > MOST_SURPLUS * stored:
             raise ValueError(
-                f"{fields} must fit the stored weights. Received: sizes that ask for "
+                f"{fields} must fit the stored weights. Received: sizes that require "
                 f"{count} weights, and files of {stored} bytes"
             )
 

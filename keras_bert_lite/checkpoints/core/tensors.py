@@ -9,8 +9,8 @@ import numpy as np
 
 from keras_bert_lite.checkpoints.core.name_table import Target
 
-# Larger tables are read in parts: to assign an array, TensorFlow makes two copies of
-# it, in addition to the variable's own memory.
+# Tables with more weights are read in parts: to assign an array, TensorFlow makes two
+# copies of it, in addition to the variable's own memory.
 LARGE = 2**22
 MOST_PARTS = 8  # each part copies the variable
 FLOATS = ("F64", "F32", "F16", "BF16")

@@ -91,8 +91,8 @@ def check_prediction(model: keras.Model, activation: str, epsilon: float) -> Non
         }.items():
             if getattr(layer, name) != expected:
                 raise ValueError(
-                    f"The head of `model` must have the {name} {expected!r}, which "
-                    "the layout has no field for. "
+                    f"The {name} of `model`'s head must be {expected!r}, since "
+                    "config.json has no field for it. "
                     f"Received: {getattr(layer, name)!r}"
                 )
 

@@ -58,4 +58,4 @@ def _name(source: str) -> str:
 
 def _refuse(changes: dict[str, Any]) -> None:
     if changes:
-        raise ValueError(f"A KerasHub preset is loaded as it is. Received: {changes}")
+        raise ValueError(f"A KerasHub preset takes no changes. Received: {changes}")
