@@ -181,7 +181,7 @@ def test_rows_that_cannot_be(parts):
         "embeddings.layer_norm.gamma",
         "blocks.0.feed_forward.intermediate_dense.bias",
     )
-    with pytest.raises(ValueError, match=r"'x': .* must have one shape"):
+    with pytest.raises(ValueError, match=r"'x': .* must have the same shape"):
         targets({"x": Fused(unequal)}, parts)
     with pytest.raises(ValueError, match="axis divisible by 5"):
         targets(BY_HEAD, {**parts, "num_heads": 5})
