@@ -328,9 +328,7 @@ class TestOlderFiles:
         self._write(tmp_path, special_tokens_map=tokens, added_tokens={"[MASK]": 4})
         load_tokenizer(tmp_path)
         self._write(tmp_path, added_tokens={"<entity>": len(tiny.VOCABULARY)})
-        with pytest.raises(
-            ValueError, match=r"added_tokens.json: .*'<entity>' with id"
-        ):
+        with pytest.raises(ValueError, match=r"added_tokens.json: .*'<entity>' of id"):
             load_tokenizer(tmp_path)
         decoder = {"4": {"content": "[MASK]"}, "3": {"content": "<other>"}}
         self._write(

@@ -97,7 +97,7 @@ def check_added_tokens(
     for id, token in _added_tokens(path, config):
         if not 0 <= id < len(found) or found[id] != token:
             raise ValueError(
-                f"{path}: the added token {token!r} with id {id} must be in the "
+                f"{path}: the added token {token!r} of id {id} must be in the "
                 f"vocabulary of {len(found)} tokens under that id; transformers' "
                 "`AutoTokenizer.from_pretrained(directory).save_pretrained(directory)` "
                 "writes a tokenizer.json that has it."
