@@ -1,1 +1,1 @@
-"""Weights in and out."""
+"""Loading and saving checkpoints."""

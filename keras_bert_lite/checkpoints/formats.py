@@ -1,4 +1,4 @@
-"""The formats of checkpoints. A new one is a folder with a `loading.py`, and a line."""
+"""The checkpoint formats. To add one, write its `loading.py` and list it below."""
 
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,13 +17,14 @@ from keras_bert_lite.text.preprocessor import Preprocessor
 
 
 class Format(Protocol):
-    """What a format's module has. `source` is what `sources.resolve` returns.
+    """The interface of a format's `loading` module.
 
-    Directories share the tokenizers' files: `tokenizers.loading` reads them.
+    `source` is the value of `sources.resolve`. All directory formats read their
+    tokenizer files with `tokenizers.loading`.
     """
 
     def detect(self, source: Any) -> bool:
-        """Whether a source is of this format."""
+        """Returns whether a source has this format."""
 
     def load_encoder(
         self, source: Any, pooling: str | None, changes: dict[str, Any]
@@ -40,8 +41,8 @@ class Format(Protocol):
         """See `load.load_preprocessor`."""
 
 
-# The first that detects a source reads it. What none detects is read as Hugging
-# Face's: a directory may have a tokenizer alone, and its errors say what is missing.
+# The first format that detects a source reads it. The fallback is Hugging Face: a
+# directory may hold only a tokenizer, and its errors name the missing files.
 FORMATS: tuple[Format, ...] = (
     keras_hub,
     sentence_transformers,

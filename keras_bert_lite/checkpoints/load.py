@@ -1,4 +1,4 @@
-"""Encoders, models, tokenizers and preprocessors, from any source."""
+"""Loading encoders, models, tokenizers and preprocessors from any source."""
 
 import os
 from typing import Any
@@ -15,31 +15,34 @@ from keras_bert_lite.text.preprocessor import Preprocessor
 def load_encoder(
     source: str | os.PathLike, pooling: str | None = "checkpoint", **changes: Any
 ) -> keras.Model:
-    """Loads the encoder of a checkpoint, of any family.
+    """Loads the encoder of a checkpoint of any family.
 
     Args:
-        source: A directory: in Hugging Face layout (config.json and
-            model.safetensors, in one file or in shards), of
-            sentence-transformers, with a TF1 checkpoint of Google's, or a
-            SavedModel of an encoder, as TF Hub has them; or `hf://owner/name`;
-            or `keras-hub://preset`; or `bert_mini_books`, which comes with
-            this package.
-        pooling: How `pooled_output` is made; see `EncoderConfig`. By default
-            as in the checkpoint: `"cls_dense"` if it has BERT's pooler,
-            else no pooled output.
+        source: One of the following:
+
+            - a directory in Hugging Face layout: config.json and
+              model.safetensors, in one file or in shards;
+            - a sentence-transformers directory;
+            - a directory with one of Google's TF1 checkpoints;
+            - a SavedModel of an encoder, as published on TF Hub;
+            - `hf://owner/name` or `keras-hub://preset`;
+            - `bert_mini_books`, which comes with this package.
+        pooling: How `pooled_output` is computed; see `EncoderConfig`. The default
+            follows the checkpoint: `"cls_dense"` if it has BERT's pooler,
+            otherwise no pooled output.
         **changes: `dropout` or `attention_dropout`, to replace the rates in
             the checkpoint.
 
     Returns:
-        A model as `encoder` makes it.
+        A model as returned by `encoder`.
 
     Warns:
         UserWarning: If a pooler starts from random weights, weights of the
-            checkpoint stay unused, or some have NaN or infinite numbers.
+            checkpoint stay unused, or some have NaN or infinite values.
 
     Raises:
-        ValueError: If the checkpoint is of no known family, or its tensors are
-            not exactly those that its configuration asks for.
+        ValueError: If the family of the checkpoint is unknown, or its tensors do
+            not exactly match its configuration.
 
     Example:
 
@@ -53,25 +56,24 @@ def load_encoder(
 
 
 def load_model(source: str | os.PathLike, **changes: Any) -> keras.Model:
-    """Loads a checkpoint with its own head.
+    """Loads a checkpoint with its head.
 
     Args:
         source: As in `load_encoder`.
         **changes: As in `load_encoder`.
 
     Returns:
-        What the builder of the task returns: for
-        `BertForSequenceClassification` a `text_classifier` with the
-        checkpoint's label names, and so on; for a directory of
-        sentence-transformers a `sentence_encoder`; an encoder if there is no
-        head.
+        The model of the task's builder. `BertForSequenceClassification` becomes a
+        `text_classifier` with the checkpoint's label names, for example, and a
+        sentence-transformers directory becomes a `sentence_encoder`. Without a
+        head, an encoder.
 
     Warns:
         UserWarning: If weights of the checkpoint stay unused, or some have NaN
-            or infinite numbers.
+            or infinite values.
 
     Raises:
-        ValueError: As `load_encoder`; or if the head is of an unknown kind.
+        ValueError: See `load_encoder`; also if the kind of head is unknown.
 
     Example:
 
@@ -98,7 +100,7 @@ def load_tokenizer(source: str | os.PathLike, **changes: Any) -> Tokenizer:
         A `WordPieceTokenizer`, `BytePairTokenizer` or `SentencePieceTokenizer`.
 
     Raises:
-        ValueError: If the files describe another kind of tokenizer.
+        ValueError: If the kind of tokenizer is not supported.
 
     Example:
 
@@ -111,11 +113,11 @@ def load_tokenizer(source: str | os.PathLike, **changes: Any) -> Tokenizer:
 
 
 def load_preprocessor(source: str | os.PathLike, **changes: Any) -> Preprocessor:
-    """Loads the tokenizer of a checkpoint and the length it was made for.
+    """Loads the tokenizer of a checkpoint together with its sequence length.
 
-    The length is sentence-transformers' `max_seq_length` where there is one,
-    else the tokenizer's `model_max_length`, capped by the position table. The
-    truncation and padding that tokenizer.json may hold are ignored.
+    The length is sentence-transformers' `max_seq_length` if there is one,
+    otherwise the tokenizer's `model_max_length`; the size of the position table
+    is the upper limit. Truncation and padding in tokenizer.json are ignored.
 
     Args:
         source: As in `load_tokenizer`.

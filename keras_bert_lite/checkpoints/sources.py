@@ -1,32 +1,32 @@
-"""Where a checkpoint lies: a directory, a name on the Hugging Face Hub, or here."""
+"""Resolving sources: directories, Hub names and checkpoints in this package."""
 
 import json
 import os
 from pathlib import Path
 from typing import Any
 
-# A directory, or the name of a preset that KerasHub finds.
+# A directory, or the name of a KerasHub preset.
 Source = str | Path
 
 HUB_PREFIX = "hf://"
 KERAS_HUB_PREFIX = "keras-hub://"
-# In a checkout this is a link, and exports may lie there too.
+# In a checkout this is a link, and its target may hold exports too.
 SHIPPED = Path(__file__).parents[1] / "saved_models"
 SHIPPED_NAMES = ("bert_mini_books",)
-# Nothing else is downloaded: no pickles, no other frameworks' weights.
+# No pickles and no weights of other frameworks are downloaded.
 HUB_FILES = ["*.json", "*.safetensors", "vocab.txt", "merges.txt", "*.model"]
 
 
 def resolve(source: str | os.PathLike) -> Source:
-    """Returns the directory of a source, downloading it if it is a name.
+    """Returns the directory of a source, downloading it if necessary.
 
     Args:
         source: A local directory, `hf://owner/name`, or one of `SHIPPED_NAMES` (a
             local directory of that name takes precedence). A `keras-hub://preset`
-            stays what it is: KerasHub downloads it.
+            is returned unchanged, because KerasHub downloads it.
 
     Raises:
-        ValueError: If the source is none of them, or cannot be downloaded.
+        ValueError: If the source is none of these, or cannot be downloaded.
     """
     text = os.fspath(source)
     if text.startswith(HUB_PREFIX):
@@ -37,7 +37,7 @@ def resolve(source: str | os.PathLike) -> Source:
         raise ValueError(
             f"`source` must be a directory or hf://owner/name. Received: {text!r}"
         )
-    if os.path.isdir(text):  # `Path.is_dir` raises where the name is too long
+    if os.path.isdir(text):  # `Path.is_dir` raises if the name is too long
         return Path(text)
     if text in SHIPPED_NAMES:
         return SHIPPED / text
@@ -49,14 +49,14 @@ def resolve(source: str | os.PathLike) -> Source:
 
 
 def _download(name: str) -> Path:
-    import huggingface_hub  # only those who use it pay for its import
+    import huggingface_hub  # imported here because it is slow and rarely needed
     from huggingface_hub.errors import HFValidationError
 
     try:
         return Path(huggingface_hub.snapshot_download(name, allow_patterns=HUB_FILES))
     except HFValidationError as error:
         raise ValueError(f"`source` is not hf://owner/name: {error}") from error
-    except Exception as error:  # its versions have different clients of HTTP
+    except Exception as error:  # the HTTP client depends on the version
         raise ValueError(
             f"hf://{name} could not be downloaded and is not in the cache: "
             f"{type(error).__name__}: {error}"
@@ -64,7 +64,7 @@ def _download(name: str) -> Path:
 
 
 def is_name(name: Any) -> bool:
-    """Whether a value is a name in a directory, not a path out of it or into it."""
+    """Returns whether a value is a plain file name, without any path."""
     return (
         isinstance(name, str)
         and bool(name)
@@ -77,7 +77,7 @@ def read_json(path: Path) -> dict[str, Any]:
     """Reads a JSON object.
 
     Raises:
-        ValueError: If the file is missing, is not JSON, or is no object.
+        ValueError: If the file is missing or does not hold a JSON object.
     """
     try:
         value = json.loads(path.read_text(encoding="utf-8"))

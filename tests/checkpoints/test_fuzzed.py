@@ -235,13 +235,13 @@ class TestFiles:
         path = write(tmp_path) / WEIGHTS
         path.unlink()
         path.mkdir()
-        refuse(tmp_path, f"{WEIGHTS} is missing or no file")
+        refuse(tmp_path, f"{WEIGHTS} is missing or not a file")
         path.rmdir()
         path.symlink_to(tmp_path / "nowhere")
-        refuse(tmp_path, f"{WEIGHTS} is missing or no file")
+        refuse(tmp_path, f"{WEIGHTS} is missing or not a file")
         path.unlink()
         path.symlink_to(path)
-        refuse(tmp_path, f"{WEIGHTS} is missing or no file")
+        refuse(tmp_path, f"{WEIGHTS} is missing or not a file")
 
     @pytest.mark.skipif(os.geteuid() == 0, reason="root may read all")
     @pytest.mark.parametrize("name", [WEIGHTS, "config.json"])
@@ -309,7 +309,7 @@ class TestShards:
         write(tmp_path, "sharded")
         (tmp_path / INDEX).unlink()
         (tmp_path / INDEX).mkdir()
-        refuse(tmp_path, f"{WEIGHTS} is missing or no file")
+        refuse(tmp_path, f"{WEIGHTS} is missing or not a file")
 
     def test_shard_without_a_tensor_of_the_index(self, tmp_path):
         write(tmp_path, "sharded")

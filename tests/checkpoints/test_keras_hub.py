@@ -209,7 +209,7 @@ REFUSED = {
     "`pooling` must be None": {"family": "roberta"},
     "`embedding_dim` must be 16": {"family": "albert"},
     "`embedding_dim` must be None": {"family": "electra", "embedding_dim": 16},
-    "`relative_positions` must be there": RELATIVE,
+    "`relative_positions` must be given": RELATIVE,
     "'buckets': 9": {**RELATIVE, "relative_positions": {"max_distance": 9}},
     "bucket_size=4, max_sequence_length=12": {
         **RELATIVE,
@@ -381,7 +381,10 @@ def test_configurations_of_presets_that_cannot_be(tmp_path):
     path = tmp_path / "config.json"
     known = "keras_hub>BertBackbone"
     for raw, message in (
-        ({"registered_name": "keras_hub>GPT2Backbone"}, "must be of one of KerasHub's"),
+        (
+            {"registered_name": "keras_hub>GPT2Backbone"},
+            "must be the config of one of KerasHub's",
+        ),
         ({"registered_name": known}, "the field 'config' is missing"),
         ({"registered_name": known, "config": 5}, "config.json"),
         ({"registered_name": known, "config": {}}, "the field 'vocabulary_size'"),

@@ -265,7 +265,7 @@ def test_two_variables_of_one_name(tmp_path):
     module = tf.Module()
     module.parts = [tf.Variable([1.0], name="x/kernel") for _ in range(2)]
     tf.saved_model.save(module, str(tmp_path))
-    with pytest.raises(ValueError, match=r"two variables of the name 'x/kernel'"):
+    with pytest.raises(ValueError, match=r"two variables named 'x/kernel'"):
         load(tmp_path)
 
 

@@ -115,7 +115,7 @@ def test_refuses_flags_of_tokens_that_any_text_may_hold(folder):
     token = {"id": 4, "content": "a", "special": False, "lstrip": True}
     change(folder, added_tokens=[token])
     with pytest.raises(
-        ValueError, match=r"tokenizer.json: of `added_tokens`, 'a' must"
+        ValueError, match=r"tokenizer.json: in `added_tokens`, 'a' must"
     ):
         arguments_from(folder)
 
@@ -130,7 +130,7 @@ def test_refuses_a_bpe_model(tmp_path):
 
 def test_refuses_what_is_no_model(tmp_path):
     (tmp_path / "spm.model").write_bytes(b"no model at all")
-    with pytest.raises(ValueError, match=r"spm.model is no SentencePiece model"):
+    with pytest.raises(ValueError, match=r"spm.model is not a SentencePiece model"):
         arguments_from(tmp_path)
 
 

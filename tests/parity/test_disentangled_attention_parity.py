@@ -61,7 +61,7 @@ def test_terms_are_those_that_transformers_reads(value):
         found = deberta_fields.read(SIZES, raw)["relative_positions"]
         assert sorted(found.terms) == sorted(understood)
         return
-    with pytest.raises(ValueError, match="`pos_att_type` must be of"):
+    with pytest.raises(ValueError, match="`pos_att_type` must be from"):
         deberta_fields.read(SIZES, raw)
 
 

@@ -1,1 +1,1 @@
-"""What every format of checkpoints shares: names, tensors, sizes, assignment."""
+"""Code that all checkpoint formats share: names, tensors, sizes, assignment."""

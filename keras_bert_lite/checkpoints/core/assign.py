@@ -1,4 +1,4 @@
-"""From tensors to a model, with one warning at most."""
+"""Assigning the tensors of a checkpoint to a model, with at most one warning."""
 
 import warnings
 
@@ -16,24 +16,24 @@ def fill_model(
     required: tuple[str, ...],
     new_pooler: bool = False,
 ) -> keras.Model:
-    """Checks and sets the variables of a model.
+    """Checks the tensors of a checkpoint and assigns them to a model.
 
     Args:
-        source: The variables.
+        source: The stored tensors.
         model: The model.
-        found: Where each variable goes.
-        required: How the names start of variables that must have a place.
-        new_pooler: Whether the pooler stays as it was initialized.
+        found: The target of each tensor, by its name.
+        required: Name prefixes of tensors that must have a target.
+        new_pooler: Whether to start the pooler from random weights.
 
     Returns:
         The model.
 
     Warns:
-        UserWarning: If a pooler starts from random weights, variables stay
-            unused, or some have numbers that are not finite.
+        UserWarning: If a pooler starts from random weights, tensors stay
+            unused, or some have NaN or infinite values.
 
     Raises:
-        ValueError: As `tensors.fill`.
+        ValueError: See `tensors.fill`.
     """
     new = _without_pooler(model, found) if new_pooler else []
     _draw(model, found)
@@ -48,7 +48,7 @@ def fill_model(
 
 
 def _draw(model: keras.Model, found: dict[str, Target]) -> None:
-    """Draws the matrices that nothing is stored for, which may not stay zero."""
+    """Initializes the matrices missing in the checkpoint, which must not stay zero."""
     placed = {id(x) for target in found.values() for x in target.variables}
     stddev = config_of(encoder_of(model)).initializer_range
     draw = keras.initializers.TruncatedNormal(stddev=stddev)
@@ -58,7 +58,7 @@ def _draw(model: keras.Model, found: dict[str, Target]) -> None:
 
 
 def is_new_pooler(pooling: str | None, stored: str | None) -> bool:
-    """Whether a pooler that is asked for is another than the stored one."""
+    """Returns whether the requested pooler differs from the stored one."""
     return pooling not in ("checkpoint", None) and pooling != stored
 
 

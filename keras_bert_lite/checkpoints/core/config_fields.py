@@ -1,4 +1,4 @@
-"""Fields of configuration files, which Google named and Hugging Face kept."""
+"""Configuration fields, named by Google and kept by Hugging Face."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,7 @@ from keras_bert_lite.config import EncoderConfig
 
 CONFIG = "config.json"
 CHANGEABLE = ("dropout", "attention_dropout")
-# No default: the field must be there.
+# Marks a field without a default.
 REQUIRED = object()
 # Our field -> the name in config.json, and the default.
 FIELDS: dict[str, tuple[str, Any]] = {
@@ -27,7 +27,7 @@ FIELDS: dict[str, tuple[str, Any]] = {
 
 
 def changed(config: EncoderConfig, changes: dict[str, Any]) -> EncoderConfig:
-    """Returns the configuration with other rates of dropout."""
+    """Returns the configuration with changed dropout rates."""
     for name, value in changes.items():
         if name not in CHANGEABLE:
             raise ValueError(
@@ -38,7 +38,7 @@ def changed(config: EncoderConfig, changes: dict[str, Any]) -> EncoderConfig:
 
 
 def their_names(error: Exception, fields: Mapping[str, tuple[str, Any]]) -> str:
-    """Says how the fields in a message are called in config.json."""
+    """Returns a note with the config.json names of the fields in a message."""
     names = [
         f"`{ours}` is `{theirs}`"
         for ours, (theirs, _) in fields.items()

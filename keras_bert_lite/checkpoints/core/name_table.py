@@ -1,17 +1,17 @@
-"""Names of tensors in a checkpoint, by our layers: one table for both directions.
+"""Tables that map tensor names to our layers, for both loading and saving.
 
-A table maps the name that a module has in the checkpoint to the path of a layer
-of ours, such as `"encoder.layer.{i}.output.dense": "blocks.{i}.output_dense"`,
-for every `{i}` there is. Which tensors a layer has, and how they are laid out,
-follows from its type and from the format. What a model does not have (a pooler,
-a segment table) is passed over, so one table serves every configuration.
+A table maps the name of a module in the checkpoint to the path of our layer, such
+as `"encoder.layer.{i}.output.dense": "blocks.{i}.output_dense"`, for every block
+`{i}`. The layer's type and the format determine which tensors the layer has and
+how they are laid out. Layers that a model lacks (a pooler, a segment table) are
+skipped, so one table serves every configuration.
 
-Three rows say more than that:
+Three kinds of rows are special:
 
-- `"prediction_bias|prediction_dense"` names alternatives, of which a model has one;
-- a path to a variable, `"q_bias": "blocks.{i}.attention.query.bias"`, is for a
-  single tensor, whose whole name the row has;
-- `Fused` is for a tensor that holds several variables.
+- `"prediction_bias|prediction_dense"` names alternatives; a model has one of them;
+- the path of a variable, as in `"q_bias": "blocks.{i}.attention.query.bias"`,
+  matches a single tensor, and the key is its full name;
+- `Fused` describes a tensor that holds several variables.
 """
 
 import dataclasses
@@ -26,8 +26,8 @@ from keras_bert_lite.layers.execution.layer_norm import LayerNorm
 from keras_bert_lite.models.encoder_model import config_of, encoder_layers, encoder_of
 from keras_bert_lite.models.tasks.task import head_layers
 
-# For each type of layer: the checkpoint's name of a tensor -> our variable, and
-# how the axes are permuted (each permutation is its own inverse).
+# For each layer type: tensor name in the checkpoint -> our variable and the
+# permutation of its axes (each permutation is its own inverse).
 Variables = Mapping[type, Mapping[str, tuple[str, tuple[int, ...] | None]]]
 TORCH: Variables = {
     keras.layers.Dense: {"weight": ("kernel", (1, 0)), "bias": ("bias", None)},
@@ -48,14 +48,14 @@ TENSORFLOW: Variables = {
 class Fused:
     """A row for one stored tensor that holds several variables.
 
-    They are equal parts of its first axis: one after the other, as ModernBERT's
-    `Wqkv` has them, or in turn for each attention head, as DeBERTa's `in_proj`.
+    The variables split its first axis equally: either one after the other, as in
+    ModernBERT's `Wqkv`, or interleaved by attention head, as in DeBERTa's `in_proj`.
 
     Args:
-        paths: Of the variables, such as `"blocks.{i}.attention.query.kernel"`, in
-            the order in which they are stored.
-        by_head: Whether each head's rows of all variables stand together. How
-            many heads there are is the encoder's `num_heads`.
+        paths: Paths of the variables, such as
+            `"blocks.{i}.attention.query.kernel"`, in stored order.
+        by_head: Whether the variables are interleaved by attention head. The
+            encoder's `num_heads` gives the number of heads.
     """
 
     paths: tuple[str, ...]
@@ -66,45 +66,45 @@ Table = Mapping[str, str | Fused]
 
 
 class Target:
-    """Where a tensor goes, and how it is stored."""
+    """The variables that a tensor is assigned to, and its stored layout."""
 
     @property
     def variables(self) -> tuple[keras.Variable, ...]:
-        """What the tensor is, or holds."""
+        """The variables that the tensor holds."""
         raise NotImplementedError
 
     @property
     def stored_shape(self) -> tuple[int, ...]:
-        """The shape that the tensor has where it is stored."""
+        """The shape of the tensor in the checkpoint."""
         raise NotImplementedError
 
     @property
     def is_table(self) -> bool:
-        """Whether it is stored as its only variable is, in rows and columns."""
+        """Whether the tensor is one matrix, stored in the layout of its variable."""
         return False
 
     def assign(self, value: np.ndarray) -> None:
-        """Takes over a tensor as it is stored."""
+        """Assigns a tensor in its stored layout."""
         raise NotImplementedError
 
     def assign_rows(self, start: int, rows: np.ndarray) -> None:
-        """Takes over some rows of a tensor that `is_table`."""
+        """Assigns some rows of a tensor for which `is_table` is true."""
         raise NotImplementedError
 
     def read(self) -> np.ndarray:
-        """Returns the tensor as it is stored."""
+        """Returns the tensor in its stored layout."""
         raise NotImplementedError
 
 
 @dataclasses.dataclass(frozen=True)
 class VariableTarget(Target):
-    """One variable, and how its stored form differs.
+    """One variable, and how its stored layout differs.
 
     Args:
         variable: The variable.
-        permutation: How the axes are permuted where the tensor is stored.
-        shape: The stored shape, of the same numbers in the same order, if
-            axes are also joined or split there; `None`: they are not.
+        permutation: The permutation of the axes in the stored tensor.
+        shape: The stored shape, if the format also merges or splits axes (the
+            order of the values stays the same); `None` if it does not.
     """
 
     variable: keras.Variable
@@ -154,15 +154,16 @@ class VariableTarget(Target):
 
 @dataclasses.dataclass(frozen=True)
 class FusedTarget(Target):
-    """Several variables of one stored shape, in one tensor.
+    """Several variables of equal stored shape in one tensor.
 
     Args:
-        parts: The variables, each as it would be stored alone.
-        groups: Into how many equal groups the first axis of each is cut; the
-            first groups of all parts stand before the second ones.
+        parts: The targets of the variables, as if each were stored alone.
+        groups: The number of equal groups into which the first axis of each part
+            is cut. The first groups of all parts come before the second ones.
 
     Raises:
-        ValueError: If the parts differ in shape, or `groups` does not divide it.
+        ValueError: If the parts differ in shape, or `groups` does not divide their
+            first axis.
     """
 
     parts: tuple[Target, ...]
@@ -172,8 +173,8 @@ class FusedTarget(Target):
         shapes = [part.stored_shape for part in self.parts]
         if len(set(shapes)) != 1 or not shapes[0] or shapes[0][0] % self.groups:
             raise ValueError(
-                "The variables in one tensor must have one shape, whose first axis "
-                f"{self.groups} divides. Received: {shapes}"
+                "The variables in one tensor must have the same shape, with a first "
+                f"axis divisible by {self.groups}. Received: {shapes}"
             )
 
     @property
@@ -200,9 +201,9 @@ class FusedTarget(Target):
 
 
 def model_parts(model: keras.Model) -> dict[str, Any]:
-    """Returns the layers that hold a model's weights, by the names in tables.
+    """Returns the layers that hold a model's weights, by their names in tables.
 
-    Beside them is `"num_heads"`, by which fused tensors are cut.
+    The result also has `"num_heads"`, which is needed to split fused tensors.
     """
     body = encoder_of(model)
     embeddings, blocks, pooler = encoder_layers(body)
@@ -222,12 +223,12 @@ def targets(
     variables: Variables = TORCH,
     separator: str = ".",
 ) -> dict[str, Target]:
-    """Returns the target of each tensor that a table names, by its name.
+    """Returns the target of each tensor in a table, by the tensor's name.
 
     Raises:
-        TypeError: If a path leads to a layer or a variable of no known layout.
-        ValueError: If a model has some of the variables of a `Fused` row and not
-            others, or they do not fit into one tensor.
+        TypeError: If the layout of a layer or variable is unknown.
+        ValueError: If a model has only some of the variables of a `Fused` row, or
+            they do not fit into one tensor.
     """
     found: dict[str, Target] = {}
     for row_name, row in table.items():
@@ -259,7 +260,7 @@ def _fused(
         return {}
     if there != paths:
         raise ValueError(
-            f"{name!r} holds {paths}, all of which the model must have, or none. "
+            f"{name!r} holds {paths}: the model must have all of them or none. "
             f"Received: a model with {there}"
         )
     kept = tuple(_variable(path, parts, variables) for path in paths)
@@ -272,7 +273,7 @@ def _fused(
 def _tensors(
     path: str, parts: Mapping[str, Any], variables: Variables
 ) -> Iterator[tuple[str, Target]]:
-    """Yields the tensors of a layer, or that of a variable, by what follows a name."""
+    """Yields the name suffix and target of each tensor of a layer or variable."""
     found = _at(path, parts)
     if found is None:
         return
@@ -286,17 +287,17 @@ def _tensors(
 
 
 def _variable(path: str, parts: Mapping[str, Any], variables: Variables) -> Target:
-    """Returns the target of a variable, laid out as its layer's type says."""
+    """Returns the target of a variable, with the layout of its layer's type."""
     owner, _, attribute = path.rpartition(".")
     layer = _at(owner, parts)
     permutations = dict(_layout(layer, variables).values())
     if attribute not in permutations:
-        raise TypeError(f"{path!r} is no variable of {layer!r} that is stored.")
+        raise TypeError(f"{path!r} is not a stored variable of {layer!r}.")
     return VariableTarget(getattr(layer, attribute), permutations[attribute])
 
 
 def _at(path: str, parts: Mapping[str, Any]) -> Any:
-    """Returns the layer or variable that a path leads to; `None`: there is none."""
+    """Returns the layer or variable at a path, or `None` if there is none."""
     first, *others = path.split(".")
     found = parts.get(first)
     for name in others:
@@ -312,4 +313,4 @@ def _layout(
     for kind, tensors in variables.items():
         if isinstance(layer, kind):
             return tensors
-    raise TypeError(f"No tensors are known for {layer!r}.")
+    raise TypeError(f"The tensors of {layer!r} are unknown.")

@@ -1,7 +1,7 @@
-"""The sizes that a configuration asks for, against the weights that are stored.
+"""A check of the sizes in a configuration against the size of the weight files.
 
-Each source calls this before it builds a model, so that no memory is taken for
-numbers that cannot be.
+Every loader calls it before building a model, so that a broken configuration
+cannot allocate huge amounts of memory.
 """
 
 from collections.abc import Mapping
@@ -9,11 +9,11 @@ from typing import Any
 
 from keras_bert_lite.config import EncoderConfig
 
-# Allow this factor above the size of the files. The check of the tensors, whose
-# message says more, refuses near misses.
+# Allow this factor above the size of the files. Near misses are left to the check
+# of the tensors, whose message is more specific.
 MOST_SURPLUS = 4
 SMALLEST = 2  # bytes of a weight
-# Of layers that share their weights, which no file therefore bounds.
+# Limit for layers that share weights: the size of the files does not bound them.
 MOST_LAYERS = 256
 
 
@@ -23,14 +23,14 @@ def check_sizes(
     """Refuses sizes far beyond the stored weights.
 
     Args:
-        config: Of the encoder.
-        stored: Bytes of the files that hold the weights.
-        outputs: How wide the layers of the head are, by the field that says so;
-            what is no whole number is left to whoever builds the head.
+        config: The encoder's configuration.
+        stored: The size of the weight files in bytes.
+        outputs: The widths of the head's layers, by configuration field. Values
+            that are not integers are left to the head's builder.
 
     Raises:
-        ValueError: If a size asks for more weights than can be stored; names
-            the fields that say it.
+        ValueError: If a size requires more weights than can be stored. The
+            message names the fields.
     """
     if config.num_groups is not None and config.num_layers > MOST_LAYERS:
         raise ValueError(
@@ -45,13 +45,13 @@ def check_sizes(
     for fields, count in {**_least_weights(config), **heads}.items():
         if count * SMALLEST > MOST_SURPLUS * stored:
             raise ValueError(
-                f"{fields} must fit the stored weights. Received: sizes that ask for "
+                f"{fields} must fit the stored weights. Received: sizes that require "
                 f"{count} weights, and files of {stored} bytes"
             )
 
 
 def _least_weights(config: EncoderConfig) -> dict[str, int]:
-    """Returns how many weights there are at least, by the fields that say so."""
+    """Returns lower bounds on the number of weights, by the fields that imply them."""
     hidden, layers = config.hidden_dim, config.num_groups or config.num_layers
     width, relative = config.embedding_dim or hidden, config.relative_positions
     bias = config.relative_bias

@@ -1,4 +1,4 @@
-"""The variables of TensorFlow's checkpoint files, read one at a time."""
+"""Reading the variables of TensorFlow checkpoints, one at a time."""
 
 import glob
 import math
@@ -20,7 +20,7 @@ TYPES = {
     tf.float16: "F16",
     tf.bfloat16: "BF16",
 }
-# What optimizers and training loops keep beside the weights.
+# Variables of optimizers and training loops.
 SLOTS = re.compile(
     r"(^|/)(adam_[mv]|Adam(_1)?|LAMB(_1)?|lamb_[mv]|[mv]|global_step|beta[12]_power|"
     r"ExponentialMovingAverage|loss_scale|good_steps|bad_steps)$"
@@ -32,8 +32,8 @@ class TensorFlowSource(TensorSource):
 
     Args:
         prefix: The path without `.index`, such as `.../bert_model.ckpt`.
-        keys: Under which key each variable is stored, by its name; by default
-            keys are names, and optimizers' variables are left out.
+        keys: The key of each variable, by its name. By default the keys are the
+            names, and optimizer variables are left out.
 
     Raises:
         ValueError: If the index cannot be read, or lists more than the data
@@ -67,7 +67,7 @@ class TensorFlowSource(TensorSource):
         return as_float32(self.stored(self._keys[name]), name, self.location)
 
     def stored(self, key: str) -> Any:
-        """Returns what is stored under a key, as it is.
+        """Returns the raw value stored under a key.
 
         Raises:
             ValueError: If it cannot be read.
@@ -76,11 +76,11 @@ class TensorFlowSource(TensorSource):
             return self._reader.get_tensor(key)
 
     def has(self, start: str) -> bool:
-        """Whether the name of any variable starts so."""
+        """Returns whether any variable name starts with `start`."""
         return any(name.startswith(start) for name in self._keys)
 
     def size(self, name: str, axis: int) -> int:
-        """Returns a length in the shape of a variable.
+        """Returns the length of one axis of a variable.
 
         Raises:
             ValueError: If there is no such variable, or no such axis.
@@ -96,13 +96,13 @@ class TensorFlowSource(TensorSource):
         return shape[axis]
 
     def count(self, pattern: str) -> int:
-        """Returns how many different numbers `{i}` is in the names of variables."""
+        """Returns how many distinct values `{i}` takes in the variable names."""
         expression = re.compile(re.escape(pattern).replace(r"\{i\}", r"(\d+)"))
         matches = (expression.match(name) for name in self._keys)
         return len({match[1] for match in matches if match})
 
     def _check_data(self) -> None:
-        """Checks that the shapes in the index are not beyond what is stored."""
+        """Checks that the data files are large enough for the shapes in the index."""
         listed = sum(
             math.prod(shape) * self._dtypes[key].size
             for key, shape in self._shapes.items()
@@ -119,7 +119,7 @@ class TensorFlowSource(TensorSource):
     def _readable(self, what: str = "") -> Iterator[None]:
         try:
             yield
-        except Exception as error:  # OpError, IndexError, ...: by what is broken
+        except Exception as error:  # OpError, IndexError, ...: depends on the damage
             raise ValueError(
                 f"{self.location}{what} cannot be read, so the checkpoint is broken "
                 f"or incomplete: {error}"

@@ -1,4 +1,4 @@
-"""From the tensors of a checkpoint to variables, all checked before any is set."""
+"""Assigning tensors to variables; all are checked before any is assigned."""
 
 import dataclasses
 import math
@@ -9,18 +9,18 @@ import numpy as np
 
 from keras_bert_lite.checkpoints.core.name_table import Target
 
-# A table of more weights than these is read by parts: TensorFlow takes two copies of
-# an array to assign it, besides the variable's own memory.
+# Tables with more weights are read in parts: to assign an array, TensorFlow makes two
+# copies of it, in addition to the variable's own memory.
 LARGE = 2**22
-MOST_PARTS = 8  # each of which copies the variable
+MOST_PARTS = 8  # each part copies the variable
 FLOATS = ("F64", "F32", "F16", "BF16")
 
 
 class TensorSource:
-    """Tensors by name, of which one at a time is read.
+    """Tensors by name, read one at a time.
 
     Args:
-        location: The file or object, for messages.
+        location: The file or object, for error messages.
     """
 
     def __init__(self, location: Any) -> None:
@@ -31,18 +31,18 @@ class TensorSource:
         raise NotImplementedError
 
     def shape(self, name: str) -> tuple[int, ...]:
-        """Returns the shape of a tensor as it is stored."""
+        """Returns the stored shape of a tensor."""
         raise NotImplementedError
 
     def dtype(self, name: str) -> str:
-        """Returns the type of a tensor: one of `FLOATS`, or another name."""
+        """Returns the dtype of a tensor: one of `FLOATS`, or another name."""
         raise NotImplementedError
 
     def read(self, name: str) -> np.ndarray:
         """Returns a tensor as float32.
 
         Raises:
-            ValueError: As `as_float32`.
+            ValueError: See `as_float32`.
         """
         raise NotImplementedError
 
@@ -57,12 +57,12 @@ def as_float32(value: np.ndarray, name: str, location: Any) -> np.ndarray:
     """Returns a tensor as float32.
 
     Args:
-        value: The tensor, of any floats.
-        name: Its name, for the message.
-        location: Where it is, for the message.
+        value: The tensor, of any float dtype.
+        name: Its name, for error messages.
+        location: Its file or object, for error messages.
 
     Raises:
-        ValueError: If a finite number is too large for float32.
+        ValueError: If a finite value is too large for float32.
     """
     with np.errstate(over="ignore"):
         found = value.astype(np.float32, copy=False)
@@ -78,18 +78,18 @@ def as_float32(value: np.ndarray, name: str, location: Any) -> np.ndarray:
 
 @dataclasses.dataclass(frozen=True)
 class Filled:
-    """What there is to say about tensors that have been read.
+    """The tensors to warn about after `fill`.
 
     Args:
-        unused: Names of those without a target.
-        not_finite: Names of those with NaN or infinite numbers.
+        unused: Names of tensors without a target.
+        not_finite: Names of tensors with NaN or infinite values.
     """
 
     unused: list[str]
     not_finite: list[str]
 
     def remarks(self) -> list[str]:
-        """Returns what a warning says of a checkpoint: "has ..."."""
+        """Returns the predicates of a warning about the checkpoint: "has ..."."""
         remarks = []
         if self.unused:
             remarks.append(
@@ -109,21 +109,21 @@ def fill(
     targets: Mapping[str, Target],
     is_optional: Callable[[str], bool] = lambda name: True,
 ) -> Filled:
-    """Checks every tensor, then sets every variable.
+    """Checks every tensor, then assigns every variable.
 
     Args:
         source: The tensors.
-        targets: Where each goes, by name.
+        targets: The target of each tensor, by name.
         is_optional: Whether a tensor without a target may stay unused.
 
     Returns:
-        Which tensors stay unused, and which have numbers that are not finite:
-        these are set as they are.
+        The names of unused tensors, and of tensors with NaN or infinite values,
+        which are assigned as they are.
 
     Raises:
-        ValueError: If a tensor is missing, misshapen, not of floats or beyond
-            float32, or has no target though it is not optional. No variable
-            has changed then.
+        ValueError: If a tensor is missing, has the wrong shape, is not a float or
+            exceeds the range of float32, or has no target though it is not
+            optional. No variable has been changed in that case.
     """
     _check_names(source, targets, is_optional)
     for name, target in targets.items():
@@ -137,7 +137,7 @@ def fill(
 
 
 def _assign(source: TensorSource, name: str, target: Target) -> bool:
-    """Sets what a tensor goes to, and returns whether all of it is finite."""
+    """Assigns a tensor, and returns whether all its values are finite."""
     shape = source.shape(name)
     size = math.prod(shape)
     if size <= LARGE or not target.is_table:
@@ -184,4 +184,4 @@ def _check_tensor(source: TensorSource, name: str, target: Target) -> None:
             f"{target.stored_shape}. Received: {shape}"
         )
     if dtype == "F64":
-        source.read(name)  # which refuses what float32 cannot hold
+        source.read(name)  # refuses values out of the range of float32

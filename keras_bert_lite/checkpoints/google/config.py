@@ -1,6 +1,6 @@
-"""Between Google's configuration files and `EncoderConfig`.
+"""Converting Google's configuration files to `EncoderConfig`.
 
-`LayerNorm` of TF1's `contrib` adds 1e-12 to the variance, whatever the model.
+The `LayerNorm` of TF1's `contrib` adds 1e-12 to the variance in every model.
 """
 
 from collections.abc import Mapping
@@ -20,13 +20,13 @@ from keras_bert_lite.config import EncoderConfig
 
 LAYER_NORM_EPSILON = 1e-12
 HEAD_SIZE = 64
-# What `gelu` means differs: BERT and ALBERT approximate it, ELECTRA does not.
+# The meaning of `gelu` differs: BERT and ALBERT approximate it, ELECTRA does not.
 ACTIVATIONS = {
     "bert": {"gelu": "gelu_tanh", "relu": "relu", "tanh": "tanh"},
     "albert": {"gelu": "gelu_tanh", "relu": "relu", "tanh": "tanh"},
     "electra": {"gelu": "gelu", "relu": "relu", "tanh": "tanh"},
 }
-# The defaults are those of the classes that read the files.
+# Defaults of Google's configuration classes.
 DEFAULTS: dict[str, dict[str, Any]] = {
     "bert": {"type_vocab_size": 16},
     "albert": {
@@ -37,19 +37,19 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     },
     "electra": {},
 }
-# Fields of ALBERT's and ELECTRA's beside those of `FIELDS`.
+# Fields of ALBERT and ELECTRA, in addition to `FIELDS`.
 MORE_FIELDS = {
     "embedding_dim": ("embedding_size", None),
     "num_groups": ("num_hidden_groups", None),
 }
-# Options of ALBERT's releases that this package does not have.
+# ALBERT options that this package does not support, with their only valid value.
 REFUSED = {
     "inner_group_num": 1,
     "net_structure_type": 0,
     "gap_size": 0,
     "num_memory_blocks": 0,
 }
-# Files that describe something else.
+# Files that match `*config*.json` but do not describe the model.
 OTHER_FILES = ("tokenizer_config.json", "generation_config.json")
 
 
@@ -80,19 +80,17 @@ def read_config(
     """Returns the configuration of a checkpoint's encoder.
 
     Args:
-        directory: Of the checkpoint.
+        directory: The directory of the checkpoint.
         family: `"bert"`, `"albert"` or `"electra"`.
-        sizes: What the fields of the file are where it does not say; `None`: a
-            file is required.
-        stored: Bytes of the files that hold the variables.
+        sizes: Values of fields that the file lacks; `None` if the file is required.
+        stored: The size of the data files in bytes.
         pooling: See `EncoderConfig`.
         changes: See `load.load_encoder`.
 
     Raises:
-        ValueError: If the file is missing or there are several, if a field is
-            missing, unknown to this package or out of its range, or asks for
-            far more weights than are stored, or if one of `changes` may not be
-            changed.
+        ValueError: If the file is missing or there are several; if a field is
+            missing, unsupported, out of range, or requires far more weights than
+            are stored; or if one of `changes` must not be changed.
     """
     path = find_config(directory)
     if path is None and sizes is None:
@@ -113,10 +111,10 @@ def read_config(
 def electra_sizes(
     source: TensorFlowSource, scope: str, embeddings: str
 ) -> dict[str, Any]:
-    """Returns ELECTRA's sizes as the shapes of its variables tell them.
+    """Returns ELECTRA's sizes, inferred from the shapes of its variables.
 
-    Its releases come without a configuration. Heads are not in the shapes: all
-    published sizes have heads of 64, and one head at least.
+    Its releases come without a configuration. The number of heads is not in the
+    shapes, but all published models have a head size of 64 and at least one head.
     """
     layer = f"{scope}/encoder/layer_0"
     tables = f"{embeddings}/embeddings"
@@ -144,7 +142,7 @@ def _values(raw: dict[str, Any], family: str) -> dict[str, Any]:
         raise ValueError(f"the fields {missing} are missing.")
     values = {ours: raw.get(name, default) for ours, (name, default) in fields.items()}
     for name in ("dropout", "attention_dropout"):
-        values[name] = values[name] or 0.0  # Google's `None` is no dropout
+        values[name] = values[name] or 0.0  # Google's `None` means no dropout
     values["activation"] = _activation(values["activation"], family)
     values["layer_norm_epsilon"] = LAYER_NORM_EPSILON
     if family == "albert":
@@ -152,7 +150,7 @@ def _values(raw: dict[str, Any], family: str) -> dict[str, Any]:
         values["num_groups"] = raw.get("num_hidden_groups", 1)
     if family != "bert":
         width = raw.get("embedding_size", defaults.get("embedding_size"))
-        # There is no projection where both are of equal width.
+        # There is no projection if both widths are equal.
         values["embedding_dim"] = None if width == values["hidden_dim"] else width
     return values
 

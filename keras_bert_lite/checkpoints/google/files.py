@@ -1,4 +1,4 @@
-"""What Google's TF1 checkpoints hold, told by the names of their variables."""
+"""Recognizing the contents of Google's TF1 checkpoints by their variable names."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -18,16 +18,16 @@ PARTS = ("discriminator", "generator")
 
 @dataclasses.dataclass(frozen=True)
 class Checkpoint:
-    """What a checkpoint holds.
+    """The contents of a checkpoint.
 
     Args:
         source: The variables.
         family: See `EncoderConfig`.
-        names: The encoder's modules, by our layers.
-        required: How names start of variables that must have a place.
-        sizes: Fields of the configuration that the shapes tell, for a
-            checkpoint that has none.
-        part: Of ELECTRA.
+        names: The names of the encoder's modules, mapped to our layers.
+        required: Name prefixes of variables that must have a target.
+        sizes: Configuration fields inferred from the shapes, for checkpoints
+            without a configuration.
+        part: The part of ELECTRA; see `open_files`.
     """
 
     source: TensorFlowSource
@@ -43,15 +43,17 @@ class Checkpoint:
 
 
 def open_files(directory: Path, part: str | None) -> Checkpoint:
-    """Opens the only checkpoint of a directory.
+    """Opens the only checkpoint in a directory.
 
     Args:
-        directory: With the files `*.index` and `*.data-*`.
-        part: Of ELECTRA; `None`: the discriminator if it is there.
+        directory: The directory with the files `*.index` and `*.data-*`.
+        part: The part of ELECTRA, `"discriminator"` or `"generator"`. By default
+            the discriminator if there is one.
 
     Raises:
-        ValueError: If there is not one checkpoint, its index is broken, its
-            variables are not BERT's, ALBERT's or ELECTRA's, or it has no such part.
+        ValueError: If there is not exactly one checkpoint, its index is broken, its
+            variables are not those of BERT, ALBERT or ELECTRA, or `part` is given
+            for a model other than ELECTRA.
     """
     check_choice("part", part, (*PARTS, None))
     source = TensorFlowSource(checkpoint_prefix(directory))
@@ -77,7 +79,7 @@ def open_files(directory: Path, part: str | None) -> Checkpoint:
 
 
 def _electra(source: TensorFlowSource, part: str | None) -> Checkpoint:
-    """ELECTRA's halves may share the embeddings, or everything."""
+    """Opens ELECTRA, whose two parts may share the embeddings or the whole encoder."""
     own_encoder = source.has("generator/encoder/")
     if part is None:
         words_only = source.has(names.GENERATOR) and not source.has(names.DISCRIMINATOR)

@@ -1,4 +1,4 @@
-"""Google's TF1 checkpoints of BERT, ALBERT and ELECTRA."""
+"""Loading Google's TF1 checkpoints of BERT, ALBERT and ELECTRA."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -32,7 +32,7 @@ from keras_bert_lite.models.tasks.masked_lm import masked_lm
 
 
 def detect(source: Source) -> bool:
-    """Whether a source is a directory with a TensorFlow checkpoint, `*.index`."""
+    """Returns whether a source is a directory with a TensorFlow checkpoint."""
     return isinstance(source, Path) and any(source.glob(f"*{INDEX}"))
 
 
@@ -42,30 +42,30 @@ def load_encoder(
     changes: dict[str, Any],
     part: str | None = None,
 ) -> keras.Model:
-    """Loads the encoder of a directory with Google's files.
+    """Loads the encoder of a Google checkpoint.
 
     Args:
-        directory: With `bert_config.json` or `albert_config.json` and one
-            checkpoint, `*.index` and `*.data-*`. ELECTRA's sizes are read off
-            its variables where a configuration is missing.
+        directory: A directory with one checkpoint (`*.index` and `*.data-*`) and
+            `bert_config.json` or `albert_config.json`. For ELECTRA without a
+            configuration, the sizes are inferred from the variables.
         pooling: See `load.load_encoder`.
         changes: See `load.load_encoder`.
-        part: Of ELECTRA, `"discriminator"` or `"generator"`; `None`: the
-            discriminator if it is there.
+        part: The part of ELECTRA, `"discriminator"` or `"generator"`. By default
+            the discriminator if there is one.
 
     Returns:
-        A model as `encoder` makes it. `"gelu"` in a file of BERT or ALBERT is
-        the approximation by tanh that their code computes (`gelu_tanh`); in
-        one of ELECTRA it is the exact function.
+        A model as returned by `encoder`. For BERT and ALBERT, `"gelu"` means the
+        tanh approximation that their code computes (`gelu_tanh`); for ELECTRA it
+        means the exact function.
 
     Warns:
-        UserWarning: If a pooler starts from random weights, or variables stay
-            unused, those of the optimizer apart.
+        UserWarning: If a pooler starts from random weights, or variables other
+            than the optimizer's stay unused.
 
     Raises:
-        ValueError: If there is not one checkpoint and one configuration, the
-            files are broken, or the variables are not exactly those that the
-            configuration asks for.
+        ValueError: If there is not exactly one checkpoint and one configuration,
+            the files are broken, or the variables do not exactly match the
+            configuration.
 
     Reference: `modeling.py` of google-research/bert, google-research/albert
     and google-research/electra.
@@ -81,24 +81,24 @@ def load_encoder(
 def load_model(
     directory: Path, changes: dict[str, Any], part: str | None = None
 ) -> keras.Model:
-    """Loads a checkpoint of Google's with the heads of its pretraining.
+    """Loads a Google checkpoint with its pretraining heads.
 
     Args:
-        directory: As in `load_encoder`.
-        changes: As in `load_encoder`.
-        part: As in `load_encoder`.
+        directory: See `load_encoder`.
+        changes: See `load_encoder`.
+        part: See `load_encoder`.
 
     Returns:
-        Of BERT and ALBERT, a `bert_pretrainer`, or what remains of it in the
-        checkpoint: a `masked_lm`, a `next_sentence_predictor` or an encoder. Of
-        ELECTRA, a `replaced_token_detector`, or, of the generator, a
-        `masked_lm`.
+        For BERT and ALBERT, a `bert_pretrainer`; if the checkpoint lacks some of
+        its heads, a `masked_lm`, a `next_sentence_predictor` or an encoder. For
+        ELECTRA, a `replaced_token_detector` (discriminator) or a `masked_lm`
+        (generator), or an encoder if the checkpoint lacks the head.
 
     Warns:
-        UserWarning: As `load_encoder`.
+        UserWarning: See `load_encoder`.
 
     Raises:
-        ValueError: As `load_encoder`.
+        ValueError: See `load_encoder`.
     """
     stored = open_files(directory, part)
     build, head = _head(stored)
@@ -118,7 +118,7 @@ def load_model(
 
 
 def _head(stored: Checkpoint) -> tuple[Callable | None, Mapping[str, str]]:
-    """Returns the builder of the heads, and their modules but the pair's."""
+    """Returns the builder of the heads, and the names of all but the pair head."""
     has = stored.source.has
     if stored.part == "generator" and has(names.GENERATOR):
         return masked_lm, names.GENERATOR_NAMES

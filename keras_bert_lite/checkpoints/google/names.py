@@ -1,7 +1,7 @@
-"""The names of variables in Google's TF1 checkpoints.
+"""The names of variables in Google's TF1 checkpoints; see `core.name_table`.
 
-Names are those of `modeling.py` and `run_pretraining.py` in google-research's
-repositories `bert`, `albert` and `electra`. See `names`.
+They come from `modeling.py` and `run_pretraining.py` in google-research's
+repositories `bert`, `albert` and `electra`.
 """
 
 from collections.abc import Mapping
@@ -15,11 +15,12 @@ Names = Mapping[str, str]
 
 
 def bert_names(scope: str, embeddings: str) -> dict[str, str]:
-    """Returns the modules of BERT's and ELECTRA's encoder.
+    """Returns the name table of the encoder of BERT or ELECTRA.
 
     Args:
-        scope: Of the encoder, such as `bert`.
-        embeddings: Of its embeddings, which ELECTRA's halves share.
+        scope: The scope of the encoder, such as `bert`.
+        embeddings: The scope of the embeddings, which the two parts of ELECTRA
+            may share.
     """
     names = {}
     for theirs, ours in family_names.BERT.items():
@@ -67,7 +68,7 @@ DISCRIMINATOR_NAMES: Names = {
     f"{DISCRIMINATOR}dense": "head.hidden_dense",
     f"{DISCRIMINATOR}dense_1": "head.dense",
 }
-# The one layer that is not `tf.layers.dense`: its weights lie as (2, H).
+# The only layer that is not a `tf.layers.dense`: its kernel is stored as (2, H).
 PAIR_NAMES: Names = {PAIR.removesuffix("/"): "pair_head.dense"}
 PAIR_VARIABLES: Variables = {
     keras.layers.Dense: {

@@ -1,1 +1,1 @@
-"""Directories in Hugging Face layout."""
+"""Loading and saving directories in Hugging Face layout."""

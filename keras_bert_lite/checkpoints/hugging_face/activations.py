@@ -1,4 +1,4 @@
-"""Names of activations in config.json."""
+"""The names of activations in config.json."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -23,10 +23,10 @@ THEIRS = {
 
 
 def activation_name(raw: Mapping[str, Any], field: str, default: str) -> str:
-    """Returns our name of the activation in a field.
+    """Returns our name for the activation in a field.
 
     Raises:
-        ValueError: If this package does not have it.
+        ValueError: If this package does not support the activation.
     """
     name = raw.get(field, default)
     if not isinstance(name, str) or name not in OURS:

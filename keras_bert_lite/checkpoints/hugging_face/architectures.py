@@ -1,4 +1,4 @@
-"""Which architecture a model is, and what config.json says of its head."""
+"""The transformers class of a model, and the config.json fields of its head."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from keras_bert_lite.models.tasks.task import head_layers, labels_of, options_of
 
 
 def suffix_of(model: keras.Model) -> str:
-    """Returns the suffix of the class in transformers, such as `ForMaskedLM`.
+    """Returns the suffix of the transformers class, such as `ForMaskedLM`.
 
     Raises:
         ValueError: If transformers has no such class.
@@ -49,7 +49,7 @@ def _check_encoder(model: keras.Model) -> None:
 
 
 def head_fields(model: keras.Model, head: Head) -> dict[str, Any]:
-    """Returns what config.json says of a model's head."""
+    """Returns the config.json fields of a model's head."""
     found = head_layers(model)
     fields: dict[str, Any] = {}
     last: Any = next((x for x in found.values() if isinstance(x, DenseHead)), None)
@@ -76,11 +76,11 @@ def head_fields(model: keras.Model, head: Head) -> dict[str, Any]:
 
 
 def check_prediction(model: keras.Model, activation: str, epsilon: float) -> None:
-    """Refuses a head that predicts words in a way the layout has no field for.
+    """Raises ValueError for a masked LM head that config.json cannot describe.
 
     Args:
-        model: A model, with such a head or without.
-        activation, epsilon: What the architecture's head computes with.
+        model: A model with or without such a head.
+        activation, epsilon: The fixed values of the architecture's head.
     """
     for layer in head_layers(model).values():
         if not isinstance(layer, MaskedLMTransform):
@@ -91,8 +91,8 @@ def check_prediction(model: keras.Model, activation: str, epsilon: float) -> Non
         }.items():
             if getattr(layer, name) != expected:
                 raise ValueError(
-                    f"The head of `model` must have the {name} {expected!r}, which "
-                    "the layout has no field for. "
+                    f"The {name} of `model`'s head must be {expected!r}, since "
+                    "config.json has no field for it. "
                     f"Received: {getattr(layer, name)!r}"
                 )
 

@@ -1,4 +1,4 @@
-"""Between config.json and `EncoderConfig`."""
+"""Converting between config.json and `EncoderConfig`."""
 
 import os
 from pathlib import Path
@@ -31,11 +31,11 @@ SWITCHES = (
 
 
 def read_family(directory: Path) -> tuple[Family, dict[str, Any]]:
-    """Returns the row of a checkpoint's architecture, and its config.json.
+    """Returns the family of a checkpoint and its config.json.
 
     Raises:
-        ValueError: If the architecture is unknown, or config.json asks for what
-            this package does not have.
+        ValueError: If the family is unknown, or config.json sets an option that
+            this package does not support.
     """
     path = directory / CONFIG
     raw = read_json(path)
@@ -47,7 +47,7 @@ def read_family(directory: Path) -> tuple[Family, dict[str, Any]]:
         )
     family = LAYOUTS[model_type]
     for name, value in {**REFUSED, **family.refused}.items():
-        # None, as some configurations have it, is the default.
+        # Some configurations store None for the default.
         if raw.get(name) not in (value, None):
             raise ValueError(
                 f"{path}: `{name}` must be {value!r}. Received: {raw[name]!r}"
@@ -66,15 +66,14 @@ def read_config(
     """Returns the configuration of a checkpoint's encoder.
 
     Args:
-        directory: Of the checkpoint.
-        raw: Its config.json, as `read_family` returns it.
+        directory: The directory of the checkpoint.
+        raw: Its config.json, as returned by `read_family`.
         pooling: See `EncoderConfig`.
         changes: See `load.load_encoder`.
 
     Raises:
-        ValueError: If a field is missing, has a value that cannot be, or asks
-            for far more weights than are stored; or if one of `changes` may not
-            be changed.
+        ValueError: If a field is missing, invalid, or requires far more weights
+            than are stored; or if one of `changes` must not be changed.
     """
     family = LAYOUTS[raw["model_type"]]
     path = directory / CONFIG
@@ -94,11 +93,11 @@ def read_config(
 
 
 def write_config(config: EncoderConfig) -> dict[str, Any]:
-    """Returns config.json of an encoder.
+    """Returns the config.json of an encoder.
 
     Raises:
-        ValueError: If the family's layout has no field for a value that the
-            encoder needs.
+        ValueError: If the family's config.json has no field for one of the
+            encoder's settings.
     """
     family = LAYOUTS[config.family]
     values = config.to_dict()
@@ -117,7 +116,7 @@ def _parsed(raw: dict[str, Any], family: Family) -> EncoderConfig:
         for ours, (theirs, default) in family.fields.items()
     }
     values |= family.constants
-    # What `read` computes with must be numbers.
+    # Validate the numbers before `read` computes with them.
     EncoderConfig(**values)
     check_positive("max_sequence_length", values["max_sequence_length"])
     values = family.read(values, raw)
@@ -127,7 +126,7 @@ def _parsed(raw: dict[str, Any], family: Family) -> EncoderConfig:
 def _check_expressed(config: EncoderConfig, raw: dict, family: Family) -> None:
     ours = config.to_dict()
     theirs = _parsed(raw, family).to_dict()
-    ignored = {"pooling", "initializer_range"}  # a head's matter; of no effect
+    ignored = {"pooling", "initializer_range"}  # set by the head; without effect
     if config.embedding_dim is None:
         ignored.add("project_before_norm")
     if not config.convolution_size:
@@ -156,7 +155,7 @@ def _stored_bytes(directory: Path) -> int:
 
 
 def _outputs(raw: dict[str, Any]) -> dict[str, Any]:
-    """Returns how many labels there are, by the field that says so."""
+    """Returns the number of labels, by the field that determines it."""
     names = raw.get("id2label")
     if isinstance(names, (dict, list)) and names:
         return {"id2label": len(names)}

@@ -1,16 +1,16 @@
-"""DeBERTa's fields of config.json that need more than another name."""
+"""DeBERTa's config.json fields that need more than a new name."""
 
 import dataclasses
 from typing import Any
 
 from keras_bert_lite.config import RELATIVE_TERMS, RelativePositions
 
-# What the first version has for fields of the second.
+# Fixed values in DeBERTa v1 of fields introduced with v2.
 V1 = {"position_buckets": -1, "share_att_key": False, "norm_rel_ebd": "none"}
 
 
 def read(values: dict[str, Any], raw: dict[str, Any]) -> dict[str, Any]:
-    """Returns our values with those of DeBERTa's own fields."""
+    """Returns our values, with DeBERTa's own fields added."""
     rows = values["max_sequence_length"]
     width = raw.get("embedding_size", values["hidden_dim"])
     heads = values["hidden_dim"] // values["num_heads"]
@@ -26,7 +26,7 @@ def read(values: dict[str, Any], raw: dict[str, Any]) -> dict[str, Any]:
 
 
 def write(raw: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
-    """Returns config.json with the fields that `read` reads."""
+    """Returns config.json with the fields that `read` parses."""
     relative = values["relative_positions"]
     absolute = values["max_sequence_length"]
     rows = absolute or (relative["max_distance"] if relative else 512)
@@ -49,9 +49,9 @@ def write(raw: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_v1(values: dict[str, Any], raw: dict[str, Any]) -> dict[str, Any]:
-    """As `read`, for the first version, where what v2 may choose is fixed.
+    """Like `read`, for DeBERTa v1, in which some of the options of v2 are fixed.
 
-    A term that is named twice counts twice there, in what scores are divided by.
+    A term that v1 lists twice counts twice in the divisor of the scores.
     """
     values = read(values, {**raw, **V1})
     relative = values["relative_positions"]
@@ -62,7 +62,7 @@ def read_v1(values: dict[str, Any], raw: dict[str, Any]) -> dict[str, Any]:
 
 
 def write_v1(raw: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
-    """Returns config.json with the fields that `read_v1` reads."""
+    """Returns config.json with the fields that `read_v1` parses."""
     return {name: x for name, x in write(raw, values).items() if name not in V1}
 
 
@@ -97,9 +97,9 @@ def _integer(raw: dict[str, Any], name: str) -> int:
 
 
 def _terms(value: Any) -> tuple[str, ...]:
-    """Returns the terms: a list, or a string such as `p2c|c2p`.
+    """Parses the terms: a list, or a string such as `p2c|c2p`.
 
-    transformers forgives spaces and capitals in a string, not in a list.
+    Like transformers, tolerates spaces and capitals in a string, but not in a list.
     """
     parts = value
     if isinstance(value, str):
@@ -107,7 +107,7 @@ def _terms(value: Any) -> tuple[str, ...]:
     known = isinstance(parts, (list, tuple)) and all(x in RELATIVE_TERMS for x in parts)
     if not known:
         raise ValueError(
-            f"`pos_att_type` must be of {RELATIVE_TERMS}. Received: {value!r}"
+            f"`pos_att_type` must be from {RELATIVE_TERMS}. Received: {value!r}"
         )
     return tuple(parts)
 

@@ -1,8 +1,8 @@
-"""The family as rows: how each architecture's checkpoints are laid out.
+"""The checkpoint layout of each family, one row per family.
 
-A row says which fields of config.json mean what, what is fixed, which options
-are refused, and how the tensors are named. Names and defaults are those of the
-configuration and modeling files in Hugging Face transformers.
+A row lists the config.json fields, the fixed values, the refused options and the
+tensor names. Names and defaults come from the configuration and modeling files of
+Hugging Face transformers.
 """
 
 import dataclasses
@@ -18,7 +18,7 @@ from keras_bert_lite.checkpoints.hugging_face import (
 from keras_bert_lite.checkpoints.hugging_face.heads import HEADS, Head
 from keras_bert_lite.config import Biases, RelativeBias
 
-# Options that change the result and that this package does not have.
+# Options that change the result and are not supported, with their only valid value.
 REFUSED: dict[str, Any] = {
     "position_embedding_type": "absolute",
     "is_decoder": False,
@@ -34,17 +34,20 @@ def _same(values: dict[str, Any], raw: dict[str, Any]) -> dict[str, Any]:
 
 @dataclasses.dataclass(frozen=True)
 class Family:
-    """A row.
+    """The checkpoint layout of a family.
 
     Args:
-        class_prefix: Of the class names in transformers, such as `Bert`.
-        prefix: Of the encoder's tensors where there is a head, such as `bert.`.
-        names: The encoder's modules, by our layers; see `names.targets`.
-        fields: What config.json has; see `FIELDS`.
+        class_prefix: Prefix of the class names in transformers, such as `Bert`.
+        prefix: Prefix of the encoder's tensors in models with a head, such as
+            `bert.`.
+        names: The encoder's modules, mapped to our layers; see
+            `name_table.targets`.
+        heads: The heads, by suffix of the class name; see `heads`.
+        fields: The config.json fields; see `FIELDS`.
         constants: Our fields that are the same in every checkpoint.
-        refused: Fields of config.json that must have one value.
-        read: Changes our values, given config.json.
-        write: Changes config.json, given our values.
+        refused: config.json fields that support a single value.
+        read: Adapts our values, given config.json.
+        write: Adapts config.json, given our values.
         pooled: Whether the architecture without a head has a pooler.
     """
 
@@ -70,7 +73,7 @@ def _fields(without: tuple[str, ...] = (), **changes: tuple[str, Any]) -> dict:
 def _positions_after_padding(
     values: dict[str, Any], raw: dict[str, Any]
 ) -> dict[str, Any]:
-    """RoBERTa's first position stands in the row after the padding token's."""
+    """Skips the rows of the position table up to the padding id, as RoBERTa does."""
     padding_id = raw.get("pad_token_id", 1)
     if isinstance(padding_id, bool) or not isinstance(padding_id, int):
         raise ValueError(f"`pad_token_id` must be an integer. Received: {padding_id!r}")
@@ -98,7 +101,7 @@ def _roberta(class_prefix: str, prefix: str = "roberta.") -> Family:
 
 def _embedding_dim(values: dict[str, Any], raw: dict[str, Any]) -> dict[str, Any]:
     width = raw.get("embedding_size", 128)
-    # A projection of equal width is there in ALBERT, and not in ELECTRA.
+    # Unlike ALBERT, ELECTRA has no projection between equal widths.
     same = width == values["hidden_dim"]
     return {**values, "embedding_dim": None if same else width}
 
@@ -181,7 +184,7 @@ LAYOUTS: dict[str, Family] = {
         HEADS["mpnet"],
         fields=_fields(without=("num_segments",)),
         constants={"num_segments": 0, "relative_bias": RelativeBias()},
-        # Whatever they say, transformers computes as if they were these.
+        # transformers uses these values whatever the configuration says.
         refused={"pad_token_id": 1, "relative_attention_num_buckets": 32},
         read=_positions_after_padding,
         write=_rows_with_padding,

@@ -1,4 +1,4 @@
-"""From an encoder and config.json to the model that an architecture names."""
+"""Building the model of an architecture from an encoder and config.json."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ PROBLEMS = {
 
 
 def sequence_classifier(encoder: keras.Model, raw: dict, head: Any) -> keras.Model:
-    """By `problem_type`: a classifier, a multi-label one, or a regressor."""
+    """Builds a classifier, multi-label classifier or regressor, by `problem_type`."""
     options: dict[str, Any] = {
         "dropout": _dropout(raw, head),
         "head_form": dict(head.form),
@@ -89,7 +89,7 @@ def masked_lm(encoder: keras.Model, raw: dict, head: Any) -> keras.Model:
 
 
 def enhanced_masked_lm(encoder: keras.Model, raw: dict, head: Any) -> keras.Model:
-    """DeBERTa's own head, which is tied whatever the configuration says."""
+    """Builds DeBERTa's own head, which is tied whatever the configuration says."""
     return words.masked_lm(encoder, enhanced=True)
 
 
@@ -149,7 +149,7 @@ def _dropout(raw: Mapping[str, Any], head: Any) -> float | None:
 
 
 def _with_deberta_form(raw: Mapping[str, Any], head: Any) -> Any:
-    """DeBERTa's configuration has fields for the layer before the last."""
+    """Returns the head with the hidden layer's options from DeBERTa's config.json."""
     rate = raw.get("pooler_dropout", 0.0)
     if rate is not None:
         check_rate("pooler_dropout", rate)

@@ -1,9 +1,9 @@
-"""The heads of each family: what they are made of, and how they are named.
+"""The heads of each family: how they are built and how their tensors are named.
 
-The suffix of a class in transformers (`ForSequenceClassification`) and the
-family give a `Head`: the function that builds the model, the names of its
-modules, whether the architecture has the encoder's pooler, and the field of
-config.json that holds the head's rate of dropout.
+The family and the suffix of the transformers class (`ForSequenceClassification`)
+determine a `Head`. It holds the function that builds the model, the names of the
+head's modules, whether the architecture has the encoder's pooler, and the
+config.json field of the head's dropout rate.
 """
 
 import dataclasses
@@ -22,15 +22,15 @@ class Head:
     """How an architecture's head is built and named.
 
     Args:
-        build: From the encoder, config.json and this head to the model.
-        names: The head's modules, by our layers; see `names.targets`.
+        build: Builds the model from the encoder, config.json and this head.
+        names: The head's modules, mapped to our layers; see `name_table.targets`.
         pooled: Whether the architecture has the encoder's pooler.
-        dropout: Field of config.json with the rate of dropout, and the
-            default; `None` or a missing default: the encoder's rate.
-        form: Of `DenseHead`: `hidden_activation`, `hidden_dropout`.
-        activation: Of a head that predicts words, if not the encoder's.
-        enhanced: The other layout of the same class: DeBERTa's `ForMaskedLM` of a
-            configuration with `"legacy": false`.
+        dropout: The config.json field of the dropout rate, and its default. The
+            builder's default applies if this or the rate is `None`.
+        form: `hidden_activation` and `hidden_dropout` of `DenseHead`.
+        activation: The activation of a masked LM head, if not the encoder's.
+        enhanced: The head for `"legacy": false`, an alternative layout of
+            DeBERTa's `ForMaskedLM`.
     """
 
     build: Callable[[keras.Model, dict[str, Any], "Head"], keras.Model]

@@ -1,4 +1,4 @@
-"""Checkpoints in Hugging Face layout: config.json and model.safetensors."""
+"""Loading the Hugging Face layout: config.json and model.safetensors."""
 
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ BASE = "Model"
 
 
 def detect(source: Source) -> bool:
-    """Whether a source is a directory with `model.safetensors`, whole or in shards."""
+    """Returns whether a source is a directory with `model.safetensors*`."""
     return isinstance(source, Path) and any(source.glob("model.safetensors*"))
 
 
@@ -65,10 +65,11 @@ def load_model(directory: Path, changes: dict[str, Any]) -> keras.Model:
 
 
 def architecture_suffix(directory: Path, family: Family, raw: dict[str, Any]) -> str:
-    """Returns what config.json's `architectures` says: `ForMaskedLM`, ...
+    """Returns the suffix of the class in `architectures`, such as `ForMaskedLM`.
 
     Raises:
-        ValueError: If that is no list of names, or a class of another family.
+        ValueError: If `architectures` is not a list of names, or names a class of
+            another family.
     """
     architectures = raw.get("architectures") or [family.class_prefix + BASE]
     name = architectures[0] if isinstance(architectures, list) else None
@@ -98,7 +99,7 @@ def _source(directory: Path, family: Family, raw: dict[str, Any]) -> Safetensors
 
 
 def _other_names(family: Family, tied: bool) -> dict[str, str]:
-    """Returns second names of tensors: those of the tied output layer."""
+    """Returns aliases for the tensors of the output layer; see `SafetensorsSource`."""
     names = {}
     for head in family.heads.values():
         for module, path in head.names.items():
@@ -113,7 +114,7 @@ def _other_names(family: Family, tied: bool) -> dict[str, str]:
 
 
 def unused_bias(module: str) -> str:
-    """The bias beside an output layer's own, which only a tied layer uses."""
+    """Returns the name of the second bias, which only a tied output layer uses."""
     return module.removesuffix(".decoder") + ".bias"
 
 

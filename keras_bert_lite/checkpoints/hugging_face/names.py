@@ -1,6 +1,6 @@
 """The names of the encoder's modules in Hugging Face checkpoints.
 
-Without the prefix (`bert.`) that models with a head put in front. See `names`.
+They lack the prefix (`bert.`) that models with a head add. See `core.name_table`.
 """
 
 from keras_bert_lite.checkpoints.core.name_table import Fused, Table
@@ -90,5 +90,5 @@ DEBERTA_V1: Table = {
     f"{_BLOCK}attention.self.pos_proj": "blocks.{i}.attention.position_key",
     f"{_BLOCK}attention.self.pos_q_proj": "blocks.{i}.attention.position_query",
 }
-# What belongs to an encoder: a tensor so named must have a place in the model.
+# Prefixes of the encoder's tensors, which must all have a target in the model.
 ENCODER_PARTS = ("embeddings.", "embeddings_project.", "encoder.", "transformer.")

@@ -1,4 +1,4 @@
-"""The tensors of model.safetensors, in one file or in shards."""
+"""Reading the tensors of model.safetensors, in one file or in shards."""
 
 import os
 import re
@@ -14,12 +14,12 @@ from keras_bert_lite.checkpoints.sources import is_name, read_json
 WEIGHTS = "model.safetensors"
 INDEX = "model.safetensors.index.json"
 PICKLES = (".bin", ".pt", ".pth", ".pkl")
-# Tensors that carry no weights of their own.
+# Stored tensors that are not weights.
 BUFFERS = re.compile(r"embeddings\.(position_ids|token_type_ids)$")
 
 
 class Stored(NamedTuple):
-    """Where a tensor lies, and what it is."""
+    """A tensor's file, name, shape and dtype."""
 
     path: Path
     name: str
@@ -31,17 +31,17 @@ class SafetensorsSource(TensorSource):
     """The weights of a directory in Hugging Face layout.
 
     Args:
-        directory: With model.safetensors, or model.safetensors.index.json and
-            the shards that it names. Tensors of a shard that the index does not
-            name are tensors as well, as in transformers.
-        prefix: What is stripped from names, such as `bert.`.
-        aliases: Names that stand for another tensor if that is not stored.
-        tied: Whether an alias and the tensor that it stands for must be equal
-            if both are stored.
+        directory: A directory with model.safetensors, or with
+            model.safetensors.index.json and its shards. As in transformers,
+            tensors of a shard that the index does not list are read too.
+        prefix: The prefix to strip from names, such as `bert.`.
+        aliases: Alternative names of tensors: alias -> name. An alias is used if
+            the tensor is not stored under its name.
+        tied: Whether an alias and its tensor must be equal if both are stored.
 
     Raises:
         ValueError: If a file is missing or is not a safetensors file, the index
-            does not fit the shards, or two tensors have one name.
+            does not match the shards, or two tensors have the same name.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class SafetensorsSource(TensorSource):
         path, name, shape, _ = self._stored[name]
         for start in range(0, shape[0], step):
             rows = slice(start, min(start + step, shape[0]))
-            # Opened each time: what is read counts as memory until the file is closed.
+            # Opened for each part: the memory is released only when the file is closed.
             with _opened(path) as file:
                 value = file.get_slice(name)[rows]
             yield as_float32(value, name, path)
@@ -99,7 +99,7 @@ class SafetensorsSource(TensorSource):
             self._stored[name] = self._stored.pop(alias)
             return
         tensor, other = self._stored.pop(alias), self._stored[name]
-        if not tied:  # the reference stores it, and reads the other
+        if not tied:  # transformers stores the alias, but reads the other
             return
         if not _same(tensor, other):
             raise ValueError(
@@ -122,25 +122,25 @@ def _value(tensor: Stored) -> np.ndarray:
 
 
 def _opened(path: Path) -> Any:
-    import safetensors  # only those who use it pay for its import
+    import safetensors  # imported here because it is rarely needed
 
     return safetensors.safe_open(path, framework="numpy")
 
 
 def _canonical(name: str) -> str:
-    """Undoes the names that LayerNorm had in TensorFlow."""
+    """Replaces TensorFlow's names of the LayerNorm weights."""
     name = name.replace("LayerNorm.gamma", "LayerNorm.weight")
     return name.replace("LayerNorm.beta", "LayerNorm.bias")
 
 
 def _files(directory: Path) -> dict[Path, set[str] | None]:
-    """Returns the files of weights, each with the names it must hold."""
+    """Returns the weight files, each with the tensor names it must hold."""
     single = directory / WEIGHTS
     if os.path.isfile(single):
         return {single: None}
     if os.path.isfile(directory / INDEX):
         return _shards(directory)
-    raise ValueError(f"{single} is missing or no file. {_other_weights(directory)}")
+    raise ValueError(f"{single} is missing or not a file. {_other_weights(directory)}")
 
 
 def _shards(directory: Path) -> dict[Path, set[str] | None]:
@@ -153,7 +153,7 @@ def _shards(directory: Path) -> dict[Path, set[str] | None]:
         )
     shards: dict[Path, set[str] | None] = {}
     for tensor, file in weight_map.items():
-        # A name, not a path: an index must not reach out of its directory.
+        # Plain names only: an index must not refer to files outside its directory.
         if not is_name(file):
             raise ValueError(
                 f"{path}: the file of {tensor!r} must be a name in the same "
@@ -199,6 +199,6 @@ def _other_weights(directory: Path) -> str:
 
 def _advice(pickle: str) -> str:
     return (
-        f"{pickle} is a pickle, which is never loaded. Convert it where you trust "
+        f"{pickle} is a pickle, which is never loaded. Convert it if you trust "
         "it: AutoModel.from_pretrained(directory).save_pretrained(directory)"
     )

@@ -1,4 +1,4 @@
-"""Writing a model as Hugging Face transformers reads it."""
+"""Saving a model for Hugging Face transformers."""
 
 import json
 import os
@@ -52,25 +52,24 @@ def save_hugging_face(
     directory: str | os.PathLike,
     dtype: str = "float32",
 ) -> None:
-    """Writes a model and its tokenizer as a directory that transformers loads.
+    """Saves a model and its tokenizer in a directory that transformers can load.
 
-    The directory has config.json, model.safetensors and, with a preprocessor,
-    tokenizer.json, tokenizer_config.json and special_tokens_map.json, and the
-    files of the vocabulary; of a `sentence_encoder` it is one that
-    sentence-transformers loads. It is written beside and renamed.
+    The directory has config.json and model.safetensors. With a preprocessor it also
+    has tokenizer.json, tokenizer_config.json, special_tokens_map.json and the
+    vocabulary files. A `sentence_encoder` is saved for sentence-transformers. The
+    directory is written under a temporary name and renamed when complete.
 
     Args:
         model: An encoder, or a model made by a task's builder.
-        preprocessor: What turns strings into the model's inputs; `None` writes
-            no tokenizer.
-        directory: Where to write. An existing checkpoint there is replaced; a
-            directory with anything else in it is refused.
-        dtype: Of the weights: `"float32"`, `"float16"` or `"bfloat16"`.
+        preprocessor: The preprocessor of the model; `None` saves no tokenizer.
+        directory: The directory to write. An existing checkpoint is replaced; a
+            directory with any other content is refused.
+        dtype: The dtype of the weights: `"float32"`, `"float16"` or `"bfloat16"`.
 
     Raises:
-        ValueError: If the family's architecture has no place for a part of the
-            model, such as a pooling other than `"cls_dense"`; the model is
-            quantized or has LoRA; or a weight is too large for `dtype`.
+        ValueError: If the family's architecture cannot represent a part of the
+            model, such as a pooling other than `"cls_dense"`; if the model is
+            quantized or has LoRA; or if a weight is too large for `dtype`.
 
     Example:
 
@@ -168,10 +167,10 @@ def _prefixed(name: str, family: Family) -> str:
 
 def _write(path: Path, tensors: dict[str, Target], dtype: str) -> None:
     arrays = {name: _stored(name, x.read(), dtype) for name, x in tensors.items()}
-    from safetensors.numpy import save_file  # only those who save pay for its import
+    from safetensors.numpy import save_file  # imported here because it is rarely needed
 
     save_file(arrays, path, metadata={"format": "pt"})
-    path.chmod(0o644)  # safetensors lets none but the writer read it
+    path.chmod(0o644)  # safetensors makes it readable for the owner only
 
 
 def _stored(name: str, value: np.ndarray, dtype: str) -> np.ndarray:
@@ -179,7 +178,7 @@ def _stored(name: str, value: np.ndarray, dtype: str) -> np.ndarray:
         stored = value.astype(DTYPES[dtype], copy=False)
     if not np.array_equal(np.isfinite(stored), np.isfinite(value)):
         raise ValueError(
-            f"`dtype` must have room for every weight of `model`. Received: {dtype!r}, "
+            f"`dtype` must fit every weight of `model`. Received: {dtype!r}, "
             f"and {name!r} with values up to {np.abs(value[np.isfinite(value)]).max()}"
         )
     return stored

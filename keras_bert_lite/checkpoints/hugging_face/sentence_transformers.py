@@ -1,4 +1,4 @@
-"""Directories of sentence-transformers: an encoder, pooling, normalization."""
+"""sentence-transformers directories: an encoder, pooling, normalization."""
 
 import json
 from pathlib import Path
@@ -20,18 +20,18 @@ from keras_bert_lite.models.tasks.task import options_of
 
 MODULES = "modules.json"
 POOLING_FOLDER = "1_Pooling"
-# Our pooling -> the switch in the pooling's config.json.
+# Our pooling -> the switch in the pooling module's config.json.
 SWITCHES = {
     "cls": "pooling_mode_cls_token",
     "mean": "pooling_mode_mean_tokens",
     "max": "pooling_mode_max_tokens",
 }
 PREFIX = "sentence_transformers.models."
-MODE = "pooling_mode"  # in place of the switches, since version 6
+MODE = "pooling_mode"  # replaces the switches since version 6
 
 
 def detect(source: Source) -> bool:
-    """Whether a source is a directory that sentence-transformers wrote."""
+    """Returns whether a source is a sentence-transformers directory."""
     return isinstance(source, Path) and (source / MODULES).is_file()
 
 
@@ -39,7 +39,7 @@ def load_model(directory: Path, changes: dict[str, Any]) -> keras.Model:
     """Loads the encoder with its pooling and normalization.
 
     Raises:
-        ValueError: If there are other modules, or another way of pooling.
+        ValueError: If a module or the pooling is not supported.
     """
     modules = _modules(directory)
     kinds = [kind for kind, _ in modules]
@@ -56,10 +56,10 @@ def load_model(directory: Path, changes: dict[str, Any]) -> keras.Model:
 
 
 def write(model: keras.Model, sequence_length: int | None, directory: Path) -> None:
-    """Writes what makes a directory of a `sentence_encoder`'s encoder one of theirs.
+    """Adds the files of sentence-transformers to the directory of a saved encoder.
 
     Raises:
-        ValueError: If sentence-transformers has no such pooling.
+        ValueError: If sentence-transformers does not have the model's pooling.
     """
     options = options_of(model)
     pooling = options["pooling"]
@@ -88,13 +88,13 @@ def write(model: keras.Model, sequence_length: int | None, directory: Path) -> N
 
 
 def _modules(directory: Path) -> list[tuple[str, str]]:
-    """Returns kind and folder of each module, in order."""
+    """Returns the class name and folder of each module, in order."""
     path = directory / MODULES
     try:
         modules = json.loads(path.read_text(encoding="utf-8"))
         found = [(x["type"].rsplit(".", 1)[-1], x["path"]) for x in modules]
-    except Exception as error:  # of files, JSON, or another type of module
-        raise ValueError(f"{path} is no list of modules: {error!r}") from error
+    except Exception as error:  # file errors, invalid JSON, wrong types
+        raise ValueError(f"{path} is not a list of modules: {error!r}") from error
     for kind, folder in found:
         if folder == ".." or not (folder == "" or is_name(folder)):
             raise ValueError(

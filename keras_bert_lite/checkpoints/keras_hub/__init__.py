@@ -1,1 +1,1 @@
-"""The exchange with KerasHub."""
+"""Conversion from and to KerasHub."""

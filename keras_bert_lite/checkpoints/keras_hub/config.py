@@ -1,4 +1,4 @@
-"""Between the configuration of KerasHub's backbones and `EncoderConfig`."""
+"""Converting between KerasHub's backbone configurations and `EncoderConfig`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,19 +20,20 @@ def read_config(
     outputs: Mapping[str, Any] = {},
     **functions: Any,
 ) -> EncoderConfig:
-    """Returns our configuration of a backbone.
+    """Returns the `EncoderConfig` of a backbone.
 
     Args:
         family: A key of `HUB_FAMILIES`.
         raw: The backbone's arguments.
-        stored: Bytes of the files with the weights of a backbone that is not
-            built yet; `None`: it is.
+        stored: The size of the weight files in bytes, for a backbone that is not
+            built yet; `None` for one that is.
         outputs: See `check_sizes`.
-        **functions: `activation` and `layer_norm_epsilon`, if not the row's.
+        **functions: `activation` and `layer_norm_epsilon`, if they differ from
+            the family's.
 
     Raises:
-        ValueError: If the backbone is one that this package does not have, or
-            asks for far more weights than are stored.
+        ValueError: If this package does not support the backbone, or the backbone
+            requires far more weights than are stored.
     """
     row = HUB_FAMILIES[family]
     if raw.get("num_inner_repetitions", 1) != 1:
@@ -61,10 +62,10 @@ def read_config(
 
 
 def write_config(config: EncoderConfig) -> dict[str, Any]:
-    """Returns the arguments of the backbone that computes what an encoder does.
+    """Returns the arguments of the backbone that is equivalent to an encoder.
 
     Raises:
-        ValueError: If there is none; says each field that stands against it.
+        ValueError: If there is none. The message names the fields that differ.
     """
     row = row_of(config.family)
     backbone = f"KerasHub's {row.prefix}Backbone"
@@ -89,7 +90,7 @@ def write_config(config: EncoderConfig) -> dict[str, Any]:
 
 
 def _essence(config: EncoderConfig) -> dict[str, Any]:
-    """The fields that change the result, told apart only where they do."""
+    """Returns the fields that change the result, in a canonical form to compare."""
     values = config.to_dict()
     del values["initializer_range"]
     values["num_groups"] = config.num_groups or config.num_layers
@@ -99,9 +100,9 @@ def _essence(config: EncoderConfig) -> dict[str, Any]:
         del values["convolution_groups"], values["convolution_activation"]
     row = row_of(config.family)
     if config.pooling is None and row.pooled:
-        values["pooling"] = "cls_dense"  # a pooler more does not matter
+        values["pooling"] = "cls_dense"  # an additional pooler does not matter
     if FAMILIES[config.family].positions_after_padding:
-        # Rows before the first position's are left out, one segment is added.
+        # KerasHub lacks the rows before the first position, and merges one segment.
         del values["position_offset"]
         if config.num_segments == 1:
             values["num_segments"] = 0

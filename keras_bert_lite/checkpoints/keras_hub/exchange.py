@@ -1,4 +1,4 @@
-"""To and from the models of KerasHub (formerly keras-nlp)."""
+"""Converting models from and to KerasHub (formerly keras-nlp)."""
 
 import os
 import warnings
@@ -27,27 +27,27 @@ from keras_bert_lite.models.encoder_model import config_of, encoder, encoder_of
 
 
 def from_keras_hub(model: Any, labels: Sequence[str] | None = None) -> keras.Model:
-    """Takes over a model of KerasHub's: the same outputs, from the same weights.
+    """Converts a KerasHub model, with its weights, into an equivalent model.
 
     Args:
         model: A `Backbone`, `TextClassifier` or `MaskedLM` of BERT, RoBERTa,
             XLM-RoBERTa, DistilBERT, ALBERT, ELECTRA or DeBERTa-v3; or the name
-            or directory of a preset, whose backbone is then taken. Its
-            preprocessor is not.
-        labels: The names of a classifier's classes; by default `LABEL_0`, ...
+            or directory of a preset, whose backbone is converted. The
+            preprocessor is ignored.
+        labels: The class names of a classifier; by default `LABEL_0`, ...
 
     Returns:
-        An `encoder`, with `pooled_output` where the backbone has one; a
+        An `encoder`, with `pooled_output` if the backbone has one; a
         `text_classifier` (a `regressor` if there is one class and no label);
-        a `masked_lm`, with scores at all positions. It holds copies of the
+        or a `masked_lm` that scores all positions. It holds copies of the
         weights, in Keras's global dtype policy.
 
     Warns:
-        UserWarning: If weights have numbers that are not finite.
+        UserWarning: If weights have NaN or infinite values.
 
     Raises:
-        ValueError: If the model is of another class or computes what this
-            package does not have, or the preset cannot be loaded.
+        ValueError: If the class of the model or one of its options is not
+            supported, or the preset cannot be loaded.
 
     Example:
 
@@ -85,31 +85,32 @@ def from_keras_hub(model: Any, labels: Sequence[str] | None = None) -> keras.Mod
 
 
 def to_keras_hub(model: keras.Model) -> Any:
-    """Turns an encoder into KerasHub's backbone of its family.
+    """Converts an encoder into KerasHub's backbone of its family.
 
-    The outputs at real tokens are the same. KerasHub counts RoBERTa's positions
-    by place and ours, from Hugging Face checkpoints, by tokens that are no
-    padding: the same where padding comes last and is all there is of its id.
-    Where KerasHub only approximates the encoder, by its GELU in BERT and
-    ELECTRA, that is a choice to make first: put `model.get_weights()` into an
-    encoder of the configuration with `activation="gelu_tanh"`.
+    The outputs at real tokens are the same. For RoBERTa, KerasHub numbers all
+    positions, while this package, like Hugging Face, counts only tokens other than
+    the padding token. The two agree if the padding token occurs only at the end.
+
+    KerasHub's BERT and ELECTRA only have the approximate GELU. To accept the
+    approximation, first copy `model.get_weights()` into an encoder whose
+    configuration has `activation="gelu_tanh"`.
 
     Args:
-        model: An encoder, or a model with one, whose head is left out.
+        model: An encoder, or a model with one, whose head is dropped.
 
     Returns:
         A `keras_hub.models.Backbone` with copies of the weights.
 
     Warns:
-        UserWarning: If the backbone has a pooler and the encoder has none:
-            `pooled_output` then starts from random weights; or if weights have
-            numbers that are not finite.
+        UserWarning: If the backbone has a pooler and the encoder has none, so
+            that the pooler starts from random weights; or if weights have NaN
+            or infinite values.
 
     Raises:
-        ValueError: If KerasHub has no such encoder; names what stands against
-            it. BERT, ALBERT and ELECTRA have the activation `gelu_tanh` there
-            and no other; epsilons, and dropout of attention as of the rest,
-            are fixed too.
+        ValueError: If KerasHub has no equivalent backbone. The message names the
+            fields that differ: KerasHub's BERT, ALBERT and ELECTRA require
+            `gelu_tanh`, epsilons are fixed, and the dropout rate of attention
+            must equal the other one.
 
     Example:
 
@@ -117,7 +118,7 @@ def to_keras_hub(model: keras.Model) -> Any:
     >>> type(kbl.to_keras_hub(kbl.encoder(config))).__name__
     'BertBackbone'
     """
-    import keras_hub  # only those who use it pay for its import
+    import keras_hub  # imported here because it is slow and rarely needed
 
     body = encoder_of(model)
     config = config_of(body)
@@ -127,7 +128,7 @@ def to_keras_hub(model: keras.Model) -> Any:
     wanted = hub_targets(backbone)
     if model_parts(body)["pooler"] is None and row.pooled:
         warnings.warn(
-            f"{model.name!r} has no pooler; that of KerasHub's "
+            f"{model.name!r} has no pooler; the pooler of KerasHub's "
             f"{type(backbone).__name__} starts from random weights.",
             stacklevel=2,
         )
@@ -143,7 +144,7 @@ def _warn_of_numbers(source: VariableSource, filled: Filled) -> None:
 
 
 def _family_and_task(model: Any) -> tuple[str, str | None]:
-    """The family's key, and the task; of just the classes that KerasHub has."""
+    """Returns the family and task of a model; subclasses are not accepted."""
     import keras_hub
 
     for family, row in HUB_FAMILIES.items():
@@ -165,7 +166,7 @@ def _class_name(row: HubFamily, task: str | None) -> str:
 
 
 def _functions(backbone: Any) -> Mapping[str, Any]:
-    """What the backbone's layers compute that is no argument of it."""
+    """Returns activation and epsilon, which are not arguments of the backbone."""
     blocks = [x for x in backbone.layers if hasattr(x, "intermediate_dim")]
     epsilons = [
         getattr(layer, name)

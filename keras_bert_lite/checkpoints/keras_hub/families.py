@@ -1,4 +1,4 @@
-"""The families as KerasHub has them: one row each. See `hugging_face.families`."""
+"""The families in KerasHub, one row per family. See `hugging_face.families`."""
 
 import dataclasses
 from collections.abc import Callable, Mapping
@@ -11,9 +11,9 @@ from keras_bert_lite.checkpoints.keras_hub import names
 from keras_bert_lite.config import RelativePositions
 from keras_bert_lite.layers.attention.relative_positions import table_rows
 
-# The check of buckets takes memory by its square, and no weights bound it.
+# Limit for the check of buckets: its memory is quadratic, and no weights bound it.
 LONGEST = 4096
-# Our field -> the argument of the backbone.
+# Our field -> argument of the backbone.
 FIELDS = {
     "vocabulary_size": "vocabulary_size",
     "num_layers": "num_layers",
@@ -33,17 +33,18 @@ def _same(values: dict[str, Any]) -> dict[str, Any]:
 
 @dataclasses.dataclass(frozen=True)
 class HubFamily:
-    """How a family looks in KerasHub.
+    """A family in KerasHub.
 
     Args:
-        prefix: Of KerasHub's class names, such as `Bert`.
-        names: The backbone's variables, by our layers.
+        prefix: Prefix of KerasHub's class names, such as `Bert`.
+        names: The names of the backbone's variables, mapped to our layers.
         fields: Our fields -> the backbone's arguments.
-        activation: Our name of the function that the blocks compute.
-        epsilon: Of the layer normalizations.
+        activation: Our name of the blocks' activation.
+        epsilon: The epsilon of layer normalization.
         pooled: Whether the backbone has a `pooled_output`.
-        read: From the values of arguments, by our fields, to our values.
-        write: The other way; what it cannot say must not come back by `read`.
+        read: Converts the backbone's values, keyed by our fields, to our values.
+        write: The inverse of `read`. A value that it cannot express must differ
+            after `read`, so that `write_config` refuses it.
         head: The names of the text classifier's head.
     """
 
@@ -61,7 +62,7 @@ class HubFamily:
 
 
 def _read_positions(values: dict[str, Any]) -> dict[str, Any]:
-    """As Hugging Face has them: two rows before the first, and one segment."""
+    """Adds Hugging Face's two rows before the first position, and its one segment."""
     return {**values, "position_offset": 2, "num_segments": 1}
 
 
@@ -70,7 +71,7 @@ def _roberta(prefix: str) -> HubFamily:
 
 
 def _read_width(values: dict[str, Any]) -> dict[str, Any]:
-    """ELECTRA has no projection of equal width; ALBERT has."""
+    """Drops an equal embedding width: unlike ALBERT, ELECTRA then has no projection."""
     same = values["embedding_dim"] == values["hidden_dim"]
     return {**values, "embedding_dim": None if same else values["embedding_dim"]}
 
@@ -99,7 +100,7 @@ def _read_relative(values: dict[str, Any]) -> dict[str, Any]:
 def _write_relative(values: dict[str, Any]) -> dict[str, Any]:
     relative = values["relative_positions"]
     if relative is None:
-        raise ValueError("`relative_positions` must be there. Received: None")
+        raise ValueError("`relative_positions` must be given. Received: None")
     distance = relative["max_distance"]
     buckets = relative["buckets"] or distance
     return {**values, "max_sequence_length": distance, "buckets": buckets}
@@ -151,20 +152,20 @@ HUB_FAMILIES: dict[str, HubFamily] = {
 
 
 def check_buckets(max_distance: int, buckets: int) -> None:
-    """Raises ValueError unless KerasHub's rounding buckets distances as ours does.
+    """Raises ValueError if KerasHub's rounding assigns distances to other buckets.
 
-    KerasHub divides last, in float32. For some numbers that gives the first token
-    of a text of `max_distance` tokens another bucket for the last than the formula.
+    KerasHub divides last, in float32. For some sizes, the distance between the first
+    and last of `max_distance` tokens then gets another bucket than by the formula.
     """
     middle = buckets // 2
     if middle < 1 or max_distance - 1 <= middle:
-        return  # `RelativePositions` or the layer says what is wrong
+        return  # refused by `RelativePositions` or the layer
     if max_distance > LONGEST:
         raise ValueError(
             f"`max_sequence_length` must be at most {LONGEST} where distances share "
             f"buckets. Received: {max_distance}"
         )
-    # In the shape of a whole text, on which vectorized logarithms depend.
+    # Use the full shape: the results of vectorized logarithms depend on it.
     places = np.arange(max_distance)
     distances = np.abs(places[:, None] - places)
     sizes = np.maximum(distances, middle).astype("float32")
@@ -177,7 +178,7 @@ def check_buckets(max_distance: int, buckets: int) -> None:
     ):
         raise ValueError(
             "`bucket_size` and `max_sequence_length` must be such that rounding puts "
-            "every distance in the bucket that the formula says. "
+            "every distance in the bucket that the formula gives. "
             f"Received: bucket_size={buckets}, max_sequence_length={max_distance}"
         )
 
@@ -186,7 +187,7 @@ def row_of(family: str) -> HubFamily:
     """Returns the row of a family.
 
     Raises:
-        ValueError: If KerasHub does not have it.
+        ValueError: If KerasHub does not have the family.
     """
     if family not in HUB_FAMILIES:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""From the heads of KerasHub's models to ours, weights aside."""
+"""Converting the heads of KerasHub models, without their weights."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,10 +19,10 @@ NAMES = ("gelu", "relu", "silu", "tanh")
 
 
 def activation_of(function: Callable) -> str:
-    """Returns our name of a function that a layer of KerasHub's calls.
+    """Returns our name of the activation function of a KerasHub layer.
 
     Raises:
-        ValueError: If this package does not have it.
+        ValueError: If this package does not support the function.
     """
     if keras.saving.get_registered_name(function) == "keras_hub>gelu_approximate":
         return "gelu_tanh"
@@ -36,10 +36,10 @@ def activation_of(function: Callable) -> str:
 
 
 def one_of(name: str, values: Sequence[Any]) -> Any:
-    """Returns the value that all layers of a backbone have.
+    """Returns the common value of all layers of a backbone.
 
     Raises:
-        ValueError: If they differ.
+        ValueError: If the values differ.
     """
     first, *others = dict.fromkeys(values)
     if others:
@@ -52,7 +52,7 @@ def one_of(name: str, values: Sequence[Any]) -> Any:
 def classifier(
     body: keras.Model, task: Any, labels: Sequence[str] | None
 ) -> keras.Model:
-    """Builds the classifier that a `TextClassifier` is, or the regressor."""
+    """Builds the classifier or regressor that is equivalent to a `TextClassifier`."""
     if task.activation is not keras.activations.linear:
         raise ValueError(
             "`activation` of a TextClassifier must be None: models here return "
@@ -87,9 +87,9 @@ def _hidden_layer(task: Any) -> dict[str, Any]:
 
 
 def masked_lm(body: keras.Model, task: Any) -> keras.Model:
-    """Builds what a `MaskedLM` is, but for scores at all positions.
+    """Builds the equivalent of a `MaskedLM`, with scores at all positions.
 
-    KerasHub's head has an activation and an epsilon of its own.
+    KerasHub's head has its own activation and epsilon.
     """
     head = task.masked_lm_head
     if head.activation is not None and head.activation is not keras.activations.linear:

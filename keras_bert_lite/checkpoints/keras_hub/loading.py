@@ -1,4 +1,4 @@
-"""KerasHub's presets, by name: `keras-hub://bert_tiny_en_uncased`."""
+"""Loading KerasHub presets by name: `keras-hub://bert_tiny_en_uncased`."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from keras_bert_lite.text.preprocessor import Preprocessor
 
 
 def detect(source: Source) -> bool:
-    """Whether a source is a preset's name."""
+    """Returns whether a source is the name of a KerasHub preset."""
     return isinstance(source, str) and source.startswith(KERAS_HUB_PREFIX)
 
 
@@ -43,7 +43,7 @@ def load_tokenizer(source: str, changes: dict[str, Any]) -> Tokenizer:
 
 
 def load_preprocessor(source: str, changes: dict[str, Any]) -> Preprocessor:
-    """Loads the tokenizer of a preset, for a length that must be given."""
+    """Loads the tokenizer of a preset; `sequence_length` is required."""
     if "sequence_length" not in changes:
         raise ValueError(
             "A KerasHub preset's tokenizer has no length: `sequence_length` must "
@@ -58,4 +58,4 @@ def _name(source: str) -> str:
 
 def _refuse(changes: dict[str, Any]) -> None:
     if changes:
-        raise ValueError(f"A KerasHub preset is loaded as it is. Received: {changes}")
+        raise ValueError(f"A KerasHub preset takes no changes. Received: {changes}")

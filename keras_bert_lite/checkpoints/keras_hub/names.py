@@ -1,8 +1,8 @@
-"""The names of the variables in KerasHub's models, by our layers. See `names`.
+"""The names of the variables in KerasHub's models. See `core.name_table`.
 
-They are the variables' paths. The projections of KerasHub's attention keep the
-heads apart, `(H, N, D)` and `(N, D, H)`; here they count as the matrices that
-these are when heads and their vectors are one axis.
+The names are the variables' paths. KerasHub's attention projections have separate
+axes for the heads and the head size, `(H, N, D)` and `(N, D, H)`. Here these two
+axes are merged, which gives matrices.
 """
 
 import dataclasses
@@ -91,7 +91,7 @@ MASKED_LM_HEAD = {
 
 
 class VariableSource(TensorSource):
-    """Variables of a model by name, to be read as stored."""
+    """The variables of a model as a `TensorSource`, in stored layout."""
 
     def __init__(self, location: Any, found: Mapping[str, Target]) -> None:
         super().__init__(location)
@@ -116,11 +116,11 @@ _DTYPES = {"float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF
 
 @dataclasses.dataclass(frozen=True)
 class _PositionRows(VariableTarget):
-    """RoBERTa's positions as KerasHub has them, from the first position's row on.
+    """RoBERTa's position table in KerasHub's layout, which starts at row `first`.
 
-    The vector of the only segment there is, which KerasHub has no place for, is
-    added to every position's; what comes back has zeros in its place, and in
-    the rows before the first.
+    KerasHub has no segment table: the vector of the only segment is added to every
+    position. In the other direction, the segment and the rows before `first` are
+    set to zeros.
     """
 
     first: int = 0
@@ -133,7 +133,7 @@ class _PositionRows(VariableTarget):
 
     @property
     def is_table(self) -> bool:
-        return False  # rows are added before the stored ones
+        return False  # `assign` adds rows before the stored ones
 
     def assign(self, value: np.ndarray) -> None:
         self.variable.assign(np.pad(value, ((self.first, 0), (0, 0))))
@@ -148,7 +148,7 @@ class _PositionRows(VariableTarget):
 
 
 def our_targets(table: Mapping[str, str], model: keras.Model) -> dict[str, Target]:
-    """Returns the variables of a model of ours as KerasHub has them, by its names."""
+    """Returns the targets of our model's variables, by KerasHub's names."""
     found = targets(table, model_parts(model), VARIABLES, separator="/")
     embeddings = model_parts(model)["embeddings"]
     segments = embeddings.segment_embedding
@@ -167,12 +167,12 @@ def our_targets(table: Mapping[str, str], model: keras.Model) -> dict[str, Targe
 
 
 def hub_targets(model: keras.Model) -> dict[str, Target]:
-    """Returns the variables of a model of KerasHub's, by name."""
+    """Returns the targets of a KerasHub model's variables, by name."""
     return {x.path: VariableTarget(x, shape=_matrix_shape(x)) for x in model.weights}
 
 
 def _matrix_shape(variable: keras.Variable) -> tuple[int, ...]:
-    """The shape with heads and their vectors as one axis."""
+    """Returns the shape with the axes of heads and head size merged."""
     shape = tuple(variable.shape)
     if len(shape) == 3:
         if "/attention_output/" in variable.path:

@@ -1,4 +1,4 @@
-"""KerasHub's presets: names of published models, and directories."""
+"""Loading KerasHub presets: names of published models, or directories."""
 
 import inspect
 import os
@@ -16,25 +16,25 @@ from keras_bert_lite.checkpoints.sources import read_json
 
 TASK = "task.json"
 TASKS = ("TextClassifier", "MaskedLM")
-# What KerasHub raises for a preset that is not there, or not what it should be.
+# Raised by KerasHub for a missing or malformed preset.
 _ERRORS = (OSError, ValueError, TypeError, KeyError, RuntimeError)
 
 
 def load_preset(preset: str | os.PathLike, with_head: bool = False) -> Any:
-    """Loads a model of KerasHub's.
+    """Loads a KerasHub model.
 
     Args:
-        preset: A name such as `"bert_tiny_en_uncased"`, a handle as KerasHub
-            takes them, or a directory that `save_to_preset` has written.
-        with_head: Whether to load the `TextClassifier` or `MaskedLM` that the
-            preset is of, rather than the backbone alone.
+        preset: A name such as `"bert_tiny_en_uncased"`, a handle that KerasHub
+            accepts, or a directory written by `save_to_preset`.
+        with_head: Whether to load the preset's `TextClassifier` or `MaskedLM`
+            instead of the backbone alone.
 
     Returns:
         A KerasHub `Backbone`, `TextClassifier` or `MaskedLM`.
 
     Raises:
-        ValueError: If there is no such preset, it cannot be downloaded, it
-            has no head, or the sizes in a directory ask for far more weights
+        ValueError: If the preset does not exist, cannot be downloaded or lacks
+            the head, or if the sizes in a directory require far more weights
             than are stored there.
     """
     import keras_hub
@@ -52,7 +52,7 @@ def load_preset(preset: str | os.PathLike, with_head: bool = False) -> Any:
 
 
 def _task_of(directory: Path) -> str:
-    """The kind of task that a preset is of; one with a name is a classifier."""
+    """Returns the task of a preset; for a name it is always `TextClassifier`."""
     if not directory.is_dir():
         return "TextClassifier"
     path = directory / TASK
@@ -67,9 +67,9 @@ def _task_of(directory: Path) -> str:
 
 
 def _check_directory(directory: Path, with_head: bool) -> None:
-    """Checks the sizes of what KerasHub would build, which it does before reading."""
+    """Checks sizes in advance: KerasHub builds a model before it reads the weights."""
     raw = read_json(directory / CONFIG)
-    if "registered_name" not in raw:  # transformers' layout, which KerasHub converts
+    if "registered_name" not in raw:  # Hugging Face layout, which KerasHub converts
         _, raw = read_family(directory)
         read_hugging_face_config(directory, raw, None, {})
         return
@@ -91,7 +91,7 @@ def _check_sizes(
     classes = {f"{row.prefix}Backbone": family for family, row in HUB_FAMILIES.items()}
     if class_name not in classes:
         raise ValueError(
-            f"{path} must be of one of KerasHub's {list(classes)}. "
+            f"{path} must be the config of one of KerasHub's {list(classes)}. "
             f"Received: {class_name}"
         )
     arguments = inspect.signature(getattr(keras_hub.models, class_name).__init__)
@@ -120,8 +120,8 @@ def load_tokenizer_preset(preset: str | os.PathLike) -> Any:
         A KerasHub `Tokenizer`.
 
     Raises:
-        ValueError: If there is no such preset, it cannot be downloaded, or it
-            has no tokenizer.
+        ValueError: If the preset does not exist, cannot be downloaded or has no
+            tokenizer.
     """
     import keras_hub
 

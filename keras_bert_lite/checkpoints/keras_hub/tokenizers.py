@@ -1,4 +1,4 @@
-"""From KerasHub's tokenizers to ours."""
+"""Converting KerasHub tokenizers."""
 
 import os
 import tempfile
@@ -24,17 +24,19 @@ SENTENCE_PIECE = {
 
 
 def tokenizer_from_keras_hub(tokenizer: Any) -> Tokenizer:
-    """Takes over a tokenizer of KerasHub's.
+    """Converts a KerasHub tokenizer.
 
-    The ids are those of KerasHub for ordinary text. Where it departs from the
-    code that the models were trained with, ours does not follow. In WordPiece,
-    KerasHub lower-cases by NFKC case folding (`ß` becomes `ss`, accents and
-    letters are composed), keeps control characters, splits at fewer kinds of
-    white space and punctuation, and takes words of over 100 bytes, not
-    characters, for unknown. In byte pairs, it leaves the white space before
-    `<mask>`, and after a contraction (`'s`) takes an apostrophe for another. In
-    SentencePiece, it normalizes as the model file says and no further: without
-    ALBERT's lower case and accents, for one.
+    For ordinary text the ids equal KerasHub's. They differ where KerasHub departs
+    from the code that the models were trained with, which this package follows:
+
+    - WordPiece: KerasHub lower-cases by NFKC case folding (`ß` becomes `ss`,
+      accents and letters are composed), keeps control characters, splits at
+      fewer kinds of white space and punctuation, and treats words of over 100
+      bytes, not characters, as unknown.
+    - Byte-level BPE: KerasHub keeps the white space before `<mask>`, and takes an
+      apostrophe after a contraction (`'s`) for another contraction.
+    - SentencePiece: KerasHub applies only the model file's normalization, without
+      ALBERT's lower-casing and removal of accents, for example.
 
     Args:
         tokenizer: A `BertTokenizer`, `DistilBertTokenizer`, `ElectraTokenizer`,
@@ -45,10 +47,10 @@ def tokenizer_from_keras_hub(tokenizer: Any) -> Tokenizer:
         A `WordPieceTokenizer`, `BytePairTokenizer` or `SentencePieceTokenizer`.
 
     Raises:
-        ValueError: If the tokenizer is another, does what ours does not, or the
-            preset cannot be loaded.
+        ValueError: If the class of the tokenizer or one of its options is not
+            supported, or the preset cannot be loaded.
     """
-    import keras_hub  # only those who use it pay for its import
+    import keras_hub  # imported here because it is slow and rarely needed
 
     if isinstance(tokenizer, (str, os.PathLike)):
         tokenizer = load_tokenizer_preset(tokenizer)
@@ -120,7 +122,7 @@ def _sentence_piece(tokenizer: Any) -> SentencePieceTokenizer:
         path = Path(directory, SENTENCE_PIECE[type(tokenizer).__name__])
         path.write_bytes(tokenizer.proto)
         arguments = sentence_piece_files.arguments_from(path.parent)
-    assert arguments is not None  # there is a model
+    assert arguments is not None  # the model was just written
     return SentencePieceTokenizer(**arguments)
 
 

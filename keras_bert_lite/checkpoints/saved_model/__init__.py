@@ -1,1 +1,1 @@
-"""SavedModels of encoders."""
+"""Loading encoders from SavedModels."""

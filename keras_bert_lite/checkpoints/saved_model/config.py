@@ -1,4 +1,4 @@
-"""The configuration of an encoder in a SavedModel: shapes, and what the graph tells."""
+"""Inferring an encoder's configuration from the shapes and graph of a SavedModel."""
 
 from typing import Any
 
@@ -11,21 +11,21 @@ LAYER_NORM_EPSILON = 1e-12
 def encoder_values(
     source: TensorFlowSource, graph: SavedGraph, names: dict[str, str], default: str
 ) -> dict[str, Any]:
-    """Returns the fields of an encoder's `EncoderConfig`, but `pooling`.
+    """Returns the fields of an encoder's `EncoderConfig`, except `pooling`.
 
     Args:
         source: The variables.
         graph: The graph.
-        names: The names of modules, by our paths.
-        default: The activation where the graph does not show one.
+        names: The names of the modules, by our paths.
+        default: The activation to assume if the graph does not show one.
 
     Raises:
-        ValueError: If the variables and the graph do not tell them.
+        ValueError: If the variables and the graph do not determine the fields.
     """
     if graph.checks_padding_ids():
         raise ValueError(
             f"{graph.path} must count positions from the start of the row. Received: "
-            "a graph that counts the tokens which are not padding, as RoBERTa's"
+            "a graph that counts only tokens other than padding, as RoBERTa does"
         )
     query = names["blocks.{i}.attention.query"]
     token = f"{names['embeddings.token_embedding']}/embeddings"
@@ -54,26 +54,26 @@ def encoder_values(
 def _layers(
     source: TensorFlowSource, graph: SavedGraph, query: str
 ) -> tuple[int, int | None]:
-    """Returns how many layers there are, and how many blocks if they share them."""
+    """Returns the number of layers, and the number of blocks if layers share them."""
     numbered = "{i}" in query
     blocks = source.count(f"{query}/") if numbered else 1
     num_layers = graph.num_layers() or (blocks if numbered else None)
     if num_layers is None:
         raise ValueError(
-            f"{graph.path} must tell how many layers share the weights, by its "
+            f"{graph.path} must show how many layers share the weights, by its "
             "`encoder_outputs`. Received: a graph without them"
         )
     return num_layers, None if numbered and blocks == num_layers else blocks
 
 
 def _heads(source: TensorFlowSource, graph: SavedGraph, kernel: str) -> int:
-    """Returns the axis of heads in (H, N, D), or what the graph tells."""
+    """Returns the number of heads, from a kernel (H, N, D) or from the graph."""
     heads = source.size(kernel, 1)
     if len(source.shape(kernel)) == 2:
         heads = graph.num_heads() or 0
     if not heads:
         raise ValueError(
-            f"{graph.path} must tell the number of heads, which the variable "
+            f"{graph.path} must show the number of heads, which the variable "
             f"{kernel!r} has no axis for. Received: a graph without attention"
         )
     return heads

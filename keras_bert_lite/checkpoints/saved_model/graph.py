@@ -1,7 +1,7 @@
-"""What a SavedModel's graph tells that its variables do not.
+"""Reading from a SavedModel's graph what its variables do not show.
 
-The activation, the epsilon, the number of heads and that of layers which share
-weights are no variables. The functions of the graph show them: as operations,
+These are the activation, the epsilon, the number of heads, and the number of layers
+that share weights. They appear in the functions of the graph as operations,
 constants, static shapes and outputs.
 """
 
@@ -15,8 +15,8 @@ from google.protobuf.message import DecodeError
 from tensorflow.core.protobuf import saved_model_pb2
 
 FILE = "saved_model.pb"
-# An operation of a graph -> the activation that needs it. All need `Tanh` too
-# where there is a pooler.
+# Operation in the graph -> the activation that uses it. `Tanh` is only a fallback:
+# poolers and the approximate GELU use it too.
 ACTIVATIONS = {
     "Erf": "gelu",
     "Erfc": "gelu",
@@ -33,7 +33,7 @@ class SavedGraph:
     """The functions of a SavedModel.
 
     Args:
-        directory: Of the SavedModel.
+        directory: The directory of the SavedModel.
 
     Raises:
         ValueError: If `saved_model.pb` cannot be read.
@@ -51,10 +51,10 @@ class SavedGraph:
         self._nodes = list(self._all_nodes())
 
     def activation(self, default: str) -> str:
-        """Returns the activation, or the default where nothing is computed.
+        """Returns the activation, or the default if the graph shows none.
 
         Raises:
-            ValueError: If there are several, or one that this package lacks.
+            ValueError: If there are several, or one that is not supported.
         """
         operations = {node.op for node in self._nodes}
         found = {ACTIVATIONS[name] for name in operations & set(ACTIVATIONS)}
@@ -68,10 +68,10 @@ class SavedGraph:
         return self._only("activation", found, default)
 
     def epsilon(self, default: float) -> float:
-        """Returns what layer normalization adds to the variance.
+        """Returns the epsilon of layer normalization.
 
         Raises:
-            ValueError: If layers differ in it.
+            ValueError: If it differs between layers.
         """
         found = set()
         for node in self._nodes:
@@ -79,14 +79,14 @@ class SavedGraph:
                 found.add(node.attr["epsilon"].f)
             elif node.op == "Const" and EPSILON.search(node.name):
                 found.add(float(tf.make_ndarray(node.attr["value"].tensor)))
-        # As it was written: 1e-12 is not a float32.
+        # Round to the literal in the source: 1e-12 is not exact in float32.
         return self._only("epsilon", {float(f"{x:.6g}") for x in found}, default)
 
     def num_heads(self) -> int | None:
-        """Returns the second axis of attention's scores, (B, N, S, S), if known.
+        """Returns N from the shape of the attention scores, (B, N, S, S), if known.
 
         Raises:
-            ValueError: If layers differ in it.
+            ValueError: If it differs between layers.
         """
         found = set()
         for node in self._nodes:
@@ -97,17 +97,17 @@ class SavedGraph:
         return self._only("number of heads", found, None)
 
     def num_layers(self) -> int | None:
-        """Returns how many `encoder_outputs` functions have, if any has.
+        """Returns the number of `encoder_outputs`, if a function has this output.
 
         Raises:
-            ValueError: If functions differ in it.
+            ValueError: If it differs between functions.
         """
         functions = self._graph.object_graph_def.concrete_functions.values()
         found = {n for f in functions for n in _encoder_outputs(f.output_signature)}
         return self._only("number of layers", found, None)
 
     def checks_padding_ids(self) -> bool:
-        """Whether positions depend on which ids are padding, as in RoBERTa."""
+        """Returns whether positions depend on padding ids, as in RoBERTa."""
         return any(
             node.op == "NotEqual" and "embeddings" in node.name for node in self._nodes
         )

@@ -1,4 +1,4 @@
-"""Encoders out of SavedModels: Model Garden's, TF Hub's and this package's."""
+"""Loading encoders from SavedModels of Model Garden, TF Hub and this package."""
 
 from pathlib import Path
 from typing import Any
@@ -34,34 +34,35 @@ from keras_bert_lite.config import EncoderConfig
 from keras_bert_lite.models.encoder_model import encoder
 
 OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
-# What is saved beside weights: a Keras model's counters and seeds.
+# Saved variables that are not weights: the counters and seeds of a Keras model.
 BESIDE = ("save_counter", "seed_generator_state", "Variable")
 
 
 def detect(source: Source) -> bool:
-    """Whether a source is a SavedModel: a directory with `saved_model.pb`."""
+    """Returns whether a source is a directory with `saved_model.pb`."""
     return isinstance(source, Path) and (source / FILE).is_file()
 
 
 def load_encoder(
     directory: Path, pooling: str | None, changes: dict[str, Any]
 ) -> keras.Model:
-    """Loads the encoder in a SavedModel, without running it.
+    """Loads the encoder of a SavedModel, without running the SavedModel.
 
-    It takes the encoders of TensorFlow Model Garden (`BertEncoder`,
-    `BertEncoderV2`, `AlbertEncoder`), which TF Hub publishes, such as
-    `bert_en_uncased_L-12_H-768_A-12`, and those that `export_tf_hub` writes.
-    Sizes are those of the variables; activation, epsilon and, without an axis
-    of heads, their number are those that the graph computes with. A SavedModel
-    does not say its rates of dropout, which are 0.1 unless `changes` tell.
+    Supports the encoders of TensorFlow Model Garden (`BertEncoder`,
+    `BertEncoderV2`, `AlbertEncoder`), which are published on TF Hub
+    (`bert_en_uncased_L-12_H-768_A-12`, for example), and those written by
+    `export_tf_hub`. Sizes come from the variables. The activation and the epsilon
+    come from the graph, and so does the number of heads if the variables have no
+    axis for it. A SavedModel does not store dropout rates; they are 0.1 unless
+    given in `changes`.
 
     Args:
-        directory: With `saved_model.pb` and `variables`.
+        directory: The directory with `saved_model.pb` and `variables`.
         pooling: See `load.load_encoder`.
         changes: See `load.load_encoder`.
 
     Returns:
-        A model as `encoder` makes it.
+        A model as returned by `encoder`.
 
     Warns:
         UserWarning: If a pooler starts from random weights, or variables stay
@@ -69,7 +70,7 @@ def load_encoder(
 
     Raises:
         ValueError: If the files are broken, the variables are not those of one
-            such encoder, or the graph does not tell what is missing.
+            supported encoder, or the graph does not show what they lack.
 
     Reference: `official/nlp/modeling/networks/bert_encoder.py` of
     tensorflow/models.
@@ -94,12 +95,12 @@ def load_encoder(
 
 
 def load_model(directory: Path, changes: dict[str, Any]) -> keras.Model:
-    """Loads the encoder: SavedModels of encoders have no head."""
+    """Loads the encoder; the SavedModel of an encoder has no head."""
     return load_encoder(directory, "checkpoint", changes)
 
 
 def _source(directory: Path) -> TensorFlowSource:
-    """Returns the variables by the names that they had when they were made."""
+    """Returns the variables by their original names, from the object graph."""
     prefix = directory / "variables" / "variables"
     files = TensorFlowSource(prefix)
     if not files.has(OBJECT_GRAPH):
@@ -116,12 +117,12 @@ def _source(directory: Path) -> TensorFlowSource:
         if SLOTS.search(name) or name.split("/")[-1] in BESIDE:
             continue
         if keys.setdefault(name, attribute.checkpoint_key) != attribute.checkpoint_key:
-            raise ValueError(f"{prefix} has two variables of the name {name!r}.")
+            raise ValueError(f"{prefix} has two variables named {name!r}.")
     return TensorFlowSource(prefix, keys)
 
 
 def _layout(source: TensorFlowSource) -> tuple[Layout, str]:
-    """Returns how the variables are named, and what stands before each name."""
+    """Returns the naming layout of the variables, and their common prefix."""
     for layout in LAYOUTS:
         table = f"{layout.tables['token']}/embeddings"
         query = layout.block.replace("{i}", "0") + layout.modules["query"]

@@ -1,7 +1,7 @@
-"""The names of an encoder's variables in SavedModels, by our layers.
+"""The names of an encoder's variables in SavedModels.
 
-Model Garden's are those of `official/nlp/modeling` in tensorflow/models, which
-TF Hub's BERT encoders are exported from; ours those of `export_tf_hub`.
+Model Garden's names come from `official/nlp/modeling` in tensorflow/models, from
+which TF Hub's BERT encoders are exported. Ours are those of `export_tf_hub`.
 """
 
 import dataclasses
@@ -47,11 +47,11 @@ class Layout:
     """How SavedModels of one kind name an encoder's modules.
 
     Args:
-        tables: The tables of the embeddings, by the words of `EMBEDDINGS`.
-        block: Where a block's modules are; `{i}` is its number.
-        modules: A block's modules, by the words of `BLOCK`.
-        pooler: The pooler.
-        activation: The activation where the graph does not show one.
+        tables: The names of the embedding modules, by the keys of `EMBEDDINGS`.
+        block: The prefix of a block's modules; `{i}` is the block's index.
+        modules: The names of a block's modules, by the keys of `BLOCK`.
+        pooler: The name of the pooler's dense layer.
+        activation: The activation to assume if the graph does not show one.
     """
 
     tables: Names
@@ -61,7 +61,7 @@ class Layout:
     activation: str
 
     def names(self, prefix: str) -> dict[str, str]:
-        """Returns the table of names behind a prefix; see `names.targets`."""
+        """Returns the name table with a prefix; see `name_table.targets`."""
         table = {name: EMBEDDINGS[word] for word, name in self.tables.items()}
         for word, name in self.modules.items():
             table[f"{self.block}{name}"] = f"blocks.{{i}}.{BLOCK[word]}"
@@ -69,7 +69,7 @@ class Layout:
         return {prefix + name: path for name, path in table.items()}
 
     def required(self, prefix: str) -> tuple[str, ...]:
-        """Returns how names start of variables that must have a place."""
+        """Returns the name prefixes of variables that must have a target."""
         modules = (*self.tables.values(), self.block.partition("/")[0])
         return tuple(f"{prefix}{module}/" for module in modules)
 
@@ -97,7 +97,7 @@ MODEL_GARDEN = Layout(
     pooler="pooler_transform",
     activation="gelu_tanh",
 )
-# ALBERT: one block for all layers.
+# ALBERT: all layers share one block.
 SHARED_MODEL_GARDEN = dataclasses.replace(MODEL_GARDEN, block="transformer/")
 OURS = Layout(
     tables={word: path.replace(".", "/") for word, path in EMBEDDINGS.items()},
@@ -111,7 +111,7 @@ LAYOUTS = (MODEL_GARDEN, SHARED_MODEL_GARDEN, OURS)
 
 @dataclasses.dataclass(frozen=True)
 class HeadsTarget(VariableTarget):
-    """A target stored with an axis for the heads, such as (H, N, D) for (H, H)."""
+    """A target stored with an axis for the heads: (H, N, D) for (H, H), for example."""
 
     shape: tuple[int, ...] = ()
 
@@ -129,13 +129,13 @@ class HeadsTarget(VariableTarget):
 def with_heads(
     target: Target, name: str, heads: int, stored: tuple[int, ...]
 ) -> Target:
-    """Returns a target that takes the axis of heads, if it is stored with one.
+    """Returns a target that supports an axis of heads, if the variable has one.
 
     Args:
-        target: Of a weight of attention.
-        name: Of the variable.
-        heads: Heads.
-        stored: The shape that is stored.
+        target: The target of an attention weight.
+        name: The name of the variable.
+        heads: The number of heads.
+        stored: The stored shape.
     """
     (variable,) = target.variables
     shape = tuple(variable.shape)

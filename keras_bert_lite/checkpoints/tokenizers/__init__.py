@@ -1,1 +1,1 @@
-"""Files of tokenizers."""
+"""Reading and writing tokenizer files."""

@@ -1,4 +1,4 @@
-"""The `added_tokens` of tokenizer.json: found in text before anything else."""
+"""The `added_tokens` of tokenizer.json, which are matched before tokenization."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -9,11 +9,11 @@ from keras_bert_lite.text.base_tokenizer import Tokenizer
 
 
 class AddedTokens(NamedTuple):
-    """What tokenizer.json says of the tokens beside the model's pieces."""
+    """The tokens of tokenizer.json in addition to the model's pieces."""
 
     ids: dict[str, int]
-    plain: list[str]  # found in any text
-    arguments: dict[str, Any]  # of every tokenizer
+    plain: list[str]  # matched in any text
+    arguments: dict[str, Any]  # shared by all kinds of tokenizers
 
 
 def read(
@@ -21,17 +21,17 @@ def read(
 ) -> AddedTokens:
     """Returns the added tokens of tokenizer.json.
 
-    Special tokens are plain text unless the tokenizer is asked to find them;
-    the others are found in any text.
+    Special tokens are treated as plain text unless the tokenizer is told to match
+    them. The other added tokens are matched in any text.
 
     Args:
-        content: What tokenizer.json holds.
-        path: The file, for messages.
-        refused: Flags that tokens may not have that are found in any text.
+        content: The content of tokenizer.json.
+        path: The file, for error messages.
+        refused: Flags that tokens other than special tokens must not have.
 
     Raises:
-        ValueError: If one is no object with `id` and `content`, and flags that are
-            booleans; or has one of the flags that are refused.
+        ValueError: If a token is not an object with `id`, `content` and boolean
+            flags, or has a refused flag.
     """
     tokens = content.get("added_tokens") or []
     if not isinstance(tokens, list) or not all(map(_is_entry, tokens)):
@@ -43,7 +43,7 @@ def read(
         found = [flag for flag in refused if token.get(flag)]
         if found and not token.get("special"):
             raise ValueError(
-                f"{path}: of `added_tokens`, {token['content']!r} must not have the "
+                f"{path}: in `added_tokens`, {token['content']!r} must not have the "
                 f"flags {refused}. Received: {found}"
             )
     special = [x["content"] for x in tokens if x.get("special")]
@@ -69,11 +69,11 @@ def _is_entry(token: Any) -> bool:
 
 
 def entries(tokenizer: Tokenizer, plain: Iterable[str]) -> list[dict[str, Any]]:
-    """Returns `added_tokens` as tokenizer.json has them, by their ids.
+    """Returns the `added_tokens` entry of tokenizer.json, sorted by id.
 
     Args:
-        tokenizer: The tokenizer, whose special tokens are among them.
-        plain: The tokens that it finds in any text.
+        tokenizer: The tokenizer; its special tokens are included.
+        plain: The tokens that it matches in any text.
     """
     special = tokenizer.special_tokens
     ids = {x: tokenizer.token_to_id(x) for x in dict.fromkeys([*special, *plain])}

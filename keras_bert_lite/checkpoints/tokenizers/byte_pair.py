@@ -1,4 +1,4 @@
-"""Byte-level BPE tokenizers from files, and to files, as Hugging Face has them."""
+"""Reading and writing Hugging Face files of byte-level BPE tokenizers."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,8 @@ from keras_bert_lite.checkpoints.tokenizers.post_processor import template
 from keras_bert_lite.text.byte_pair.tokenizer import BytePairTokenizer
 from keras_bert_lite.text.byte_pair.vocabulary import in_order, read_merges, read_pieces
 
-# The parts of tokenizer.json that change the result; absent is as listed first.
+# Supported values of the tokenizer.json fields that change the result; the first
+# value is the default.
 _MODEL = {
     "type": ("BPE",),
     "dropout": (None, 0, 0.0),
@@ -27,16 +28,16 @@ def arguments_from(directory: Path) -> dict[str, Any] | None:
     """Reads the arguments of a `BytePairTokenizer`.
 
     Args:
-        directory: A folder with a tokenizer.json, or with a vocab.json and a
-            merges.txt; the first is preferred.
+        directory: A directory with tokenizer.json (preferred), or with vocab.json
+            and merges.txt.
 
     Returns:
-        Keyword arguments, or `None` if the folder has no such files, or its
+        Keyword arguments, or `None` if the directory lacks these files or its
         tokenizer.json describes another kind of model.
 
     Raises:
-        ValueError: If a file cannot be read, or describes a byte-level BPE
-            tokenizer that `BytePairTokenizer` is not equal to.
+        ValueError: If a file cannot be read, or describes a tokenizer that
+            `BytePairTokenizer` cannot reproduce.
     """
     path = directory / "tokenizer.json"
     if path.is_file():
@@ -56,13 +57,13 @@ def write(
 ) -> None:
     """Writes tokenizer.json, vocab.json and merges.txt.
 
-    `tokenizers.Tokenizer.from_file` and transformers' `AutoTokenizer` give the
-    same ids from them.
+    With these files, `tokenizers.Tokenizer.from_file` and transformers'
+    `AutoTokenizer` return the same ids.
 
     Args:
         tokenizer: The tokenizer.
-        directory: The folder to write to; it must exist.
-        num_separators: Separators between the two texts of a pair.
+        directory: The directory to write to; it must exist.
+        num_separators: The number of separators between the two texts of a pair.
     """
     ids = {piece: i for i, piece in enumerate(tokenizer.get_vocabulary())}
     merges = tokenizer.get_merges()
@@ -83,7 +84,7 @@ def _from_tokenizer_json(content: dict[str, Any], path: Path) -> dict[str, Any]:
     if content.get("normalizer") is not None:
         _refuse(path, "normalizer", "null", content["normalizer"])
     if isinstance(model.get("vocab"), dict):
-        # Nothing normalizes the text, so that `normalized` changes nothing.
+        # There is no normalizer, so `normalized` has no effect.
         refused = ("single_word", "lstrip", "rstrip")
         added = added_tokens.read(content, path, refused)
         ids = {**model["vocab"], **added.ids}
@@ -131,7 +132,7 @@ def _merges(merges: Any, path: Path) -> list[str]:
 
 
 def _trims(processor: Any, prefix: bool, path: Path) -> bool:
-    """Whether offsets leave out white space, which a post-processor does."""
+    """Returns whether a post-processor trims white space from offsets."""
     if not isinstance(processor, dict):
         return False
     for part in processor.get("processors", [processor]):

@@ -1,4 +1,4 @@
-"""Tokenizers from the files that checkpoints have."""
+"""Loading tokenizers and preprocessors from the files of checkpoints."""
 
 from pathlib import Path
 from types import ModuleType
@@ -25,13 +25,13 @@ from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.text.sentence_piece.tokenizer import SentencePieceTokenizer
 from keras_bert_lite.text.wordpiece.tokenizer import WordPieceTokenizer
 
-# The type of `model` in tokenizer.json -> the tokenizer and its files.
+# `model.type` in tokenizer.json -> the tokenizer, and the module for its files.
 KINDS: dict[str, tuple[type[Tokenizer], ModuleType]] = {
     "WordPiece": (WordPieceTokenizer, wordpiece_files),
     "BPE": (BytePairTokenizer, byte_pair_files),
     "Unigram": (SentencePieceTokenizer, sentence_piece_files),
 }
-# Classes of transformers, with or without `Fast`, whose ids these tokenizers give.
+# Tokenizer classes of transformers (also as `Fast`) that these tokenizers reproduce.
 CLASSES = (
     *(family.tokenizer.removesuffix("Tokenizer") for family in FAMILIES.values()),
     "PreTrained",
@@ -105,13 +105,13 @@ def _check_class(directory: Path, config: dict[str, Any]) -> None:
     )
     if not known:
         raise ValueError(
-            f"{directory / 'tokenizer_config.json'}: `tokenizer_class` must be that of "
+            f"{directory / 'tokenizer_config.json'}: `tokenizer_class` must be "
             f"one of {CLASSES}. Received: {name!r}"
         )
 
 
 def _num_separators(directory: Path) -> int:
-    """How many separators the checkpoint has between two texts."""
+    """Returns the number of separators between two texts."""
     path = directory / "tokenizer.json"
     whole = optional_json(path).get("post_processor")
     for processor in _processors(path, whole):
@@ -126,7 +126,7 @@ def _num_separators(directory: Path) -> int:
 
 
 def _processors(path: Path, processor: Any) -> list[dict[str, Any]]:
-    """Returns the parts of a post-processor, of one or a sequence."""
+    """Returns the post-processors of tokenizer.json, with a sequence expanded."""
     parts: Any = [] if processor is None else [processor]
     if isinstance(processor, dict) and processor.get("type") == "Sequence":
         parts = processor.get("processors")
@@ -182,7 +182,7 @@ def _check_sides(path: Path) -> None:
 def _number(
     path: Path, config: dict[str, Any], name: str, least: int = 1
 ) -> float | None:
-    """Returns a number, which is 1e30 where transformers means no limit."""
+    """Returns a numeric field, in which transformers writes 1e30 for no limit."""
     value = config.get(name)
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if value is not None and not (number and value >= least):

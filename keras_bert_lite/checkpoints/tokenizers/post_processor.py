@@ -1,4 +1,4 @@
-"""The `post_processor` of tokenizer.json: what stands around one text and two."""
+"""The `post_processor` of tokenizer.json, which adds the special tokens."""
 
 from typing import Any
 
@@ -6,13 +6,13 @@ from keras_bert_lite.text.base_tokenizer import Tokenizer
 
 
 def template(tokenizer: Tokenizer, num_separators: int) -> dict[str, Any]:
-    """Returns a `TemplateProcessing`.
+    """Returns a `TemplateProcessing` section.
 
-    The second text is of segment 1, but behind two separators of 0, as RoBERTa's.
+    The second text has segment 1, or segment 0 after two separators, as in RoBERTa.
 
     Args:
-        tokenizer: Has the special tokens.
-        num_separators: Separators between the two texts of a pair.
+        tokenizer: The tokenizer with the special tokens.
+        num_separators: The number of separators between the two texts of a pair.
     """
     cls = tokenizer.id_to_token(tokenizer.cls_id)
     sep = tokenizer.id_to_token(tokenizer.sep_id)

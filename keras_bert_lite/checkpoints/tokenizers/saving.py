@@ -1,4 +1,4 @@
-"""A tokenizer's files, as Hugging Face transformers reads them."""
+"""Writing a tokenizer's files for Hugging Face transformers."""
 
 import json
 from pathlib import Path
@@ -22,7 +22,7 @@ WRITERS: dict[type[Tokenizer], Any] = {
     BytePairTokenizer: byte_pair_files,
     SentencePieceTokenizer: sentence_piece_files,
 }
-# What tokenizer_config.json says beyond the special tokens.
+# Fields of tokenizer_config.json in addition to the special tokens.
 CONFIG_FIELDS = {WordPieceTokenizer: wordpiece_files.config_fields}
 ROLES = {
     "unknown": "unk_token",
@@ -57,20 +57,20 @@ def _no_fields(tokenizer: Tokenizer) -> dict[str, Any]:
 
 
 def special_tokens(tokenizer: Tokenizer) -> dict[str, str]:
-    """Returns the special tokens that the vocabulary has, by their names there."""
+    """Returns the special tokens in the vocabulary, by their names in transformers."""
     known = set(tokenizer.special_tokens)
     roles = tokenizer.roles
     tokens = {ROLES[role]: token for role, token in roles.items() if token in known}
-    if tokens["cls_token"].startswith("<"):  # RoBERTa also calls them so
+    if tokens["cls_token"].startswith("<"):  # RoBERTa also has these names for them
         tokens |= {"bos_token": tokens["cls_token"], "eos_token": tokens["sep_token"]}
     return tokens
 
 
 def tokenizer_fields(tokenizer: Tokenizer, raw: dict[str, Any]) -> dict[str, Any]:
-    """Returns what config.json says of the tokenizer.
+    """Returns the config.json fields of the tokenizer.
 
     Raises:
-        ValueError: If the model's positions are those of another padding id.
+        ValueError: If the model's positions assume another padding id.
     """
     padding_id = tokenizer.pad_id
     if raw.get("pad_token_id", padding_id) != padding_id:

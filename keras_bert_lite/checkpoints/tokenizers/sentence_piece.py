@@ -1,4 +1,4 @@
-"""SentencePiece tokenizers from, and to, the files that checkpoints have."""
+"""Reading and writing the files of SentencePiece tokenizers."""
 
 import base64
 import json
@@ -22,7 +22,7 @@ from keras_bert_lite.checkpoints.tokenizers.tokenizer_config import (
 )
 from keras_bert_lite.text.sentence_piece.tokenizer import SentencePieceTokenizer
 
-# By the file that each family of checkpoints has.
+# Model file -> the family whose checkpoints have it.
 MODEL_FILES = {
     "spiece.model": "albert",
     "sentencepiece.bpe.model": "xlm-roberta",
@@ -39,26 +39,26 @@ SPECIAL_TOKENS = {
     "deberta-v2": ("[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]"),
 }
 ROLES = ("unknown_token", "cls_token", "sep_token", "pad_token", "mask_token")
-# Of `sentencepiece_model.proto`.
+# Enum values of `sentencepiece_model.proto`.
 _USER_DEFINED, _UNKNOWN, _UNIGRAM = 4, 2, 1
 
 
 def arguments_from(directory: Path) -> dict[str, Any] | None:
-    """Reads the arguments of `SentencePieceTokenizer`.
+    """Reads the arguments of a `SentencePieceTokenizer`.
 
-    A tokenizer.json is followed as it stands. A `.model` is read as Hugging
-    Face's `AlbertTokenizer`, `XLMRobertaTokenizer` or `DebertaV2Tokenizer` does.
+    tokenizer.json is taken literally. A `.model` file is interpreted like Hugging
+    Face's `AlbertTokenizer`, `XLMRobertaTokenizer` or `DebertaV2Tokenizer`.
 
     Args:
-        directory: With tokenizer.json, or spiece.model, sentencepiece.bpe.model
-            or spm.model.
+        directory: A directory with tokenizer.json, spiece.model,
+            sentencepiece.bpe.model or spm.model.
 
     Returns:
-        Keyword arguments, or `None` if there is no unigram tokenizer here.
+        Keyword arguments, or `None` if the directory has no unigram tokenizer.
 
     Raises:
-        ValueError: If the files have parts that the layer has not, or are none
-            of the kind.
+        ValueError: If the files are invalid, or have parts that
+            `SentencePieceTokenizer` does not support.
     """
     path = directory / "tokenizer.json"
     config = read_config(directory)
@@ -77,9 +77,12 @@ def arguments_from(directory: Path) -> dict[str, Any] | None:
 def write(
     tokenizer: SentencePieceTokenizer, directory: Path, num_separators: int = 1
 ) -> None:
-    """Writes tokenizer.json, as Hugging Face's `tokenizers` reads it.
+    """Writes tokenizer.json for Hugging Face's `tokenizers`.
 
-    Pairs have `num_separators` between the texts.
+    Args:
+        tokenizer: The tokenizer.
+        directory: The directory to write to; it must exist.
+        num_separators: The number of separators between the two texts of a pair.
     """
     config = tokenizer.get_config()
     pieces = config["vocabulary"]
@@ -174,7 +177,7 @@ def _from_model(path: Path, family: str, config: dict[str, Any]) -> dict[str, An
     else:
         _check_unknown(path, model, names["unknown_token"])
     vocabulary = [piece for piece, _ in pairs]
-    # As transformers adds what the model lacks.
+    # The order in which transformers appends tokens that the model lacks.
     order = ("cls_token", "sep_token", "unknown_token", "pad_token", "mask_token")
     missing = dict.fromkeys(names[x] for x in order if names[x] not in vocabulary)
     user_defined = [x.piece for x in model.pieces if x.type == _USER_DEFINED]
@@ -192,7 +195,7 @@ def _check_unknown(path: Path, model: Any, token: str) -> None:
     if token not in unknown:
         raise ValueError(
             f"{path}: the unknown token must be the model's, one of {unknown}; "
-            f"`unk_token` in tokenizer_config.json says which. Received: {token!r}"
+            f"`unk_token` in tokenizer_config.json selects it. Received: {token!r}"
         )
 
 
@@ -216,14 +219,14 @@ def _normalization(family: str, model: Any, config: dict[str, Any]) -> dict[str,
 
 
 def _read_model(path: Path) -> Any:
-    # Imported late: few checkpoints have such a file.
+    # Imported here because few checkpoints have such a file.
     from sentencepiece import sentencepiece_model_pb2
 
-    proto: Any = sentencepiece_model_pb2  # protobuf makes its classes at run time
+    proto: Any = sentencepiece_model_pb2  # protobuf creates its classes at run time
     try:
         model = proto.ModelProto.FromString(path.read_bytes())
-    except Exception as error:  # protobuf's own, of two packages
-        raise ValueError(f"{path} is no SentencePiece model: {error}") from error
+    except Exception as error:  # two packages of protobuf, each with its own class
+        raise ValueError(f"{path} is not a SentencePiece model: {error}") from error
     kind = model.trainer_spec.model_type
     if kind != _UNIGRAM:
         name = proto.TrainerSpec.ModelType.Name(kind)

@@ -1,4 +1,4 @@
-"""The parts of a tokenizer.json that unigram tokenizers differ in."""
+"""The parts of tokenizer.json that differ between unigram tokenizers."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ _QUOTES = [
     for pair in ("``", "''")
 ]
 _SPACES = {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "}
-# Some writers put the metaspace at once: the same words.
+# Some writers insert the metaspace already here; the result is the same.
 _METASPACES = {**_SPACES, "content": "▁"}
 _WHITE_SPACE = {
     "type": "Replace",
@@ -20,7 +20,7 @@ _WHITE_SPACE = {
 }
 _STRIP = {"type": "Strip", "strip_left": True, "strip_right": True}
 _STRIP_RIGHT = {"type": "Strip", "strip_left": False, "strip_right": True}
-# Steps, by the parts that they are written as.
+# Our normalization steps and the parts of tokenizer.json that express them.
 _PARTS: list[tuple[str, list[dict[str, Any]]]] = [
     ("quotes", _QUOTES),
     ("lowercase", [{"type": "Lowercase"}]),
@@ -35,7 +35,7 @@ _PARTS: list[tuple[str, list[dict[str, Any]]]] = [
 
 
 def read_normalizer(part: Any, path: Path) -> dict[str, Any]:
-    """Returns `normalization` and `charsmap`."""
+    """Returns the arguments `normalization` and `charsmap`."""
     parts = _flat(part, "normalizer", "normalizers", path)
     steps: list[str] = []
     charsmap = ""
@@ -58,7 +58,7 @@ def read_normalizer(part: Any, path: Path) -> dict[str, Any]:
 
 
 def read_pre_tokenizer(part: Any, path: Path) -> dict[str, Any]:
-    """Returns `split_white_space` and `split_punctuation`."""
+    """Returns the arguments `split_white_space` and `split_punctuation`."""
     parts = _flat(part, "pre_tokenizer", "pretokenizers", path)
     split = {"type": "WhitespaceSplit"} in parts
     isolated = {"type": "Punctuation", "behavior": "Isolated"}
@@ -74,7 +74,7 @@ def read_pre_tokenizer(part: Any, path: Path) -> dict[str, Any]:
 def read_special_tokens(
     content: dict[str, Any], vocabulary: list[str], path: Path
 ) -> dict[str, Any]:
-    """Returns the special tokens and `added_tokens`."""
+    """Returns the arguments for special tokens and `added_tokens`."""
     added = added_tokens.read(content, path)
     tokens: dict[str, Any] = {"added_tokens": added.plain, **added.arguments}
     ends = _ends(content.get("post_processor"), path)
@@ -98,7 +98,7 @@ def _ends(processor: Any, path: Path) -> list[str]:
 
 
 def _flat(part: Any, name: str, key: str, path: Path) -> list[dict[str, Any]]:
-    """Returns the parts of a section of this name, one or a sequence."""
+    """Returns the parts of a section, with sequences expanded."""
     if part is None or part == {}:
         return []
     if not isinstance(part, dict):
@@ -123,7 +123,7 @@ def _is_metaspace(part: dict[str, Any]) -> bool:
 
 def _unknown(path: Path, name: str, part: Any) -> ValueError:
     return ValueError(
-        f"{path}: `{name}` has a part that SentencePieceTokenizer has not. "
+        f"{path}: `{name}` has a part that SentencePieceTokenizer lacks. "
         f"Received: {json.dumps(part, ensure_ascii=False)[:200]}"
     )
 

@@ -1,4 +1,4 @@
-"""tokenizer_config.json and the older files beside it."""
+"""Reading tokenizer_config.json and the older files next to it."""
 
 from pathlib import Path
 from typing import Any
@@ -18,19 +18,19 @@ SPECIAL_TOKENS = {
     "mask_token": "mask_token",
 }
 
-# Names that transformers has had for special tokens without a role.
+# Current and former names in transformers for special tokens without a role.
 ADDITIONAL = ("additional_special_tokens", "extra_special_tokens")
 
 
 def optional_json(path: Path) -> dict[str, Any]:
-    """Reads a JSON object, which is empty if there is no such file."""
+    """Reads a JSON object; returns an empty one if the file is missing."""
     return read_json(path) if path.is_file() else {}
 
 
 def read_config(directory: Path) -> dict[str, Any]:
     """Returns tokenizer_config.json with the special tokens of the directory.
 
-    As in transformers, those of special_tokens_map.json count unless
+    As in transformers, special_tokens_map.json takes precedence unless
     tokenizer_config.json has `added_tokens_decoder`.
     """
     config = optional_json(directory / CONFIG)
@@ -41,10 +41,10 @@ def read_config(directory: Path) -> dict[str, Any]:
 
 
 def special_tokens(directory: Path, config: dict[str, Any]) -> dict[str, str]:
-    """Returns the special tokens of a configuration, by our arguments.
+    """Returns the special tokens of a configuration, by argument name.
 
     Raises:
-        ValueError: If one is no string.
+        ValueError: If a token is not a string.
     """
     tokens: dict[str, str] = {}
     for theirs, ours in SPECIAL_TOKENS.items():
@@ -63,10 +63,10 @@ def special_tokens(directory: Path, config: dict[str, Any]) -> dict[str, str]:
 def additional_special_tokens(
     directory: Path, config: dict[str, Any], vocabulary: list[str]
 ) -> list[str]:
-    """Returns the special tokens without a role that a configuration names.
+    """Returns the special tokens without a role in a configuration.
 
     Raises:
-        ValueError: If one is no string, or not in the vocabulary.
+        ValueError: If a token is not a string or not in the vocabulary.
     """
     found: list[str] = []
     for name in ADDITIONAL:
@@ -88,7 +88,7 @@ def additional_special_tokens(
 def check_added_tokens(
     directory: Path, config: dict[str, Any], found: list[str]
 ) -> None:
-    """Refuses tokens that were added beside the vocabulary that was found.
+    """Checks that the added tokens are in the vocabulary.
 
     Raises:
         ValueError: If one is not in the vocabulary, or has another id there.

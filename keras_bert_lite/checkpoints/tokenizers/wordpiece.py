@@ -1,4 +1,4 @@
-"""WordPiece tokenizers: tokenizer.json or vocab.txt."""
+"""Reading and writing the files of WordPiece tokenizers."""
 
 import json
 from pathlib import Path
@@ -11,13 +11,13 @@ from keras_bert_lite.text.wordpiece.tokenizer import WordPieceTokenizer, read_vo
 
 JSON = "tokenizer.json"
 VOCABULARY = "vocab.txt"
-# What tokenizer_config.json says overrides tokenizer.json, as in transformers.
+# As in transformers, these fields of tokenizer_config.json override tokenizer.json.
 SWITCHES = {
     "do_lower_case": "lowercase",
     "strip_accents": "strip_accents",
     "tokenize_chinese_chars": "split_cjk",
 }
-# The parts of tokenizer.json that must be as BERT has them.
+# The fields of tokenizer.json that must have the same values as in BERT.
 REQUIRED = {
     ("model", "type"): "WordPiece",
     ("model", "continuing_subword_prefix"): "##",
@@ -28,10 +28,13 @@ REQUIRED = {
 
 
 def arguments_from(directory: Path) -> dict[str, Any] | None:
-    """Returns the arguments of the tokenizer in a directory, or None.
+    """Reads the arguments of a `WordPieceTokenizer`.
+
+    Returns:
+        Keyword arguments, or `None` if the directory lacks the files.
 
     Raises:
-        ValueError: If tokenizer.json has parts that this package does not.
+        ValueError: If tokenizer.json has parts that are not supported.
     """
     if (directory / JSON).is_file():
         arguments = _from_json(directory / JSON)
@@ -45,7 +48,7 @@ def arguments_from(directory: Path) -> dict[str, Any] | None:
 def write(
     tokenizer: WordPieceTokenizer, directory: Path, num_separators: int = 1
 ) -> None:
-    """Writes tokenizer.json and vocab.txt; pairs have `num_separators` between."""
+    """Writes tokenizer.json and vocab.txt; see `byte_pair.write` for the arguments."""
     pieces = tokenizer.get_vocabulary()
     (directory / VOCABULARY).write_text("\n".join(pieces) + "\n", encoding="utf-8")
     content = _json(tokenizer, pieces, num_separators)
@@ -54,7 +57,7 @@ def write(
 
 
 def config_fields(tokenizer: WordPieceTokenizer) -> dict[str, Any]:
-    """Returns what tokenizer_config.json says of the tokenizer."""
+    """Returns the tokenizer_config.json fields of the tokenizer."""
     return {theirs: getattr(tokenizer, ours) for theirs, ours in SWITCHES.items()}
 
 
@@ -98,7 +101,7 @@ def _in_order(ids: Any, added: dict[str, int], path: Path) -> list[str]:
 
 
 def _num_model_pieces(ids: dict[str, int]) -> int | None:
-    """How many pieces the model has, if they are the first."""
+    """Returns the number of model pieces, if they have the lowest ids."""
     found = {x for x in ids.values() if type(x) is int}
     return len(ids) if found == set(range(len(ids))) else None
 
@@ -114,7 +117,7 @@ def _switches(path: Path) -> dict[str, Any]:
 
 
 def _checked(arguments: dict[str, Any], path: Path) -> dict[str, Any]:
-    """Returns arguments whose types the tokenizer does not check."""
+    """Checks the types that the tokenizer does not check; returns the arguments."""
     for name in SWITCHES.values():
         value = arguments.get(name, True)
         if not isinstance(value, bool) and (name, value) != ("strip_accents", None):

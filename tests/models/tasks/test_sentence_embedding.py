@@ -77,8 +77,8 @@ def test_learned_pooling_has_no_place_in_their_layout(tmp_path):
     [
         ([{"type": "a.Transformer", "path": ""}], "must be Transformer, Pooling and"),
         ([{"type": "a.Transformer", "path": "../x"}], "must be a name in the same"),
-        ([{"path": ""}], "is no list of modules"),
-        ({"a": 1}, "is no list of modules"),
+        ([{"path": ""}], "is not a list of modules"),
+        ({"a": 1}, "is not a list of modules"),
     ],
 )
 def test_refused_modules(tmp_path, modules, message):
