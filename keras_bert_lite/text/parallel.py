@@ -15,18 +15,16 @@ def in_shards(
     """Returns `tokenize(strings)`, in a graph on up to four cores.
 
     tensorflow-text's ops use one core a call; the shards of a large batch run
-    side by side.
+    side by side. Each has operations of its own: calls of one function with a
+    resource in it, such as BPE's model, wait for each other.
     """
     if tf.executing_eagerly():
         return tokenize(strings)
 
     def sharded() -> tf.RaggedTensor:
         bounds = [tf.size(strings) * i // SHARDS for i in range(SHARDS + 1)]
-        # One function, so that the graph holds its operations once.
-        signature = [tf.TensorSpec([None], tf.string)]
-        shard = tf.function(tokenize, signature, autograph=False)
         shards = [
-            shard(strings[first:end]) for first, end in itertools.pairwise(bounds)
+            tokenize(strings[first:end]) for first, end in itertools.pairwise(bounds)
         ]
         return tf.RaggedTensor.from_row_lengths(
             tf.concat([shard.values for shard in shards], 0),

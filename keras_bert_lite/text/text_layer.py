@@ -20,6 +20,8 @@ class TextLayer(keras.layers.Layer):
         self.supports_jit = False
         self.built = True
 
+    # Nothing here needs AutoGraph, which takes longer than the tracing itself.
+    @tf.autograph.experimental.do_not_convert
     def __call__(self, inputs, *others, training=None):
         # Functional models pass `training` on; no text layer depends on it.
         if others:

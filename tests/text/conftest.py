@@ -6,9 +6,16 @@ import json
 import pytest
 
 from keras_bert_lite import WordPieceTokenizer
+from keras_bert_lite.text import parallel
 from tests import paths
 
 GOLDEN = paths.GOLDEN / "wordpiece.json"
+SHARDS = parallel.SHARDS
+
+
+@pytest.fixture(autouse=True)
+def _all_shards(monkeypatch):
+    monkeypatch.setattr(parallel, "SHARDS", SHARDS)
 
 
 @pytest.fixture(scope="session")

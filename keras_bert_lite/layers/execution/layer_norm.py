@@ -55,7 +55,9 @@ def _normalizer(epsilon: float) -> Callable:
 
     vector = tf.TensorSpec([None])
 
-    @tf.function(input_signature=[tf.TensorSpec([None, None]), vector, vector])
+    signature = [tf.TensorSpec([None, None]), vector, vector]
+
+    @tf.function(input_signature=signature, autograph=False)
     def normalize(x: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor) -> tf.Tensor:
         return tf.cond(
             tf.size(x) < FUSED_SIZE,

@@ -27,7 +27,9 @@ class FileModel(abc.ABC):
         self.answer = answer and keras.saving.deserialize_keras_object(answer)
         self.inputs: list[str] = description["inputs"]
         text = {name: tf.TensorSpec([None], tf.string, name) for name in self.inputs}
-        self._tokenize = tf.function(self.preprocessor).get_concrete_function(text)
+        self._tokenize = tf.function(
+            self.preprocessor, autograph=False
+        ).get_concrete_function(text)
 
     def predict(self, texts: Any, batch_size: int = 32) -> dict[str, np.ndarray]:
         """Returns what the string-in Keras model returns.

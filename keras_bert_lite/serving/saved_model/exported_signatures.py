@@ -68,7 +68,7 @@ def _classify(answer: Any, labels: list[str], texts: dict[str, tf.TensorSpec]) -
 
 
 def _traced(function: Any, **specs: tf.TensorSpec) -> Any:
-    return tf.function(function).get_concrete_function(**specs)
+    return tf.function(function, autograph=False).get_concrete_function(**specs)
 
 
 def preprocessor_of(model: TextModel) -> Preprocessor:

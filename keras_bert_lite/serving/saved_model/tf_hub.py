@@ -89,7 +89,9 @@ def _preprocess(preprocessor: Preprocessor) -> tf.Module:
         return _hub_inputs(preprocessor.assemble(list(segments), seq_length))
 
     tokenize = tf.Module()
-    tokenize.__call__ = tf.function(tokenizer.call, input_signature=[texts])
+    tokenize.__call__ = tf.function(
+        tokenizer.call, input_signature=[texts], autograph=False
+    )
     tokenize.get_special_tokens_dict = tf.function(special_tokens, input_signature=[])
     module = tf.Module()
     module.tokenize = tokenize

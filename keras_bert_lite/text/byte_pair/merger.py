@@ -34,7 +34,7 @@ class Merger:
 
         # An inner function is stored once however often it is called, and the
         # op needs no tracking there; by name, all calls share one model.
-        @tf.function
+        @tf.function(autograph=False)
         def handle():
             return sentencepiece_op(model, name)
 

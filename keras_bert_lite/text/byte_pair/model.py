@@ -29,7 +29,7 @@ class BytePairModel:
         self._missing = len(words)
         self._finder = WordFinder([*words, None], self._missing)
         signature = [tf.TensorSpec([None], tf.string)]
-        self._traced = tf.function(self._split, input_signature=signature)
+        self._traced = tf.function(self._split, signature, autograph=False)
 
     def split(self, source: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Splits (B,) strings of valid UTF-8.

@@ -8,6 +8,7 @@ from typing import Any, TypedDict
 import tensorflow as tf
 
 from keras_bert_lite.checks import check_positive
+from keras_bert_lite.training.data.options import mapped
 from keras_bert_lite.training.data.records import Record, records
 from keras_bert_lite.training.data.row_datasets import Row, row_dataset
 
@@ -95,7 +96,7 @@ def batches(
         batched = _grouped(rows, batch_size, drop_remainder, seed)
     else:
         batched = rows.batch(batch_size, drop_remainder)
-    finished = batched.map(finish, num_parallel_calls=tf.data.AUTOTUNE)
+    finished = mapped(batched, finish)
     return finished.prefetch(tf.data.AUTOTUNE)
 
 

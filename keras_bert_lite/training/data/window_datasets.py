@@ -9,6 +9,7 @@ import tensorflow as tf
 from keras_bert_lite.checks import check_positive
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.training.data.batches import POOL
+from keras_bert_lite.training.data.options import mapped
 from keras_bert_lite.training.data.records import Record, records
 from keras_bert_lite.training.data.row_datasets import row_dataset
 
@@ -56,9 +57,9 @@ def window_batches(
     if not isinstance(shuffle, bool):
         check_positive("shuffle", shuffle)
     rows = row_dataset(records(source), row, shuffle, seed, check).batch(CHUNK)
-    windows = rows.map(cut, num_parallel_calls=tf.data.AUTOTUNE)
+    windows = mapped(rows, cut)
     count = _count(windows) if check else None
-    windows = windows.unbatch().map(_trimmed)
+    windows = mapped(windows.unbatch(), _trimmed, None)
     if shuffle:
         windows = windows.shuffle(POOL * batch_size, seed)
     padding = tf.nest.map_structure(
@@ -73,7 +74,7 @@ def window_batches(
         padding,
         drop_remainder,
     )
-    batched = batched.map(lambda *rows: _widened(preprocessor, rows, padding))
+    batched = mapped(batched, lambda *rows: _widened(preprocessor, rows, padding), None)
     if count is not None:
         if drop_remainder and count < batch_size:
             raise ValueError(
@@ -82,7 +83,7 @@ def window_batches(
             )
         size = count // batch_size if drop_remainder else -(-count // batch_size)
         batched = batched.apply(tf.data.experimental.assert_cardinality(size))
-    return batched.map(finish).prefetch(tf.data.AUTOTUNE)
+    return mapped(batched, finish, None).prefetch(tf.data.AUTOTUNE)
 
 
 def _widened(preprocessor: Preprocessor, rows: Any, padding: Any) -> Any:

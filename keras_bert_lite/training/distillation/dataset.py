@@ -18,7 +18,7 @@ from keras_bert_lite.models.word_distillation import (
 )
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.training.data.lines import Paths, as_paths
-from keras_bert_lite.training.data.options import without_tuning
+from keras_bert_lite.training.data.options import mapped, without_tuning
 from keras_bert_lite.training.distillation.pairs import second_text
 from keras_bert_lite.training.pretraining.data.corpus import (
     documents,
@@ -91,9 +91,8 @@ def word_distillation_dataset(
     batches = tf.data.Dataset.from_generator(
         read, output_signature=tf.TensorSpec((batch_size, 2), tf.string)
     )
-    inputs = tf.autograph.experimental.do_not_convert(inputs)
     endless = tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY)
-    batches = without_tuning(batches).map(inputs, num_parallel_calls=tf.data.AUTOTUNE)
+    batches = mapped(without_tuning(batches), inputs)
     return batches.prefetch(tf.data.AUTOTUNE).apply(endless)
 
 

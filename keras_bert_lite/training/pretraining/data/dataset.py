@@ -11,7 +11,7 @@ from keras_bert_lite.checks import check_choice, check_not_negative, check_posit
 from keras_bert_lite.models.pretraining.bert import PAIRS
 from keras_bert_lite.models.pretraining.electra import REPLACED
 from keras_bert_lite.models.tasks.masked_lm import PREDICTION
-from keras_bert_lite.training.data.options import without_tuning
+from keras_bert_lite.training.data.options import mapped, without_tuning
 from keras_bert_lite.training.pretraining.data.masking import Masking
 from keras_bert_lite.training.pretraining.data.recipe import Recipe
 from keras_bert_lite.training.pretraining.data.shards import (
@@ -98,8 +98,7 @@ def pretraining_dataset(
     def read(number: tf.Tensor, examples: tf.Tensor) -> Any:
         return reader(examples, tf.stack([tf.constant(seed, tf.int64), number]))
 
-    read = tf.autograph.experimental.do_not_convert(read)
-    batches = numbered.map(read, num_parallel_calls=tf.data.AUTOTUNE)
+    batches = mapped(numbered, read)
     # Keras 3.15.1 averages losses over one step too many if it does not know the size.
     endless = tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY)
     return batches.prefetch(tf.data.AUTOTUNE).apply(endless)
