@@ -23,9 +23,20 @@ def _frozen_objects() -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _one_shard(request: pytest.FixtureRequest) -> None:
-    """Has fast tests trace a tokenizer twice, not five times; see `tests/text`."""
+def _short_tracing(request: pytest.FixtureRequest) -> None:
+    """Saves fast tests a third of their time, which went into making graphs.
+
+    Tokenizers are traced once for large batches, not once a shard (`tests/text` has
+    all shards), and graphs are not optimized; those of the other suites are.
+    """
+    if "not serving" not in request.config.getoption("markexpr"):
+        return
+    import keras
+
     from keras_bert_lite.text import parallel
 
-    if "not serving" in request.config.getoption("markexpr"):
-        parallel.SHARDS = 1
+    parallel.SHARDS = 1
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
