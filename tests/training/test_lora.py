@@ -137,9 +137,11 @@ def test_may_be_enabled_again_once_merged():
 
 
 def test_refuses_a_second_time():
-    with pytest.raises(ValueError, match="`model` must be without LoRA; `merge_lora`"):
+    with pytest.raises(
+        ValueError, match="`model` must not have LoRA enabled; call `merge_lora`"
+    ):
         enable_lora(adapted())
-    with pytest.raises(ValueError, match="`model` must be without LoRA"):
+    with pytest.raises(ValueError, match="`model` must not have LoRA enabled"):
         freeze(adapted(), 1)
 
 
