@@ -31,7 +31,7 @@ def squad_scores(
             question has no answer.
         predictions: The text of the answer by `id`, empty for no answer. Answers to
             other questions are ignored.
-        no_answer_scores: Scores by `id`, which are higher if there is probably no
+        no_answer_scores: Scores by `id`; the higher, the more likely there is no
             answer. They are used to find the best threshold, above which no answer
             is given.
 
@@ -91,7 +91,7 @@ def _check_complete(name: str, golds: Mapping[str, Any], values: Mapping) -> Non
     missing = [i for i in golds if i not in values]
     if missing:
         raise ValueError(
-            f"`{name}` must cover every question; {len(missing)} of {len(golds)} are "
+            f"`{name}` must have every question; {len(missing)} of {len(golds)} are "
             f"missing. Received: none for {missing[:3]}"
         )
     for i in golds if name == "predictions" else ():
@@ -130,7 +130,7 @@ def _best(
     no_answer_scores: Mapping[str, float],
     unanswered: set[str],
 ) -> tuple[float, float]:
-    """Returns the best mean score and its threshold, the highest score answered."""
+    """Returns the best mean score and the no-answer threshold that gives it."""
     total = best = float(len(unanswered))
     threshold = -math.inf
     ids = sorted(scores, key=lambda i: no_answer_scores[i])
