@@ -100,7 +100,7 @@ def _find(encoder: keras.Model, targets: Sequence[str]) -> list[keras.layers.Den
     ]
     if any(dense.lora_enabled for dense in denses):
         raise ValueError(
-            "`model` must not have LoRA enabled; call `merge_lora` first. "
+            "`model` must be without LoRA; call `merge_lora` first. "
             f"Received: {encoder!r} with LoRA"
         )
     found = {x: [d for d in denses if f"/{d.path}".endswith(f"/{x}")] for x in targets}

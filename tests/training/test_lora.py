@@ -138,10 +138,10 @@ def test_may_be_enabled_again_once_merged():
 
 def test_refuses_a_second_time():
     with pytest.raises(
-        ValueError, match="`model` must not have LoRA enabled; call `merge_lora`"
+        ValueError, match="`model` must be without LoRA; call `merge_lora`"
     ):
         enable_lora(adapted())
-    with pytest.raises(ValueError, match="`model` must not have LoRA enabled"):
+    with pytest.raises(ValueError, match="`model` must be without LoRA"):
         freeze(adapted(), 1)
 
 

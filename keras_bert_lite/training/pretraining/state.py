@@ -135,13 +135,13 @@ class TrainingState(keras.callbacks.Callback):
                 continue
             _assign(variables, values, path)
             for other, reason in broken.items():
-                print(f"{other}: is not whole and is passed over: {reason}")
+                print(f"{other}: is corrupt and is skipped: {reason}")
                 other.unlink()  # or it would be taken for the latest
             return int(path.stem)
         if broken:
             raise ValueError(
-                "`directory` must hold a state that is whole; to begin anew, delete "
-                f"it. Received: {[f'{x}: {reason}' for x, reason in broken.items()]}"
+                "`directory` must hold an intact state; to start over, delete it. "
+                f"Received: {[f'{x}: {reason}' for x, reason in broken.items()]}"
             )
         return 0
 

@@ -94,7 +94,7 @@ class WholeShards:
 
 
 def write_index(directory: Path, shards: Sequence[Shard]) -> None:
-    """Writes the index, which marks the data as complete, in place of shards' files."""
+    """Writes the index, which marks the data as complete; removes shards' markers."""
     text = json.dumps({"shards": [shard._asdict() for shard in shards]})
     write_text(directory / INDEX, text)
     for shard in shards:
