@@ -1,1 +1,1 @@
-"""Data, losses, metrics, optimizers and evaluation: what training needs."""
+"""Data, losses, metrics, optimizers and evaluation for training."""

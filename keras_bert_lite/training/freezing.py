@@ -1,4 +1,4 @@
-"""Which layers of an encoder train."""
+"""Freezing and unfreezing the layers of an encoder."""
 
 import keras
 
@@ -14,21 +14,21 @@ from keras_bert_lite.models.encoder_model import (
 
 
 def freeze(model: keras.Model, num_layers: int, embeddings: bool = True) -> None:
-    """Freezes the lowest layers of the encoder inside a model, and thaws the rest.
+    """Freezes the lowest layers of a model's encoder and unfreezes the others.
 
-    The choice travels in `.keras` files and clones. Compile the model afterwards.
-    `freeze(model, 0, embeddings=False)` thaws the whole encoder.
+    The setting is kept in `.keras` files and clones. Compile the model afterwards.
+    `freeze(model, 0, embeddings=False)` unfreezes the whole encoder.
 
     Args:
         model: An encoder or a model built on one.
-        num_layers: How many layers to freeze, from the lowest.
-        embeddings: Whether to freeze the embeddings, and the tables of relative
-            positions (DeBERTa, MPNet).
+        num_layers: How many layers to freeze, counted from the embeddings.
+        embeddings: Whether to freeze the embeddings and the relative position
+            tables (DeBERTa, MPNet).
 
     Raises:
-        ValueError: If the model holds no encoder or not as many layers, if some
-            of the layers share weights with others that are to train (ALBERT),
-            or if the weights are quantized or have LoRA's beside them.
+        ValueError: If the model has no encoder or too few layers, if some of the
+            layers share weights with trainable ones (ALBERT), or if the weights
+            are quantized or LoRA is enabled.
 
     Example:
 
@@ -47,7 +47,7 @@ def freeze(model: keras.Model, num_layers: int, embeddings: bool = True) -> None
     for table in (stack.relative_table, stack.relative_bias):
         if table is not None:
             table.trainable = not embeddings
-    if stack.convolution is not None:  # beside the first block
+    if stack.convolution is not None:  # parallel to the first block
         stack.convolution.trainable = not frozen
     for block in stack.blocks[:frozen]:
         block.trainable = False
@@ -55,26 +55,26 @@ def freeze(model: keras.Model, num_layers: int, embeddings: bool = True) -> None
 
 
 def thaw(model: keras.Model) -> None:
-    """Lets every weight train, whatever was frozen: whole layers or single ones."""
+    """Makes every weight trainable, also in partly frozen layers."""
     for layer in sublayers(model):
-        # Under TensorFlow Keras passes over a flag that is set already, and with
-        # it over the sublayers.
+        # With TensorFlow, Keras ignores a flag that does not change, and so leaves
+        # the sublayers unchanged too.
         layer.trainable = False
         layer.trainable = True
 
 
 def _count_blocks(stack: layers.Encoder, num_layers: int) -> int:
-    """Returns how many blocks the lowest layers are."""
+    """Returns the number of blocks in the lowest layers."""
     count = stack.config.num_layers
     if num_layers > count:
         raise ValueError(
-            f"`num_layers` must be at most {count}, the encoder's. "
+            f"`num_layers` must be at most {count}, the encoder's number of layers. "
             f"Received: {num_layers}"
         )
     shared = count // len(stack.blocks)
     if num_layers % shared:
         raise ValueError(
             f"`num_layers` must be a multiple of {shared}: the layers of this "
-            f"encoder share weights by {shared}. Received: {num_layers}"
+            f"encoder share weights in groups of {shared}. Received: {num_layers}"
         )
     return num_layers // shared

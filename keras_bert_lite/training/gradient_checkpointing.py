@@ -1,4 +1,4 @@
-"""Gradient checkpointing: less memory for more time."""
+"""Gradient checkpointing, which trades time for memory."""
 
 import keras
 
@@ -6,11 +6,12 @@ from keras_bert_lite.models.encoder_model import encoder_layers, encoder_of, rec
 
 
 def set_gradient_checkpointing(model: keras.Model, choice: bool = True) -> None:
-    """Chooses whether training keeps what the encoder's blocks compute inside.
+    """Turns gradient checkpointing of the encoder's blocks on or off.
 
-    With checkpointing only the output of each block is kept; the backward pass
-    computes the rest again, by the same dropout masks. The gradients are the
-    same, for about a third more time. It travels in `.keras` files and clones.
+    With checkpointing, only the output of each block is kept; the backward pass
+    recomputes the rest with the same dropout masks. The gradients are the same, and
+    a step takes about a third longer. The setting is kept in `.keras` files and
+    clones.
 
     Args:
         model: An encoder or a model built on one.
@@ -18,7 +19,7 @@ def set_gradient_checkpointing(model: keras.Model, choice: bool = True) -> None:
 
     Raises:
         TypeError: If `choice` is not a boolean.
-        ValueError: If the model holds no encoder.
+        ValueError: If the model has no encoder.
 
     Reference: [Chen et al., 2016](https://arxiv.org/abs/1604.06174).
     """

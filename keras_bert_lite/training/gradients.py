@@ -1,15 +1,15 @@
-"""Gradients of tables, as optimizers see them."""
+"""Dense gradients of embedding tables for optimizers."""
 
 import keras
 import tensorflow as tf
 
 
 class WholeGradients(keras.optimizers.Optimizer):
-    """Lets an optimizer of Keras see the gradient of a table as one tensor.
+    """Converts gradients of embedding tables to dense tensors for an optimizer.
 
-    Under TensorFlow Keras has it in pieces, one for each id that was looked up. It
-    takes the norm of the pieces for `global_clipnorm`, and LAMB squares each of an
-    id's pieces, not their sum.
+    With TensorFlow they are `IndexedSlices`, one slice per looked-up id, and an id
+    may occur more than once. `global_clipnorm` would use the norm of the slices, and
+    LAMB would square each slice instead of their sum.
     """
 
     def apply(self, grads, trainable_variables=None) -> None:

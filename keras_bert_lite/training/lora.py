@@ -1,4 +1,4 @@
-"""Low-rank adaptation of an encoder."""
+"""Low-rank adaptation (LoRA) of an encoder."""
 
 import tempfile
 from collections.abc import Sequence
@@ -18,36 +18,36 @@ def enable_lora(
     targets: Sequence[str] = ("query", "value"),
     alpha: float | None = None,
 ) -> None:
-    """Trains low-rank changes of some of an encoder's matrices in their place.
+    """Enables LoRA in the encoder of a model.
 
-    A dense layer computes `x W + (alpha / rank) x A B + b`, with A of shape
-    `(inputs, rank)`, B of shape `(rank, outputs)` and zero at first. A and B
-    train; all else in the encoder is frozen, its pooler too, but not the head.
-    It is Keras's own `Dense.enable_lora`, on all blocks. Compile the model
-    afterwards.
+    A dense layer then computes `x W + (alpha / rank) x A B + b`, with A of shape
+    `(inputs, rank)` and B of shape `(rank, outputs)`, initially zero. A and B are
+    trainable; the rest of the encoder, including the pooler, is frozen, but the
+    head is not. This calls Keras's `Dense.enable_lora` in all blocks. Compile the
+    model afterwards.
 
-    Keras saves `W + (alpha / rank) A B` for W, without A and B: a `.keras` file
-    is a plain model that gives the same and whose every weight trains. Load it
-    with `compile=False`, for the optimizer knew other weights. And weights
-    loaded into a model with LoRA, as `BackupAndRestore` does, leave A and B at
-    zero, where they learn nothing: `merge_lora` and enable anew.
+    Keras saves `W + (alpha / rank) A B` as W, without A and B. A `.keras` file is
+    thus a plain model with the same outputs, and all its weights are trainable.
+    Load it with `compile=False`, since the optimizer's state is for other weights.
+    Loading weights into a model with LoRA, as `BackupAndRestore` does, sets A and
+    B to zero, where they cannot learn. Call `merge_lora` and enable LoRA again.
 
     Args:
         model: An encoder or a model built on one.
-        rank: Of the changes.
+        rank: The rank of the updates.
         targets: Names of dense layers inside the blocks, or ends of their paths:
             `"query"`, `"key"`, `"value"`, `"attention/output_dense"`,
             `"intermediate_dense"`, `"feed_forward/output_dense"`, or
             `"output_dense"` for two of them.
-        alpha: See above; `None`: the rank.
+        alpha: The scale, see above; `None`: the rank.
 
     Raises:
         TypeError: If `targets` is not a list of names.
-        ValueError: If the model holds no encoder or has LoRA already, no dense
-            layer has the name of a target, or a number is out of its range.
+        ValueError: If the model has no encoder or has LoRA already, a target
+            matches no dense layer, or a number is out of range.
 
-    Example: 2 layers of 2 targets, `(128 + 128) * 8` weights each, and the head's
-    `128 * 2 + 2`.
+    Example: 2 layers with 2 targets each, `(128 + 128) * 8` weights per target, and
+    the head's `128 * 2 + 2`.
 
     >>> encoder = kbl.encoder(kbl.EncoderConfig.named("bert_tiny_uncased"))
     >>> model = kbl.text_classifier(encoder, labels=["bad", "good"])
@@ -62,7 +62,7 @@ def enable_lora(
         check_above_zero("alpha", alpha)
     encoder = encoder_of(model)
     chosen = _find(encoder, targets)
-    thaw(encoder)  # A and B are frozen in frozen layers
+    thaw(encoder)  # A and B would be frozen in frozen layers
     for variable in encoder.weights:
         variable.trainable = False
     for dense in chosen:
@@ -71,14 +71,14 @@ def enable_lora(
 
 
 def merge_lora(model: keras.Model) -> keras.Model:
-    """Returns a plain model that computes what one with LoRA does.
+    """Returns a plain model with the LoRA updates merged into its weights.
 
     Args:
-        model: A model after `enable_lora`, which stays as it is.
+        model: A model with LoRA enabled; it is not changed.
 
     Returns:
-        A copy, not compiled, with the changes added to the matrices. All of its
-        weights train.
+        A copy with the same outputs. It is not compiled, and all its weights are
+        trainable.
     """
     plain = type(model).from_config(model.get_config())
     with tempfile.TemporaryDirectory() as directory:
@@ -89,7 +89,7 @@ def merge_lora(model: keras.Model) -> keras.Model:
 
 
 def _find(encoder: keras.Model, targets: Sequence[str]) -> list[keras.layers.Dense]:
-    """Returns the dense layers of the blocks that some target names."""
+    """Returns the dense layers of the blocks that match a target."""
     if isinstance(targets, str) or not all(isinstance(x, str) for x in targets):
         raise TypeError(f"`targets` must be a list of names. Received: {targets!r}")
     denses = [
@@ -100,7 +100,7 @@ def _find(encoder: keras.Model, targets: Sequence[str]) -> list[keras.layers.Den
     ]
     if any(dense.lora_enabled for dense in denses):
         raise ValueError(
-            "`model` must be without LoRA; `merge_lora` merges what it has. "
+            "`model` must be without LoRA; call `merge_lora` first. "
             f"Received: {encoder!r} with LoRA"
         )
     found = {x: [d for d in denses if f"/{d.path}".endswith(f"/{x}")] for x in targets}

@@ -1,6 +1,6 @@
-"""What a model is trained with: the losses, metrics and data sets of its task.
+"""The losses, metrics and data sets of each task, and `compile`.
 
-Rows of `models.tasks` name them; this is where the names are resolved.
+The tasks in `models.tasks` refer to them by name.
 """
 
 import inspect
@@ -29,8 +29,8 @@ from keras_bert_lite.training.metrics import (
 from keras_bert_lite.training.optimizers import bert_adamw
 from keras_bert_lite.training.pretraining.data.dataset import pretraining_dataset
 
-LEARNING_RATE = 5e-5  # of those that the BERT paper tries, the highest
-OF_WORDS = "mean_with_sample_weight"  # the mean over what has a weight
+LEARNING_RATE = 5e-5  # the highest of those tried in the BERT paper
+OF_WORDS = "mean_with_sample_weight"  # the mean over the words that have a weight
 LOSSES: dict[str, Callable[[], keras.losses.Loss]] = {
     "cross_entropy": lambda: keras.losses.SparseCategoricalCrossentropy(
         from_logits=True
@@ -43,8 +43,8 @@ LOSSES: dict[str, Callable[[], keras.losses.Loss]] = {
     "crf": CRFLoss,
     "replaced_tokens": ReplacedTokenLoss,
 }
-# Names of losses that read what a head of each of those gives. Any other of these
-# is refused; a loss that is nowhere here is its user's own and goes through.
+# Names of the losses that fit the outputs of each kind of head. Other losses listed
+# here are refused; a loss that is not listed is assumed to be the user's own.
 _LABELS = (
     "sparse_categorical_crossentropy",
     "categorical_crossentropy",
@@ -66,7 +66,7 @@ FITTING: dict[str, tuple[str, ...]] = {
     "replaced_tokens": ("replaced_token_loss",),
     "probabilities": ("kl_divergence", "poisson"),
 }
-METRICS: dict[str, Callable[[Any], keras.metrics.Metric]] = {  # of a head
+METRICS: dict[str, Callable[[Any], keras.metrics.Metric]] = {  # called with the head
     "accuracy": lambda head: keras.metrics.SparseCategoricalAccuracy(name="accuracy"),
     "perplexity": lambda head: Perplexity(),
     "multi_label_f1": lambda head: MultiLabelF1(len(head.labels)),
@@ -94,26 +94,27 @@ def compile(
     weighted_metrics: Any = None,
     **kwargs: Any,
 ) -> None:
-    """Compiles a model with the loss and the metrics of its task and BERT's optimizer.
+    """Compiles a model with its task's losses and metrics, and BERT's optimizer.
 
     Args:
-        model: Made by a task's builder, or by `masked_positions_model`,
+        model: A model from a task's builder, or from `masked_positions_model`,
             `electra_pretrainer` or `distillation_model`.
-        optimizer: Any of Keras's; `None`: `bert_adamw(steps, learning_rate)`.
-        steps: How many batches `fit` will see, for the optimizer's warm-up and
-            decay; `None`: the rate stays what it is.
-        learning_rate: The optimizer's highest; `None`: 5e-5.
-        loss: Another loss than the task's; for several outputs a dictionary, in
+        optimizer: Any Keras optimizer; `None`: `bert_adamw(steps, learning_rate)`.
+        steps: The total number of batches in `fit`, for the warm-up and decay of
+            the learning rate; `None`: the rate is constant.
+        learning_rate: The optimizer's peak rate; `None`: 5e-5.
+        loss: A loss instead of the task's. For several outputs a dictionary, in
             which outputs may be missing.
-        loss_weights: Other weights of the outputs' losses, by output.
-        weighted_metrics: Other metrics than the task's; see `keras.Model.compile`.
+        loss_weights: Weights of the outputs' losses instead of the task's, by
+            output.
+        weighted_metrics: Metrics instead of the task's; see `keras.Model.compile`.
         **kwargs: See `keras.Model.compile`.
 
     Raises:
-        ValueError: If the model is not of a task, or of one whose loss must be
-            chosen; `loss` does not fit the head (it reads probabilities, or is a
-            cross-entropy on the scores of a CRF); `loss` or `loss_weights` are of
-            other outputs; or there are `steps` or a `learning_rate` beside an
+        ValueError: If the model has no task, or its task needs a `loss`; if `loss`
+            does not fit the head (it expects probabilities, or is a cross-entropy
+            on the scores of a CRF); if `loss` or `loss_weights` name unknown
+            outputs; or if `steps` or `learning_rate` are given with an
             `optimizer`.
 
     Example:
@@ -141,12 +142,12 @@ def compile(
 
 
 def data_set_of(model: keras.Model) -> Callable | None:
-    """Returns what makes data sets for a model of a task, such as `text_dataset`.
+    """Returns the function that makes data sets for a model, such as `text_dataset`.
 
-    `None` says that the task has none.
+    It is `None` if the model's task has none.
 
     Raises:
-        ValueError: If the model is not of a task.
+        ValueError: If the model has no task.
     """
     name = _task(model).data_set
     return None if name is None else DATA_SETS[name]
@@ -163,7 +164,7 @@ def _task(model: keras.Model) -> Task:
 
 
 def _outputs(model: keras.Model) -> dict[str, Output]:
-    """The rows of a model's outputs, by name; a model may have some of them."""
+    """Returns the task's outputs that the model has, by name."""
     rows = {output.name: output for output in _task(model).outputs}
     names = list(model.output) if isinstance(model.output, dict) else []
     if not names or not set(names) <= set(rows):
@@ -196,9 +197,9 @@ def _optimizer(optimizer: Any, steps: int | None, learning_rate: float | None) -
         )
     if steps is not None or learning_rate is not None:
         raise ValueError(
-            "`steps` and `learning_rate` are for the optimizer that is made here; "
-            f"`optimizer` has its own. Received: steps={steps}, "
-            f"learning_rate={learning_rate}, optimizer={optimizer!r}"
+            "`steps` and `learning_rate` must be None if `optimizer` is given. "
+            f"Received: steps={steps}, learning_rate={learning_rate}, "
+            f"optimizer={optimizer!r}"
         )
     return optimizer
 
@@ -206,14 +207,14 @@ def _optimizer(optimizer: Any, steps: int | None, learning_rate: float | None) -
 def _loss(output: Output) -> keras.losses.Loss:
     if output.loss is None:
         raise ValueError(
-            f"`loss` must be given, for {output.name!r} can be trained in several "
+            f"`loss` must be given, as {output.name!r} can be trained in several "
             "ways; see `keras_bert_lite.losses`. Received: None"
         )
     return LOSSES[output.loss]()
 
 
 def _check_loss(loss: Any, output: Output) -> None:
-    """Refuses a loss that reads something else than the head gives."""
+    """Refuses a loss that does not fit the outputs of the head."""
     loss = keras.losses.get(loss)
     if output.loss is None:
         return
@@ -233,7 +234,7 @@ def _check_loss(loss: Any, output: Output) -> None:
 
 
 def _name(loss: Any) -> str:
-    """The name of a loss's kind, as functions have it: of an object, its class's."""
+    """Returns the function name of a loss; for an object, its class's default name."""
     if isinstance(loss, keras.losses.Loss):
         name = inspect.signature(type(loss)).parameters.get("name")
         return "" if name is None else name.default
@@ -253,7 +254,7 @@ def _metrics(model: keras.Model, output: Output) -> list[keras.metrics.Metric]:
 
 
 def _tag_metric(labels: list[str]) -> keras.metrics.Metric:
-    """Entities where labels spell them, words where they do not."""
+    """Returns an entity metric if the labels have a scheme, else word accuracy."""
     if has_scheme(labels):
         return EntityF1(labels)
     return keras.metrics.SparseCategoricalAccuracy(name="accuracy")

@@ -1,4 +1,4 @@
-"""Optimizers that know BERT's weights: Adam with weight decay, and LAMB."""
+"""Optimizers for BERT: Adam with decoupled weight decay, and LAMB."""
 
 import re
 from collections.abc import Sequence
@@ -13,46 +13,45 @@ from keras_bert_lite.checks import check_above_zero, check_positive, check_rate
 from keras_bert_lite.training.gradients import WholeGradients
 from keras_bert_lite.training.schedules import LinearWarmup
 
-# Names of the weights that do not decay: of biases and of normalizations.
+# Names of the weights without decay: biases and normalization weights.
 WITHOUT_DECAY = ("bias", "beta", "gamma")
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class AdamW(WholeGradients, keras.optimizers.Adam):
-    """Adam with decoupled weight decay that knows BERT's weights.
+    """Adam with decoupled weight decay and layer-wise learning rates for BERT.
 
-    Each update of a weight w, with r the learning rate and s the share of it
-    that the weight's layer gets:
+    Each update of a weight w, with learning rate r and the layer's multiplier s:
 
-    `w -= s r weight_decay w`, but not of biases and normalizations;
+    `w -= s r weight_decay w`, except for biases and normalization weights;
     `w -= s r Adam(gradient)`.
 
     It differs from `keras.optimizers.AdamW` in three ways:
 
-    - what does not decay is part of the configuration, hence of `.keras` files;
-    - `layer_decay`: s is 1 for head and pooler, `layer_decay` for the uppermost
-      block, its square for the block below, and so on down to the embeddings.
-      Depth counts trainable blocks, not layers: in ALBERT the shared block has
-      depth 1, the embeddings depth 2. Tables of relative positions go with the
-      embeddings, DeBERTa's convolution with the first block;
-    - the norm for `global_clipnorm` is that of whole gradients, see
-      `WholeGradients`.
+    - the names of the weights without decay are part of the configuration, and so
+      are saved in `.keras` files;
+    - `layer_decay`: s is 1 for head and pooler, `layer_decay` for the top block,
+      its square for the block below, and so on down to the embeddings. Depth counts
+      trainable blocks, not layers: in ALBERT the shared block has depth 1 and the
+      embeddings depth 2. Relative position tables have the depth of the embeddings,
+      and DeBERTa's convolution that of the first block;
+    - `global_clipnorm` uses the norm of dense gradients, see `WholeGradients`.
 
     As in Keras, `epsilon` is added to `sqrt(v)` before the bias correction (the
-    "epsilon hat" of the paper, and Google's BERT), in torch after it: for the
-    first few thousand updates Keras's counts for more.
+    "epsilon hat" of the paper, also used by Google's BERT). PyTorch adds it after
+    the correction, where it matters less in the first few thousand updates.
 
     Args:
         learning_rate: A number or a schedule.
         weight_decay: See above.
-        layer_decay: In (0, 1]; `None`: every layer gets the whole rate.
+        layer_decay: In (0, 1]; `None`: every layer has the full rate.
         epsilon: See above.
-        exclude: Names of weights that do not decay: the last part of the path.
+        exclude: Names of weights without decay: the last part of their paths.
         **kwargs: See `keras.optimizers.Adam`.
 
     Raises:
-        ValueError: If an argument is out of its range; for `layer_decay`, when
-            training starts, if no weight is of an encoder's block.
+        ValueError: If an argument is out of range; with `layer_decay`, when
+            training starts, if no weight belongs to an encoder's block.
 
     Reference: [Loshchilov and Hutter, 2019](https://arxiv.org/abs/1711.05101);
     layers: [Clark et al., 2020](https://arxiv.org/abs/2003.10555), appendix B.
@@ -71,7 +70,7 @@ class AdamW(WholeGradients, keras.optimizers.Adam):
         check_above_zero("epsilon", epsilon)
         _check_layer_decay(layer_decay)
         super().__init__(learning_rate, epsilon=epsilon, **kwargs)
-        # By another name than Keras's, which would decay the weights once more.
+        # Not `weight_decay`, with which Keras would decay the weights again.
         self.decoupled_weight_decay = weight_decay
         self.layer_decay = layer_decay
         self.exclude = tuple(exclude)
@@ -100,13 +99,13 @@ class AdamW(WholeGradients, keras.optimizers.Adam):
             super().update_step(gradient, variable, rate)
 
     def _updates_in_one_pass(self, variable) -> bool:
-        """Whether TensorFlow's own op can make the update that Keras composes."""
+        """Whether TensorFlow's fused op can replace Keras's update."""
         if not isinstance(variable, tf.Variable) or variable.dtype != tf.float32:
             return False
         return not self.amsgrad and not tf.distribute.has_strategy()
 
     def _update_in_one_pass(self, gradient, variable, rate) -> None:
-        """Reads and writes the weight and its averages once, not in twelve steps."""
+        """Applies TensorFlow's fused Adam op: one pass over memory, not twelve."""
         _, momentum, velocity = adam_state(self, variable)
         dtype = variable.dtype
         betas = [ops.cast(beta, dtype) for beta in (self.beta_1, self.beta_2)]
@@ -126,8 +125,8 @@ class AdamW(WholeGradients, keras.optimizers.Adam):
 
     def exclude_from_weight_decay(self, var_list=None, var_names=None) -> None:
         raise NotImplementedError(
-            "`AdamW(exclude=...)` names what does not decay, so that a saved "
-            f"optimizer knows it. Received: var_list={var_list}, var_names={var_names}"
+            "`AdamW(exclude=...)` must be used instead, so that the names are saved "
+            f"with it. Received: var_list={var_list}, var_names={var_names}"
         )
 
     def get_config(self) -> dict[str, Any]:
@@ -140,10 +139,10 @@ class AdamW(WholeGradients, keras.optimizers.Adam):
 
 
 def depths_below_head(paths: Sequence[str]) -> list[int]:
-    """Returns how far below the head each weight is: 0 for head and pooler.
+    """Returns the depth of each weight below the head: 0 for head and pooler.
 
     Raises:
-        ValueError: If no weight is of an encoder's block.
+        ValueError: If no weight belongs to an encoder's block.
     """
     heights = [_height(path) for path in paths]
     blocks = max((height for height in heights if height is not None), default=0)
@@ -156,7 +155,7 @@ def depths_below_head(paths: Sequence[str]) -> list[int]:
 
 
 def _height(path: str) -> int | None:
-    """0 for embeddings, 1 for the first block, None above the blocks."""
+    """Returns 0 for embeddings, 1 for the first block, None above the blocks."""
     if re.search(r"(^|/)(embeddings|relative_table|relative_bias)/", path):
         return 0
     if re.search(r"(^|/)convolution/", path):
@@ -184,25 +183,25 @@ def bert_adamw(
     accumulate: int = 1,
     **kwargs: Any,
 ) -> AdamW:
-    """Makes the optimizer and the schedule that BERT is fine-tuned with.
+    """Creates the optimizer and learning rate schedule for fine-tuning BERT.
 
     Args:
-        steps: How many batches `fit` will see: those of an epoch times the
-            epochs. `None`: the rate stays what it is, without warm-up.
-        learning_rate: The highest rate; see `LinearWarmup`.
-        warmup: The share of the steps during which the rate rises.
+        steps: The total number of batches in `fit`: batches per epoch times
+            epochs. `None`: the rate is constant, without warm-up.
+        learning_rate: The peak rate; see `LinearWarmup`.
+        warmup: The share of the steps in which the rate rises.
         weight_decay, epsilon, layer_decay: See `AdamW`.
-        clip_norm: To what the norm of all gradients together is clipped, if it
-            is greater; `None`: they are not.
-        accumulate: Over how many batches gradients are averaged before each
-            update. Batches that are left at the end make none.
-        **kwargs: Of `keras.optimizers.Adam`, such as `beta_2` or `use_ema`.
+        clip_norm: The maximum global norm of the gradients; `None`: they are not
+            clipped.
+        accumulate: Over how many batches gradients are averaged for each update.
+            Remaining batches at the end give no update.
+        **kwargs: See `keras.optimizers.Adam`, such as `beta_2` or `use_ema`.
 
     Returns:
         An optimizer for `model.compile`.
 
     Raises:
-        ValueError: If an argument is out of its range.
+        ValueError: If an argument is out of range.
 
     Example: three epochs of 1000 batches.
 
@@ -221,7 +220,7 @@ def bert_adamw(
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class Lamb(WholeGradients, keras.optimizers.Lamb):
-    """`keras.optimizers.Lamb` on whole gradients, see `WholeGradients`."""
+    """`keras.optimizers.Lamb` with dense gradients, see `WholeGradients`."""
 
 
 def bert_lamb(
@@ -233,20 +232,18 @@ def bert_lamb(
     accumulate: int = 1,
     **kwargs: Any,
 ) -> Lamb:
-    """Makes Keras's LAMB with BERT's schedule, for batches of thousands of rows.
+    """Creates Keras's LAMB with BERT's schedule, for batches of thousands of rows.
 
-    As in Keras, weights decay on their own, outside of the ratio of norms by which
-    LAMB scales an update; biases and normalizations do not decay.
+    As in Keras, weight decay is decoupled: it is not scaled by LAMB's trust ratio.
+    Biases and normalization weights do not decay.
 
     Args:
-        steps, learning_rate, warmup, accumulate: See `bert_adamw`.
+        steps, learning_rate, warmup, accumulate, clip_norm: See `bert_adamw`.
         weight_decay: See `keras.optimizers.Lamb`.
-        clip_norm: To what the norm of each update's gradients is clipped, if it is
-            greater; `None`: they are not.
         **kwargs: See `keras.optimizers.Lamb`.
 
     Raises:
-        ValueError: If an argument is out of its range.
+        ValueError: If an argument is out of range.
 
     Reference: [You et al., 2020](https://arxiv.org/abs/1904.00962).
     """
@@ -267,7 +264,7 @@ def _shared(
     clip_norm: float | None,
     accumulate: int,
 ) -> dict[str, Any]:
-    """The arguments that both optimizers have, checked."""
+    """Checks and returns the arguments common to both optimizers."""
     check_positive("accumulate", accumulate)
     if clip_norm is not None:
         check_above_zero("clip_norm", clip_norm)

@@ -1,4 +1,4 @@
-"""The learning rate over the course of training."""
+"""Learning rate schedules."""
 
 from typing import Any
 
@@ -10,20 +10,20 @@ from keras_bert_lite.checks import check_above_zero, check_not_negative, check_p
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class LinearWarmup(keras.optimizers.schedules.LearningRateSchedule):
-    """A rate that rises linearly from zero, then falls linearly to zero.
+    """Linear warm-up from zero to a peak, followed by linear decay to zero.
 
-    For update t, counted from 0, of `steps` (n), w of them `warmup_steps`:
+    For update t, counted from 0, with `steps` n and `warmup_steps` w:
 
     `peak * t / w` if `t < w`, then `peak * (n - t) / (n - w)`, then 0.
 
-    It is `transformers.get_linear_schedule_with_warmup`.
+    This is `transformers.get_linear_schedule_with_warmup`.
 
     Args:
         peak: The highest rate.
-        steps: How many updates there are.
-        warmup_steps: During how many of them the rate rises.
-        accumulate: How many batches make an update. Keras counts batches for a
-            schedule, also where an optimizer accumulates gradients.
+        steps: The total number of updates.
+        warmup_steps: The number of updates in which the rate rises.
+        accumulate: The number of batches per update. Keras passes the number of
+            batches to a schedule, even if the optimizer accumulates gradients.
 
     Call arguments:
         step: The number of batches before this one, an integer.
@@ -33,7 +33,7 @@ class LinearWarmup(keras.optimizers.schedules.LearningRateSchedule):
 
     Raises:
         ValueError: If `peak` is not a positive number, `steps` or `accumulate`
-            not a positive integer, or there are fewer steps than warm up.
+            is not a positive integer, or `warmup_steps` is more than `steps`.
 
     Example:
 

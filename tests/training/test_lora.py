@@ -137,7 +137,9 @@ def test_may_be_enabled_again_once_merged():
 
 
 def test_refuses_a_second_time():
-    with pytest.raises(ValueError, match="`model` must be without LoRA; `merge_lora`"):
+    with pytest.raises(
+        ValueError, match="`model` must be without LoRA; call `merge_lora`"
+    ):
         enable_lora(adapted())
     with pytest.raises(ValueError, match="`model` must be without LoRA"):
         freeze(adapted(), 1)

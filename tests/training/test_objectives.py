@@ -138,7 +138,7 @@ def test_takes_other_losses_that_fit(task, loss):
 
 def test_sentence_vectors_need_a_loss():
     model = kbl.sentence_encoder_trainer(kbl.sentence_encoder(tiny.encoder()))
-    with pytest.raises(ValueError, match="`loss` must be given, for 'sentence_emb"):
+    with pytest.raises(ValueError, match="`loss` must be given, as 'sentence_emb"):
         kbl.compile(model)
     kbl.compile(model, loss=kbl.losses.CosineSimilarityLoss())
     assert model.compiled
@@ -147,7 +147,7 @@ def test_sentence_vectors_need_a_loss():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"optimizer": "sgd", "steps": 3}, "`steps` and `learning_rate` are for the"),
+        ({"optimizer": "sgd", "steps": 3}, "`steps` and `learning_rate` must be None"),
         ({"loss": {"other": "mse"}}, r"`loss` must be of the outputs \['logits'\]"),
         ({"loss_weights": {"other": 1.0}}, "`loss_weights` must be of the outputs"),
     ],

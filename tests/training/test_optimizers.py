@@ -294,7 +294,9 @@ def test_refuses_arguments(argument, value):
 
 
 def test_says_how_to_exclude_weights():
-    with pytest.raises(NotImplementedError, match=r"`AdamW\(exclude=...\)` names"):
+    with pytest.raises(
+        NotImplementedError, match=r"`AdamW\(exclude=...\)` must be used"
+    ):
         bert_adamw(10).exclude_from_weight_decay(var_names=["kernel"])
     assert AdamW(exclude=["kernel"]).get_config()["exclude"] == ["kernel"]
 

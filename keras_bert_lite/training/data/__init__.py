@@ -1,4 +1,4 @@
-"""Data in: readers of files, and data sets that `model.fit` takes."""
+"""Readers of data files, and data sets for `model.fit`."""
 
 from keras_bert_lite.training.data.batches import batches
 from keras_bert_lite.training.data.conll import read_conll

@@ -1,4 +1,4 @@
-"""From rows to batches."""
+"""Batching of records."""
 
 import functools
 import operator
@@ -12,7 +12,7 @@ from keras_bert_lite.training.data.options import mapped
 from keras_bert_lite.training.data.records import Record, records
 from keras_bert_lite.training.data.row_datasets import Row, row_dataset
 
-POOL = 50  # batches whose rows are sorted by length, or shuffled, together
+POOL = 50  # batches whose rows are sorted by length or shuffled together
 
 
 class WindowBatching(TypedDict, total=False):
@@ -42,40 +42,37 @@ def batches(
     group_by_length: bool = False,
     check: bool = True,
 ) -> tf.data.Dataset:
-    """Makes batches of a source's records, for `model.fit`.
+    """Makes batches of records for `model.fit`.
 
     Args:
         source: See `records`.
-        row: Makes named arrays of a record, of the same shapes for every record;
-            it raises `ValueError` at one that it cannot use.
-        finish: Makes what the data set gives of a batch of these, on
-            TensorFlow ops: it runs inside the data set, on several batches at
-            a time.
+        row: Converts a record to named arrays, with the same shapes for every
+            record; raises `ValueError` if a record is invalid.
+        finish: Converts a batch of these arrays to an element of the data set. It
+            runs inside the data set, so it must use TensorFlow ops.
         batch_size: The number of rows (B) in a batch.
-        shuffle: `True` shuffles all rows, for which it holds them in memory
-            (strings, not ids). A number keeps so many in memory, from which the
-            next row is drawn: for sources that are too large. `False` streams
-            the rows in their order. Every epoch has an order of its own.
-        seed: Of the shuffling; `None`: that of `keras.utils.set_random_seed`.
-        drop_remainder: Whether to leave out a last batch that is not full, as
-            TPUs need.
-        group_by_length: Whether to put texts of similar length into a batch, so
-            that less is padding: the rows of 50 batches at a time are
-            sorted by their number of characters, the batches shuffled.
-        check: Whether to go through the source once at the start, which names a
-            bad record now rather than in the midst of training, and tells
-            Keras the number of batches. `False` is for sources that are slow,
-            or have no end; errors then are TensorFlow's, with the
-            message inside. With `shuffle=True` the source is always read.
+        shuffle: `True` shuffles all rows, holding them in memory (strings, not
+            ids). An integer is the size of a shuffle buffer, for sources that are
+            too large. `False` streams the rows in their order. Every epoch has a
+            different order.
+        seed: Seed for shuffling; `None`: that of `keras.utils.set_random_seed`.
+        drop_remainder: Whether to drop a last batch that is not full, as TPUs
+            need.
+        group_by_length: Whether to batch texts of similar length, for less
+            padding. The rows of 50 batches at a time are sorted by their number
+            of characters, then the batches are shuffled.
+        check: Whether to read the source once at the start. This finds invalid
+            records before training and gives Keras the number of batches. Use
+            `False` for slow or endless sources; errors are then TensorFlow's, with
+            the message inside. With `shuffle=True` the source is always read.
 
     Returns:
-        A `tf.data.Dataset` of what `finish` returns.
+        A `tf.data.Dataset` of the results of `finish`.
 
     Raises:
-        ValueError: If there are no records, fewer than a batch with
-            `drop_remainder`, a record cannot be used, which the message
-            names by its number from 0, or `group_by_length` is asked for
-            without `shuffle`.
+        ValueError: If there are no records, or less than one batch with
+            `drop_remainder`; if a record is invalid (the message has its index);
+            or if `group_by_length` is set without `shuffle`.
     """
     check_positive("batch_size", batch_size)
     if not isinstance(shuffle, bool):
@@ -103,7 +100,7 @@ def batches(
 def _grouped(
     rows: tf.data.Dataset, batch_size: int, drop_remainder: bool, seed: int | None
 ) -> tf.data.Dataset:
-    """Batches rows of similar length, with as many batches as otherwise."""
+    """Batches rows of similar length, without changing the number of batches."""
     size = int(rows.cardinality())
     sorted_rows = rows.batch(POOL * batch_size).map(_by_length)
     batched = sorted_rows.rebatch(batch_size, drop_remainder)

@@ -1,4 +1,4 @@
-"""What a record holds, checked and as arrays: texts, targets, weights."""
+"""Texts, targets and weights of records, checked and converted to arrays."""
 
 import reprlib
 from collections.abc import Callable, Sequence
@@ -8,13 +8,13 @@ import numpy as np
 
 from keras_bert_lite.training.data.records import Record
 
-Columns = str | Sequence[str]  # a column, or several to be stacked
+Columns = str | Sequence[str]  # a column, or several that are stacked
 LARGEST = float(np.finfo(np.float32).max)
 Converter = Callable[[Any], np.ndarray]
 
 
 def value_of(record: Record, columns: Columns, argument: str) -> Any:
-    """Returns the value of a column, or the list of those of several.
+    """Returns the value of a column, or a list of the values of several columns.
 
     Raises:
         ValueError: If the record lacks a column.
@@ -31,7 +31,7 @@ def value_of(record: Record, columns: Columns, argument: str) -> Any:
 
 
 def text_of(record: Record, columns: Columns, argument: str) -> np.ndarray:
-    """Returns a text `()`, or those of several columns `(number of columns,)`."""
+    """Returns a text `()`, or the texts of several columns `(number of columns,)`."""
     value = value_of(record, columns, argument)
     if isinstance(columns, str):
         return np.array(_utf8(value, argument), object)
@@ -39,7 +39,7 @@ def text_of(record: Record, columns: Columns, argument: str) -> np.ndarray:
 
 
 def choices_of(record: Record, columns: Columns, argument: str) -> np.ndarray:
-    """Returns the texts `(C,)` of a column of lists, or of several columns."""
+    """Returns C texts `(C,)`, from a column of lists or from C columns."""
     value = value_of(record, columns, argument)
     if not isinstance(value, list) or len(value) < 2:
         raise ValueError(
@@ -49,15 +49,15 @@ def choices_of(record: Record, columns: Columns, argument: str) -> np.ndarray:
 
 
 def weight_of(record: Record, column: str) -> np.ndarray:
-    """Returns a weight `()`, a number from 0 on."""
+    """Returns a weight `()`, a number of at least 0."""
     weight = target_of(record, column, numbers, "weight")
     if weight.shape != (1,) or weight[0] < 0:
-        raise ValueError(f"`weight` must be one number from 0 on. Received: {weight}")
+        raise ValueError(f"`weight` must be one number >= 0. Received: {weight}")
     return weight.reshape([])
 
 
 def index_in(labels: Sequence[str]) -> Converter:
-    """Makes a converter of a label, a name or an index, to its index `()`."""
+    """Makes a converter from a label (name or index) to its index `()`."""
     places = {name: place for place, name in enumerate(labels)}
 
     def convert(value: Any) -> np.ndarray:
@@ -74,10 +74,10 @@ def index_in(labels: Sequence[str]) -> Converter:
 
 
 def indicators(labels: Sequence[str]) -> Converter:
-    """Makes a converter of labels to a row of 0 and 1 `(len(labels),)`.
+    """Makes a converter from labels to 0 and 1 for each label, `(len(labels),)`.
 
-    It takes a list of names, or such a row; not a list of indices, which could
-    not be told from a row.
+    It takes a list of names, or a list of 0 and 1. A list of indices would be
+    ambiguous.
     """
     places = {name: place for place, name in enumerate(labels)}
 
@@ -99,20 +99,20 @@ def indicators(labels: Sequence[str]) -> Converter:
 
 
 def numbers(value: Any) -> np.ndarray:
-    """Converts a number, or a list of them, to a row `(number of them,)`."""
+    """Converts a number or a list of numbers to an array with one axis."""
     row = value if isinstance(value, list) else [value]
     if not row or not all(
         isinstance(x, (int, float)) and abs(x) <= LARGEST for x in row
     ):
         raise ValueError(
-            "must be a number in float32's range, or a list of them; strings "
-            f"are converted by `read_csv(..., converters=...)`. Received: {value!r}"
+            "must be a number in float32's range, or a list of them; to convert "
+            f"strings, use `read_csv(..., converters=...)`. Received: {value!r}"
         )
     return np.array(row, np.float32)
 
 
 def choice_among(number: int) -> Converter:
-    """Makes a converter of the index of one of so many choices."""
+    """Makes a converter for the index of a choice."""
 
     def convert(value: Any) -> np.ndarray:
         if isinstance(value, int) and 0 <= value < number:
@@ -127,7 +127,7 @@ def choice_among(number: int) -> Converter:
 def target_of(
     record: Record, columns: Columns, convert: Converter, argument: str = "label"
 ) -> np.ndarray:
-    """Converts the value of a column, or of several, to a target."""
+    """Converts the value of one column or several to a target."""
     value = value_of(record, columns, argument)
     try:
         return convert(value)

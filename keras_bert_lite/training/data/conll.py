@@ -1,4 +1,4 @@
-"""Tagged words in CoNLL's columns."""
+"""Reading tagged words in CoNLL format."""
 
 import re
 from collections.abc import Iterator
@@ -21,29 +21,29 @@ def read_conll(
     scheme: str | None = None,
     delimiter: str | None = None,
 ) -> Records:
-    """Reads the sentences of a file in CoNLL's columns, one at a time.
+    """Reads the sentences of files in CoNLL format, one at a time.
 
-    A line holds a word and what is known of it, in columns; a sentence ends at
-    an empty line, at a `-DOCSTART-` line, which is skipped, or with the file.
+    A line has a word and its annotations in columns. A sentence ends at an empty
+    line, at a `-DOCSTART-` line, which is skipped, or at the end of the file.
 
     Args:
         path: A file or several, in UTF-8; `.gz` and `.xz` are decompressed.
         word_column: The column of the words, from 0; from the end if negative.
-        tag_column: That of the tags; `None`: there are none.
-        scheme: `"bio"` or `"bioes"` rewrites the tags so, whatever scheme they are
-            in: those of CoNLL-2003 are in IOB1, with `B-` only where it tells two
-            adjacent entities apart. `None` leaves them as they are.
-        delimiter: What stands between columns; `None`: spaces and tabs.
+        tag_column: The column of the tags; `None`: there are none.
+        scheme: `"bio"` or `"bioes"` converts the tags to this scheme, whichever
+            they are in. CoNLL-2003 uses IOB1, with `B-` only to separate adjacent
+            entities. `None` keeps the tags.
+        delimiter: The delimiter of columns; `None`: spaces and tabs.
 
     Returns:
-        `Records` of `words` and `tags`, lists of the same length; read anew at
-        each pass.
+        `Records` of `words` and `tags`, lists of the same length. Each pass reads
+        the file again.
 
     Raises:
-        ValueError: In a pass, naming file and line, if a line has not as many
-            columns as the first of its file, an empty word or tag, no such
-            column, a tag that no scheme has, or is not UTF-8.
-        FileNotFoundError: If there is no such file.
+        ValueError: During a pass, naming file and line: if a line does not have as
+            many columns as the first one, has an empty word or tag, lacks a column,
+            has a tag in no scheme, or is not UTF-8.
+        FileNotFoundError: If a file does not exist.
 
     Reference: [Tjong Kim Sang and De Meulder,
     2003](https://aclanthology.org/W03-0419/).
@@ -84,7 +84,7 @@ def _sentences(path: Path, delimiter: str | None) -> Iterator[Sentence]:
 
 
 def _values(line: Line, delimiter: str | None) -> list[str]:
-    # Not `split()`: a word may be a no-break space.
+    # Not `split()`, as a word may be a no-break space.
     text = line.text.strip(" \t")
     if not text:
         return []

@@ -1,4 +1,4 @@
-"""Tables: tab-separated and comma-separated values."""
+"""Reading tab-separated and comma-separated values."""
 
 import csv
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from keras_bert_lite.training.data.lines import (
 from keras_bert_lite.training.data.records import Record, Records
 
 DELIMITERS = {".tsv": "\t", ".tab": "\t", ".csv": ","}
-Row = tuple[Line, list[str]]  # where it begins, and its values
+Row = tuple[Line, list[str]]  # the line where it begins, and its values
 
 
 def read_csv(
@@ -28,31 +28,31 @@ def read_csv(
 ) -> Records:
     r"""Reads the rows of a table as records, one at a time.
 
-    Empty lines hold no row. In a file without quoting every line is a row and a
-    quotation mark is a character as any other, as GLUE's files need; with it, a
-    quoted value may hold delimiters, line ends and doubled quotation marks.
+    Empty lines are skipped. Without quoting, every line is a row and quotation marks
+    are ordinary characters, as in GLUE's files. With quoting, a quoted value may
+    contain delimiters, line ends and doubled quotation marks.
 
     Args:
         path: A file or several, in UTF-8; `.gz` and `.xz` are decompressed.
-        columns: The names of the columns, for files that do not begin with
-            them. `None`: each file's first row holds them.
-        delimiter: What stands between values; `None`: a tab in `.tsv` files,
-            a comma in `.csv` files.
-        quoting: Whether quotation marks quote; `None`: if the delimiter is not
+        columns: The names of the columns, for files without a header. `None`: each
+            file's first row is the header.
+        delimiter: The delimiter of values; `None`: a tab in `.tsv` and `.tab`
+            files, a comma in `.csv` files.
+        quoting: Whether values may be quoted; `None`: only if the delimiter is not
             a tab.
-        converters: Functions that make values of strings, by column, such as
+        converters: Functions that convert strings to values, by column, such as
             `{"label": int}`.
 
     Returns:
-        `Records`, read anew at each pass.
+        `Records`. Each pass reads the file again.
 
     Raises:
-        ValueError: At once, if the delimiter is not known; in a pass, naming
-            file and line, if a row has more or fewer values than there are
-            columns, a value cannot be converted, the quoting is broken, a quoted
-            file's value is longer than `csv.field_size_limit()`, lines end with
-            CR alone, or a line is not UTF-8.
-        FileNotFoundError: If there is no such file.
+        ValueError: At once, if the delimiter is unknown. During a pass, naming file
+            and line: if a row does not have one value per column, a value cannot be
+            converted, quoting is malformed, a value in a quoted file is longer than
+            `csv.field_size_limit()`, lines end with CR alone, or a line is not
+            UTF-8.
+        FileNotFoundError: If a file does not exist.
 
     Example:
 
@@ -138,7 +138,7 @@ def _converted(record: Record, converters: Mapping, line: Line) -> Record:
             converted[name] = convert(record[name])
         except (ValueError, TypeError, KeyError) as error:
             raise line.error(
-                f"column {name!r} must be fit for {convert!r}. "
+                f"column {name!r} must be convertible by {convert!r}. "
                 f"Received: {record[name]!r} ({error})"
             ) from error
     return converted

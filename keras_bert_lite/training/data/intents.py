@@ -1,4 +1,4 @@
-"""Data sets of texts with an intent and words with slots."""
+"""Data sets for intent classification and slot filling."""
 
 from collections.abc import Sequence
 from typing import Any, Unpack
@@ -26,17 +26,17 @@ def intent_and_slot_dataset(
     tags: str = "tags",
     **batching: Unpack[WindowBatching],
 ) -> tf.data.Dataset:
-    """Makes the batches that `intent_and_slot_classifier` is trained on.
+    """Makes batches for training an `intent_and_slot_classifier`.
 
-    A text too long for one row is cut into windows, rows of their own, each with
-    the intent of the text.
+    A text too long for one row is cut into windows. Each window is a row with the
+    intent of the text.
 
     Args:
-        source: Records of a text's intent, its words and their tags.
+        source: Records with the intent, the words and the tags of a text.
         preprocessor: See `token_dataset`.
-        intents, slots: The names of the labels, in the order of the model's.
-        intent, words, tags: The columns: the name of an intent or its index; lists
-            of the same length.
+        intents, slots: The names of the labels, in the same order as in the model.
+        intent, words, tags: The columns. An intent is a name or an index; words and
+            tags are lists of the same length.
         **batching: See `token_dataset`.
 
     Returns:
@@ -45,7 +45,7 @@ def intent_and_slot_dataset(
         weight is 1 at the first piece of each word and 0 elsewhere.
 
     Raises:
-        ValueError: As `token_dataset`, or if an intent is none of `intents`.
+        ValueError: As `token_dataset`, or if an intent is not one of `intents`.
 
     Example:
 

@@ -1,4 +1,4 @@
-"""JSON Lines: one JSON object a line."""
+"""Reading JSON Lines: one JSON object per line."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -10,19 +10,20 @@ from keras_bert_lite.training.data.records import Record, Records
 def read_jsonl(path: Paths, required: Sequence[str] = ()) -> Records:
     """Reads the objects of JSON Lines as records, one at a time.
 
-    Lines of white space hold no record.
+    Blank lines are skipped.
 
     Args:
         path: A file or several, in UTF-8; `.gz` and `.xz` are decompressed.
         required: The columns that every record must have.
 
     Returns:
-        `Records`, read anew at each pass.
+        `Records`. Each pass reads the file again.
 
     Raises:
-        ValueError: In a pass, naming file and line, if a line is not a JSON
+        TypeError: If `required` is a string.
+        ValueError: During a pass, naming file and line: if a line is not a JSON
             object, lacks a column, or is not UTF-8.
-        FileNotFoundError: If there is no such file.
+        FileNotFoundError: If a file does not exist.
 
     Reference: [jsonlines.org](https://jsonlines.org).
     """

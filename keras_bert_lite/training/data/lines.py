@@ -1,4 +1,4 @@
-"""Lines of text files, with the place of each for error messages."""
+"""Reading lines of text files, with file and line number for error messages."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -26,11 +26,11 @@ def as_paths(path: Paths, argument: str = "path") -> list[Path]:
 
     Args:
         path: The path or paths.
-        argument: What error messages call it.
+        argument: Its name in error messages.
 
     Raises:
-        TypeError: If it is neither.
-        FileNotFoundError: If one of them is no file.
+        TypeError: If it is neither a path nor a list of paths.
+        FileNotFoundError: If a path is not a file.
     """
     several = [path] if isinstance(path, (str, os.PathLike)) else path
     try:
@@ -50,11 +50,12 @@ def as_paths(path: Paths, argument: str = "path") -> list[Path]:
 def read_lines(path: Path) -> Iterator[Line]:
     """Reads the lines of a UTF-8 file, one at a time.
 
-    A line ends with LF or CR LF, the last one perhaps with neither. A byte order
-    mark is left out. Files with the suffix `.gz` or `.xz` are decompressed.
+    A line ends with LF or CR LF, or at the end of the file. A byte order mark is
+    removed. Files with the suffix `.gz` or `.xz` are decompressed.
 
     Raises:
-        ValueError: If a line is not UTF-8, or a compressed file is not whole.
+        ValueError: If a line is not UTF-8, or a compressed file is truncated or
+            corrupt.
     """
     with opened(path) as file:
         lines = enumerate(file, 1)
@@ -71,11 +72,11 @@ def read_lines(path: Path) -> Iterator[Line]:
 
 
 def read_rows(path: Path) -> Iterator[Line]:
-    """Reads the lines of a file in which each is a row.
+    """Reads the lines of a file in which each line is a row.
 
     Raises:
-        ValueError: As `read_lines`; or if a CR stands in a line, as in files whose
-            lines end with CR alone: all of them would be one row.
+        ValueError: As `read_lines`; or if a line contains a CR. A file whose lines
+            end with CR alone would otherwise be read as one row.
     """
     for line in read_lines(path):
         if "\r" in line.text:
@@ -92,7 +93,7 @@ def read_text(path: Path) -> str:
 
 
 def suffix(path: Path) -> str:
-    """Returns the suffix that tells the format, `.tsv` of `a.tsv.gz`."""
+    """Returns the suffix of the format, such as `.tsv` for `a.tsv.gz`."""
     packed = path.suffix in (".gz", ".xz")
     return (path.with_suffix("") if packed else path).suffix.lower()
 

@@ -1,4 +1,4 @@
-"""How tf.data runs this package's data sets."""
+"""`tf.data` options of this package's data sets."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,11 +7,11 @@ import tensorflow as tf
 
 
 def without_tuning(dataset: tf.data.Dataset) -> tf.data.Dataset:
-    """Turns the thread off that tunes a data set, and all that is built on it.
+    """Turns off autotuning for a data set and those derived from it.
 
-    With it the end of an epoch may wait for up to a minute: TensorFlow wakes the
-    thread before it marks the iterator as gone (2.21: 8 of 60 iterators, 16 to 60
-    seconds each). Without it `tf.data.AUTOTUNE` means all cores.
+    With autotuning, the end of an epoch may hang for up to a minute: TensorFlow wakes
+    the tuning thread before it marks the iterator as deleted (2.21: 8 of 60
+    iterators, 16 to 60 seconds each). Without it `tf.data.AUTOTUNE` uses all cores.
     """
     options = tf.data.Options()
     options.autotune.enabled = False

@@ -1,4 +1,4 @@
-"""Data sets of questions whose answers are spans of a context."""
+"""Data sets for extractive question answering."""
 
 from typing import Any, Unpack
 
@@ -21,21 +21,20 @@ def question_dataset(
     answers: str = "answers",
     **batching: Unpack[WindowBatching],
 ) -> tf.data.Dataset:
-    """Makes the batches that `question_answerer` is trained on.
+    """Makes batches for training a `question_answerer`.
 
-    A context too long for one row is cut into windows, rows of their own. The
-    target of a window that does not hold all of the answer is its first token,
-    as it is where there is no answer; so it is too for an answer of which the
-    tokenizer leaves nothing.
+    A context too long for one row is cut into windows. Each window is a row. Its
+    target is its first token if it does not contain the whole answer, if there is
+    no answer, or if the answer has no tokens.
 
     Args:
-        source: Records in the form of `read_squad`, or of SQuAD in Hugging
-            Face's datasets.
-        preprocessor: Its `sequence_length` is that of a window, its `stride`
-            how many tokens neighbours share (`None`: 128).
-        question, context, answers: The columns. An answer is a dictionary of
-            `text` and `answer_start`, two lists, of which the first elements
-            count; empty lists say that there is no answer.
+        source: Records in the format of `read_squad` or of SQuAD in Hugging Face
+            datasets.
+        preprocessor: Its `sequence_length` is the length of a window, and its
+            `stride` the number of tokens that adjacent windows share (`None`: 128).
+        question, context, answers: The columns. `answers` holds a dictionary with
+            the lists `text` and `answer_start`. Their first elements are used; empty
+            lists mean that there is no answer.
         **batching: `batch_size`, `shuffle`, `seed`, `drop_remainder`, `check`:
             see `window_batches`.
 
@@ -44,8 +43,8 @@ def question_dataset(
         `start_logits` and `end_logits`, int32 `(B,)`.
 
     Raises:
-        ValueError: If a record lacks a column, or its context has another text
-            where its answer should be.
+        ValueError: If a record lacks a column, or its answer is not at
+            `answer_start` in the context.
 
     Example:
 
@@ -80,7 +79,7 @@ def _finish(ids: Rows, targets: Rows) -> tuple[Rows, Rows]:
 
 
 def _span(record: Record, context: str, answers: str) -> tuple[int, int]:
-    """Returns where the answer begins and ends; -1 and -1 for none."""
+    """Returns where the answer begins and ends, or -1 and -1 without an answer."""
     text = fields.value_of(record, context, "context")
     given = fields.value_of(record, answers, "answers")
     if not _are_lists(given):
@@ -95,14 +94,14 @@ def _span(record: Record, context: str, answers: str) -> tuple[int, int]:
     found = text[begin : begin + len(answer)] if begin >= 0 else ""
     if not answer or found != answer:
         raise ValueError(
-            "`answers` must stand at their `answer_start` in the context. "
+            "`answers` must be at their `answer_start` in the context. "
             f"Received: {answer!r} at {begin}, where the context has {found!r}"
         )
     return begin, begin + len(answer)
 
 
 def _are_lists(given: Any) -> bool:
-    """Whether answers are lists of texts and of as many places."""
+    """Whether answers are lists of texts and start indices of the same length."""
     if not isinstance(given, dict) or not {"text", "answer_start"} <= set(given):
         return False
     texts, begins = given["text"], given["answer_start"]
@@ -128,7 +127,7 @@ def _windows(preprocessor: Preprocessor, x: Rows) -> tuple[Rows, Rows]:
     last = tf.math.unsorted_segment_max(tf.where(inside, place, -1), rows, number)
 
     def column_of(token: tf.Tensor) -> tf.Tensor:
-        """(N,): where the windows hold the token of their row, or 0."""
+        """Returns the columns of a row's token in its windows, or 0: (N,)."""
         here = tf.equal(windows.tokens, tf.gather(token, windows.text_of_tokens))
         held = tf.where(here, columns, 0)
         size = tf.size(windows.lengths)

@@ -1,4 +1,4 @@
-"""One way in for every source of data: records, which are dictionaries."""
+"""Records, dictionaries that are the common form of all data sources."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
@@ -11,19 +11,19 @@ ENDLESS = -1  # `tf.data.INFINITE_CARDINALITY`
 
 
 class Records:
-    """The records of a source, which may be gone through again and again.
+    """An iterable over the records of a source that can be iterated repeatedly.
 
-    Each pass asks the source anew and holds one record at a time. Whatever the
-    source gives, values come out as Python's: bytes as `str`, tensors and numpy
-    arrays as numbers and lists.
+    Each pass reads the source again and holds one record at a time. Values are
+    converted to Python's types: bytes to `str`, tensors and NumPy arrays to numbers
+    and lists.
 
     Args:
-        read: Returns an iterable of records; called once a pass.
-        size: How many records there are, if that is known without a pass.
+        read: Returns an iterable of records; called once per pass.
+        size: The number of records, if it is known without a pass.
 
     Raises:
-        TypeError: In a pass, if something is not a dictionary.
-        ValueError: In a pass, if bytes are not UTF-8.
+        TypeError: During a pass, if a record is not a dictionary.
+        ValueError: During a pass, if bytes are not UTF-8.
     """
 
     def __init__(
@@ -53,19 +53,19 @@ def records(source: Any) -> Records:
     Args:
         source: Any of
 
-            - what a reader of this package returns,
+            - the result of a reader of this package,
             - a list of dictionaries,
             - a dictionary of columns, lists of the same length,
-            - a `tf.data.Dataset` of dictionaries, as tensorflow_datasets gives,
+            - a `tf.data.Dataset` of dictionaries, as from tensorflow_datasets,
             - a Hugging Face `datasets.Dataset` or `IterableDataset`,
-            - any other iterable of dictionaries that can be gone through again,
+            - any other iterable of dictionaries that can be iterated repeatedly,
             - a function without arguments, such as a generator function, that
-              returns an iterable of dictionaries; it is called once a pass.
+              returns an iterable of dictionaries; it is called once per pass.
 
     Raises:
-        TypeError: If the source is an iterator, which one epoch would use up,
-            a path, or nothing of these.
-        ValueError: If columns differ in length, or a `tf.data.Dataset` has no end.
+        TypeError: If the source is an iterator, which one epoch would exhaust, a
+            path, or none of these.
+        ValueError: If columns differ in length, or a `tf.data.Dataset` is infinite.
     """
     if isinstance(source, Records):
         return source
@@ -73,7 +73,7 @@ def records(source: Any) -> Records:
         return _of_columns(source)
     if hasattr(source, "__next__"):
         raise TypeError(
-            "`source` must give its records again at each epoch, and an iterator "
+            "`source` must give its records again in each epoch, but an iterator "
             "cannot; pass the function that makes it. "
             f"Received: an object of type {type(source).__name__}"
         )
@@ -94,7 +94,7 @@ def records(source: Any) -> Records:
 
 
 def plain(value: Any) -> Any:
-    """Returns a value as Python's: no bytes, tensors or numpy arrays."""
+    """Converts bytes, tensors and NumPy arrays to Python values."""
     if value is None or isinstance(value, (str, int, float)):
         return value.item() if isinstance(value, np.generic) else value
     if isinstance(value, bytes):
@@ -105,7 +105,7 @@ def plain(value: Any) -> Any:
         return [plain(item) for item in value]
     if isinstance(value, (np.ndarray, np.generic)):
         return plain(value.tolist())
-    if hasattr(value, "numpy"):  # a tensor of TensorFlow or torch
+    if hasattr(value, "numpy"):  # a TensorFlow or PyTorch tensor
         return plain(value.numpy())
     return value
 
@@ -114,8 +114,8 @@ def _of_columns(columns: Mapping[str, Any]) -> Records:
     for name, values in columns.items():
         if isinstance(values, str) or not isinstance(values, (Sequence, np.ndarray)):
             raise TypeError(
-                f"`source`: column {name!r} must be a list; of a dictionary of "
-                f"splits, pass one. Received: {type(values).__name__}"
+                f"`source`: column {name!r} must be a list; pass one split, not a "
+                f"dictionary of splits. Received: {type(values).__name__}"
             )
     sizes = {name: len(values) for name, values in columns.items()}
     if len(set(sizes.values())) > 1:
@@ -134,7 +134,7 @@ def _size(source: Any) -> int | None:
     cardinality = getattr(source, "cardinality", None)  # of `tf.data`
     if callable(cardinality) and int(cardinality()) == ENDLESS:
         raise ValueError(
-            "`source` must have an end; repeat what is made of it instead. "
+            "`source` must be finite; repeat the resulting data set instead. "
             f"Received: {source!r:.200}"
         )
     try:

@@ -1,4 +1,4 @@
-"""From records to a data set of rows, which are named arrays."""
+"""Data sets of rows (named arrays) from records."""
 
 import functools
 import itertools
@@ -11,7 +11,7 @@ from keras_bert_lite.training.data.options import without_tuning
 from keras_bert_lite.training.data.records import Record, Records
 
 Row = dict[str, np.ndarray]
-CHUNK = 256  # rows handed to TensorFlow at a time; one by one takes ten times as long
+CHUNK = 256  # rows passed to TensorFlow at once; one by one is ten times slower
 
 
 def row_dataset(
@@ -21,18 +21,17 @@ def row_dataset(
     seed: int | None = None,
     check: bool = True,
 ) -> tf.data.Dataset:
-    """Makes a `tf.data.Dataset` of one row a record.
+    """Makes a `tf.data.Dataset` with one row per record.
 
     Args:
         source, row, shuffle, seed, check: See `batches`.
 
     Returns:
-        A data set of what `row` returns, of known size if `check`, if all rows
-        are shuffled or if the source knows its size.
+        A data set of the results of `row`. Its size is known with `check`, if all
+        rows are shuffled, or if the source knows its size.
 
     Raises:
-        ValueError: If there are no records, or one that was looked at
-            cannot be used.
+        ValueError: If there are no records, or a record that was read is invalid.
     """
     read = functools.partial(_rows, source, row)
     if shuffle is True:
@@ -90,7 +89,7 @@ def _chunks(rows: Iterator[Row]) -> Iterator[Row]:
 
 
 def _stacked(rows: Iterator[Row]) -> Row:
-    """Stacks rows, name by name; of no rows there are no names."""
+    """Stacks rows by name; returns an empty dictionary if there are no rows."""
     columns: dict[str, list[np.ndarray]] = {}
     for row in rows:
         for name, value in row.items():

@@ -1,4 +1,4 @@
-"""Data sets of the tasks that give a text, or several, one answer."""
+"""Data sets for tasks with one target per row of texts."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Unpack
@@ -24,35 +24,35 @@ def text_dataset(
     weight: str | None = None,
     **batching: Unpack[Batching],
 ) -> tf.data.Dataset:
-    """Makes the batches that classifiers, regressors and sentence encoders take.
+    """Makes batches for classifiers, regressors and sentence encoders.
 
     Args:
         source: The records; see `records`.
-        preprocessor: Tokenizes the texts, a batch at a time.
+        preprocessor: Tokenizes the texts of a batch.
         text: The column of the texts; several columns, such as `["anchor",
             "positive"]`, are stacked for sentence encoders, `(B, 2, S)`.
         text_pair: The column of the second texts of pairs.
-        label: The column of the targets; several columns of numbers make a row.
-            `None`: there are no targets, as for `predict`; but zeros, which Keras
-            asks for, where several columns of texts belong together.
-        labels: The names of the labels, in the order of the model's, for a
-            classifier: a target is a name or an index. `None`: targets are
-            numbers, for a regressor.
-        multi_label: Whether any number of labels may be true: a target then is
-            a list of names, or a row of 0 and 1.
-        weight: The column of the samples' weights, numbers from 0 on.
+        label: The column of the targets; several columns of numbers are stacked.
+            `None`: there are no targets, as for `predict`. With several columns of
+            texts, the targets are then zeros, as Keras needs some.
+        labels: The names of the labels, in the same order as in the model, for a
+            classifier; targets are names or indices. `None`: targets are numbers,
+            for a regressor.
+        multi_label: Whether any number of labels may be true; targets are then
+            lists of names, or lists of 0 and 1.
+        weight: The column of the sample weights, numbers of at least 0.
         **batching: `batch_size`, `shuffle`, `seed`, `drop_remainder`,
             `group_by_length`, `check`: see `batches`.
 
     Returns:
         A `tf.data.Dataset` of the preprocessor's outputs, `(inputs, targets)` or
-        `(inputs, targets, weights)`. Targets are indices `(B,)`, rows of 0 and 1
-        `(B, len(labels))`, or numbers `(B, number of them)`; weights `(B,)`.
+        `(inputs, targets, weights)`. Targets are indices `(B,)`, 0 and 1
+        `(B, len(labels))`, or numbers `(B, number of them)`; weights are `(B,)`.
 
     Raises:
-        ValueError: If an argument does not fit, or a record: it lacks a column,
-            its text is no string, its label none of `labels`, its number not
-            finite.
+        ValueError: If an argument is invalid, or a record: it lacks a column, its
+            text is not a string, its label is not one of `labels`, or its number
+            is not finite.
 
     Example:
 
@@ -86,22 +86,23 @@ def choice_dataset(
     weight: str | None = None,
     **batching: Unpack[Batching],
 ) -> tf.data.Dataset:
-    """Makes the batches that `multiple_choice` takes.
+    """Makes batches for `multiple_choice` models.
 
     Args:
         source, preprocessor, weight, batching: See `text_dataset`.
         text: The column of the questions.
-        text_pair: The column of the choices, a list of C texts, as many in every
-            record; or C columns.
-        label: The column of the right choice, an index from 0 on. `None`: there
-            are no targets.
+        text_pair: The column of the choices, lists of C texts with the same C in
+            every record; or C columns.
+        label: The column of the correct choice, an index from 0. `None`: there are
+            no targets.
 
     Returns:
-        As `text_dataset`; ids are `(B, C, S)`, targets indices `(B,)`.
+        As `text_dataset`; ids are `(B, C, S)`, targets are indices `(B,)`.
 
     Raises:
-        ValueError: If an argument does not fit, or a record: it lacks a column,
-            has not as many choices as the first, its label is none of them.
+        ValueError: If an argument is invalid, or a record: it lacks a column, does
+            not have as many choices as the first record, or its label is not the
+            index of a choice.
 
     Example:
 
@@ -148,7 +149,7 @@ def _finish(preprocessor: Preprocessor) -> Callable[[dict[str, tf.Tensor]], Any]
 
 
 def _sized(x: tf.Tensor, texts: tf.Tensor) -> tf.Tensor:
-    """States the size of the batch, which TPUs must know, where it is known."""
+    """Sets the static batch size, which TPUs need, if it is known."""
     return tf.ensure_shape(x, [texts.shape[0], *x.shape[1:]])
 
 

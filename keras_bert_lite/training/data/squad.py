@@ -1,4 +1,4 @@
-"""Questions and answers in SQuAD's JSON."""
+"""Reading questions and answers in SQuAD's JSON."""
 
 import json
 import warnings
@@ -12,35 +12,35 @@ from keras_bert_lite.training.data.lines import Paths, as_paths, read_text
 from keras_bert_lite.training.data.records import Record, Records
 
 OUTCOMES = {
-    "find": "moved to the nearest place where their text stands",
-    "skip": "left out, and questions that have no other answer",
+    "find": "moved to the nearest occurrence of their text",
+    "skip": "left out, as were questions without other answers",
 }
 
 
 def read_squad(path: Paths, misplaced: str = "error") -> Records:
-    """Reads the questions of SQuAD 1.1 or 2.0, as Hugging Face datasets gives them.
+    """Reads the questions of SQuAD 1.1 or 2.0 in the format of Hugging Face datasets.
 
-    A file is one JSON value, so it is held in memory whole during a pass.
+    A file is a single JSON value, so it is held in memory during a pass.
 
     Args:
         path: A file or several, in UTF-8; `.gz` and `.xz` are decompressed.
-        misplaced: What is done with an answer whose text does not stand at its
-            `answer_start`: `"error"` refuses it, `"find"` moves it to the
-            nearest place in the context where its text stands (an error if
-            there is none), `"skip"` leaves it out, and a question that has no
-            other answer with it. The last two say in a warning how many.
+        misplaced: How to handle an answer whose text is not at its `answer_start`.
+            `"error"` refuses it. `"find"` moves it to the nearest occurrence of its
+            text in the context (an error if there is none). `"skip"` leaves it out,
+            and also the question if it has no other answer. The last two warn with
+            the number of such answers.
 
     Returns:
         `Records` of `id`, `title`, `question`, `context`, `answers` (a dictionary
         of the lists `text` and `answer_start`, which counts code points) and
-        `is_impossible`, true if version 2.0 says that the context has no answer.
-        Read anew at each pass.
+        `is_impossible`, true if SQuAD 2.0 marks the question as unanswerable. Each
+        pass reads the file again.
 
     Raises:
-        ValueError: In a pass, naming the file, and the line or the question, if
-            it is not SQuAD's JSON, an id occurs twice, a question without an
-            answer has one, or an answer is misplaced.
-        FileNotFoundError: If there is no such file.
+        ValueError: During a pass, naming the file and the line or question: if it
+            is not SQuAD's JSON, an id occurs twice, an unanswerable question has an
+            answer, or an answer is misplaced.
+        FileNotFoundError: If a file does not exist.
 
     Reference: [Rajpurkar et al., 2018](https://arxiv.org/abs/1806.03822).
     """
@@ -61,7 +61,7 @@ def _records(path: Path, misplaced: str) -> Iterator[Record]:
         name = _field(question, "id", str, f"{path}")
         where = f"{path}: question {name!r}"
         if name in seen:
-            raise ValueError(f"{where}: the id must occur once. Received: it again")
+            raise ValueError(f"{where}: the id must be unique. Received: it again")
         seen.add(name)
         context = _field(paragraph, "context", str, where)
         stated = _field(question, "answers", list, where, [])
@@ -90,14 +90,14 @@ def _records(path: Path, misplaced: str) -> Iterator[Record]:
         }
     if count["misplaced"]:
         warnings.warn(
-            f"{path}: {count['misplaced']} of {count['all']} answers did not stand at "
+            f"{path}: {count['misplaced']} of {count['all']} answers were not at "
             f"their `answer_start` and were {OUTCOMES[misplaced]}.",
             stacklevel=2,
         )
 
 
 def _questions(path: Path) -> Iterator[tuple[Any, Any, Any]]:
-    """Yields every question after its article and its paragraph."""
+    """Yields every question as (article, paragraph, question)."""
     try:
         whole = json.loads(read_text(path))
     except json.JSONDecodeError as error:
@@ -114,7 +114,7 @@ def _questions(path: Path) -> Iterator[tuple[Any, Any, Any]]:
 
 def _field(node: Any, name: str, kind: type, where: str, default: Any = None) -> Any:
     value = node.get(name, default) if isinstance(node, dict) else None
-    if type(value) is not kind:  # a boolean is an `int` too
+    if type(value) is not kind:  # `isinstance` would take a boolean for an `int`
         article = "an" if kind is int else "a"
         raise ValueError(
             f"{where}: `{name}` must be {article} {kind.__name__}. "
@@ -136,9 +136,9 @@ def _placed(
     places = _places(text, context)
     if misplaced == "error" or not places:
         raise ValueError(
-            f"{where}: an answer's text must stand at its `answer_start`, in code "
+            f"{where}: an answer's text must be at its `answer_start`, in code "
             f'points, or pass misplaced="find" or "skip". Received: {text!r} '
-            f"at {start}; it stands at {places[:8]}"
+            f"at {start}; it is at {places[:8]}"
         )
     return (text, min(places, key=lambda place: abs(place - start))), True
 

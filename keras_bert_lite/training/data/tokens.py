@@ -1,4 +1,4 @@
-"""Data sets of words with labels."""
+"""Data sets for token classification."""
 
 from collections.abc import Sequence
 from typing import Any, Unpack
@@ -16,7 +16,7 @@ from keras_bert_lite.training.data.batches import WindowBatching
 from keras_bert_lite.training.data.records import Record
 from keras_bert_lite.training.data.window_datasets import Rows, window_batches
 
-SEPARATOR = "\x1f"  # a row of words travels as one string: rows have one shape
+SEPARATOR = "\x1f"  # words are joined to one string, so that all rows have one shape
 
 
 def token_dataset(
@@ -28,22 +28,23 @@ def token_dataset(
     pieces: str = "first",
     **batching: Unpack[WindowBatching],
 ) -> tf.data.Dataset:
-    """Makes the batches that `token_classifier` is trained on.
+    """Makes batches for training a `token_classifier`.
 
-    A sentence too long for one row is cut into windows, rows of their own; each
-    word counts in the one that shows most of what is around it.
+    A sentence too long for one row is cut into windows. Each window is a row. A token
+    is a target only in the window that gives it the most context (BERT's max-context
+    rule).
 
     Args:
-        source: Records in the form of `read_conll`.
-        preprocessor: Its `sequence_length` is that of a window, its `stride`
-            how many tokens neighbours share (`None`: 128).
-        labels: The names of the labels, in the order of the model's.
-        words, tags: The columns: lists of the same length; tags are names of
-            labels or indices.
-        pieces: Which pieces of a word are targets. `"first"`: the first has the
-            word's label, the others weight 0. `"all"`: the others are labelled
-            as the continuation, `I-X` after `B-X`, or as the first; for labels
-            without `E` and `S`.
+        source: Records in the format of `read_conll`.
+        preprocessor: Its `sequence_length` is the length of a window, and its
+            `stride` the number of tokens that adjacent windows share (`None`: 128).
+        labels: The names of the labels, in the same order as in the model.
+        words, tags: The columns, lists of the same length; tags are names of labels
+            or indices.
+        pieces: Which pieces of a word are targets. `"first"`: the first one has the
+            word's label, the others have weight 0. `"all"`: after a first piece
+            `B-X` the others are `I-X`; otherwise they have the label of the first.
+            This is for labels without `E` and `S`.
         **batching: `batch_size`, `shuffle`, `seed`, `drop_remainder`, `check`:
             see `window_batches`.
 
@@ -52,8 +53,8 @@ def token_dataset(
         int32 `(B, S)`, weights float32 `(B, S)`: 0 where there is no target.
 
     Raises:
-        ValueError: If a record lacks a column, has no words, not as many tags as
-            words, or a tag that is none of `labels`.
+        ValueError: If a record lacks a column, has no words, does not have one tag
+            per word, or has a tag that is not one of `labels`.
 
     Example:
 
@@ -72,7 +73,7 @@ def token_dataset(
 
 
 class TaggedWords:
-    """Reads words with tags off records, and cuts them into windows.
+    """Reads words and tags from records and cuts them into windows.
 
     Args:
         preprocessor, labels, words, tags, pieces: See `token_dataset`.
@@ -94,7 +95,7 @@ class TaggedWords:
         self._continuations = tf.constant(_continuations(names, pieces))
 
     def row(self, record: Record) -> dict[str, np.ndarray]:
-        """Returns `words` and `tags` of a record, each as one string."""
+        """Returns `words` and `tags` of a record, each joined to one string."""
         found = _words(record, self._words)
         given = fields.value_of(record, self._tags, "tags")
         if not isinstance(given, list) or len(given) != len(found):
@@ -114,7 +115,7 @@ class TaggedWords:
         }
 
     def cut(self, rows: Rows) -> tuple[Rows, Rows, tf.Tensor]:
-        """Returns N windows' ids, their `tags` and `weights`, and their rows `(N,)`."""
+        """Returns ids, `tags` and `weights` of N windows, and their rows `(N,)`."""
         words = tf.strings.split(rows["words"], SEPARATOR).to_tensor("")
         tags = tf.strings.split(rows["tags"], SEPARATOR)
         tags = tf.strings.to_number(tags, tf.int32).to_tensor()
@@ -152,15 +153,15 @@ def _words(record: Record, column: str) -> list[str]:
 
 
 def _continuations(labels: list[str], pieces: str) -> list[int]:
-    """For each label the one that later pieces of its word have."""
+    """Returns the label of later pieces of a word for each label of its first."""
     spelled = has_scheme(labels)
     if pieces == "first" or not spelled:
         return list(range(len(labels)))
     tags = parse_tags(labels)
     if any(tag.prefix in "ES" for tag in tags):
         raise ValueError(
-            '`pieces="all"` needs labels without `E` and `S`, which only a last piece '
-            f"could have; `tagging.to_bio` rewrites tags. Received: {labels}"
+            '`pieces="all"` needs labels without `E` and `S`, which fit only a last '
+            f"piece; convert tags with `tagging.to_bio`. Received: {labels}"
         )
     places = {(tag.prefix, tag.type): i for i, tag in enumerate(tags)}
     return [

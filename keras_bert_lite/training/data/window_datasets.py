@@ -1,4 +1,4 @@
-"""Data sets of rows that are windows over texts."""
+"""Data sets whose rows are windows over texts."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +13,7 @@ from keras_bert_lite.training.data.options import mapped
 from keras_bert_lite.training.data.records import Record, records
 from keras_bert_lite.training.data.row_datasets import row_dataset
 
-CHUNK = 64  # records that are cut into windows together
+CHUNK = 64  # records that are cut into windows at once
 
 Rows = dict[str, tf.Tensor]
 
@@ -34,24 +34,23 @@ def window_batches(
 
     Args:
         source, row, drop_remainder: See `batches`.
-        cut: Makes the N windows of some records: their ids `(N, S)`, and what
-            belongs to them, `(N,)` or `(N, S)`, filled up with zeros.
-        finish: Makes what the data set gives of a batch of both.
-        preprocessor: Says what ids are filled up with, and to which length if
-            that is always the same.
+        cut: Cuts records into N windows. Returns their ids `(N, S)` and their
+            targets, `(N,)` or `(N, S)`, padded with zeros.
+        finish: Converts a batch of ids and targets to an element of the data set.
+        preprocessor: Determines the padding id and the width of batches.
         batch_size: The number of windows (B) in a batch.
-        shuffle: As in `batches`, of the records; then the windows of 50 batches
-            are shuffled too.
-        seed: Of the shuffling.
+        shuffle: As in `batches`, for the records; the windows of 50 batches are
+            then shuffled too.
+        seed: Seed for shuffling.
         check: As in `batches`. The pass at the start cuts all records, so that
-            `len(dataset)`, the number of batches, is known; without it Keras
-            learns it in the first epoch, and warns that the data ran out.
+            `len(dataset)`, the number of batches, is known. Without it, Keras learns
+            the number in the first epoch and warns that it ran out of data.
 
     Returns:
-        A `tf.data.Dataset`. A batch is as long as its longest window.
+        A `tf.data.Dataset`. Batches are padded according to `preprocessor.padding`.
 
     Raises:
-        ValueError: If there are no records, or one cannot be used.
+        ValueError: If there are no records, or a record is invalid.
     """
     check_positive("batch_size", batch_size)
     if not isinstance(shuffle, bool):
@@ -87,7 +86,7 @@ def window_batches(
 
 
 def _widened(preprocessor: Preprocessor, rows: Any, padding: Any) -> Any:
-    """Pads rows that are as long as the longest to the preprocessor's width."""
+    """Pads a batch from its longest row to the preprocessor's width."""
     length = tf.shape(rows[0]["token_ids"], tf.int64)[1]
     missing = tf.cast(preprocessor.width(length[None]), tf.int64) - length
 
@@ -101,13 +100,13 @@ def _widened(preprocessor: Preprocessor, rows: Any, padding: Any) -> Any:
 
 
 def _count(windows: tf.data.Dataset) -> int:
-    """Returns how many windows there are in all."""
+    """Returns the total number of windows."""
     sizes = windows.map(lambda ids, _: tf.shape(ids["token_ids"], tf.int64)[0])
     return int(sizes.reduce(tf.constant(0, tf.int64), lambda a, b: a + b))
 
 
 def _trimmed(ids: Rows, others: Rows) -> tuple[Rows, Rows]:
-    """Takes the padding off a row, which fitted the rows that it was cut with."""
+    """Removes a row's padding, which depends on the rows that it was cut with."""
     length = tf.math.count_nonzero(ids["padding_mask"])
     return tf.nest.map_structure(
         lambda x: x[:length] if x.shape.rank else x, (ids, others)

@@ -1,1 +1,1 @@
-"""Training a small encoder to give the vectors of a larger one."""
+"""Training a small encoder to reproduce the vectors of a larger one."""

@@ -1,4 +1,4 @@
-"""Sentences for an encoder and its teacher, whose words stand side by side."""
+"""Sentences for an encoder and its teacher, aligned word by word."""
 
 import itertools
 import random
@@ -27,8 +27,8 @@ from keras_bert_lite.training.pretraining.data.corpus import (
 )
 from keras_bert_lite.training.pretraining.data.recipe import SENTENCES
 
-MIXED = 1 << 27  # bytes of text whose sentences are mixed, at least
-READ = 1 << 22  # of them that are read at a time
+MIXED = 1 << 27  # minimum bytes of text whose sentences are shuffled together
+READ = 1 << 22  # bytes of text read at a time
 
 
 def word_distillation_dataset(
@@ -42,32 +42,33 @@ def word_distillation_dataset(
     pairs: bool = False,
     argument: str = "text",
 ) -> tf.data.Dataset:
-    """Reads sentences, for `word_distillation_model`, without end.
+    """Makes an infinite data set of sentences for `word_distillation_model`.
 
-    Words are what both tokenizers split into pieces, punctuation too, so both
-    must be WordPiece, and normalize alike. Beginning with `[CLS]`, the words that
-    neither has truncated are compared; in a row of `sequence_length` tokens the
-    last one may be.
+    Words, including punctuation, are the units that both tokenizers split into
+    pieces. So both must be WordPiece and normalize text in the same way. `[CLS]` and
+    the words that neither tokenizer truncates are compared. The last word in a row
+    of `sequence_length` tokens may be truncated, so it is left out.
 
     Args:
         text, sentences: As in `write_pretraining_data`.
-        preprocessor: The student's.
-        teacher_preprocessor: The teacher's.
+        preprocessor: The student's preprocessor.
+        teacher_preprocessor: The teacher's preprocessor.
         batch_size: Sentences (B) in a batch.
-        seed: Of the order: sentences of 128 MiB of text are mixed, and held.
-        start: The number of the first batch.
-        pairs: Whether each sentence has a second text: the sentence that follows
-            (of the next document at the end of one), or the same one with words
-            left out, replaced by some of the one that follows, or moved.
-        argument: What error messages call `text`.
+        seed: Seed for the order. The sentences of 128 MiB of text are held in memory
+            and shuffled.
+        start: The index of the first batch.
+        pairs: Whether each sentence has a second text. It is the following sentence
+            (possibly of the next document), or a copy with words left out, replaced
+            by words of the following sentence, or moved.
+        argument: The name of `text` in error messages.
 
     Returns:
         A `tf.data.Dataset` of dictionaries, the model's inputs. `word_mask` is as
         wide as `token_ids`, so that its shape follows `preprocessor.padding`.
 
     Raises:
-        ValueError: If the tokenizers are not alike, a preprocessor cuts texts into
-            windows, there is no text, or an argument is out of its range.
+        ValueError: If the tokenizers do not match, a preprocessor cuts texts into
+            windows, there is no text, or an argument is out of range.
     """
     check_positive("batch_size", batch_size)
     check_not_negative("start", start)
@@ -100,7 +101,7 @@ def _check_alike(ours: Preprocessor, theirs: Preprocessor) -> None:
     strides = [x.stride for x in (ours, theirs)]
     if strides != [None, None]:
         raise ValueError(
-            "`preprocessor` and `teacher_preprocessor` must make one row of a text. "
+            "`preprocessor` and `teacher_preprocessor` must make one row per text. "
             f"Received: stride={strides[0]} and {strides[1]}"
         )
     kinds = [type(x.tokenizer).__name__ for x in (ours, theirs)]
@@ -114,7 +115,7 @@ def _check_alike(ours: Preprocessor, theirs: Preprocessor) -> None:
 
 
 def _splitting(preprocessor: Preprocessor) -> dict[str, Any]:
-    """What decides where a tokenizer's words begin."""
+    """Returns the options that determine where a tokenizer's words begin."""
     config = preprocessor.tokenizer.get_config()
     if config.get("strip_accents") is None:
         config["strip_accents"] = config.get("lowercase")
@@ -134,7 +135,7 @@ def _check_text(paths: list[Path], sentences: str, argument: str) -> None:
 def _sentences(
     paths: list[Path], sentences: str, seed: int, pairs: bool
 ) -> Iterator[tuple[str, str]]:
-    """Mixed sentences without end, each with a second text, empty without `pairs`."""
+    """Yields shuffled sentences and second texts (empty without `pairs`) forever."""
     for epoch in itertools.count():
         for number, texts in enumerate(_read(paths, sentences)):
             rng = random.Random(f"{seed} {epoch} {number}")
@@ -145,7 +146,7 @@ def _sentences(
 
 
 def _read(paths: list[Path], sentences: str) -> Iterator[list[str]]:
-    """Sentences in their order, those of `MIXED` bytes at a time."""
+    """Yields the sentences of `MIXED` bytes at a time, in their order."""
     split = splitter(sentences)
     texts: list[str] = []
     held = 0
@@ -173,7 +174,7 @@ def _with_prefix(prefix: str, rows: dict[str, tf.Tensor]) -> dict[str, tf.Tensor
 def _inputs(
     texts: tf.Tensor, preprocessor: Preprocessor, teacher_preprocessor: Preprocessor
 ) -> dict[str, tf.Tensor]:
-    """A batch `(B,)` as the model's inputs."""
+    """Returns the model's inputs for a batch of texts `(B,)`."""
     inputs: dict[str, tf.Tensor] = {}
     counts, places = [], {}
     for prefix, made_by in (("", preprocessor), (TEACHER, teacher_preprocessor)):
@@ -192,7 +193,7 @@ def _inputs(
 def _words(
     preprocessor: Preprocessor, rows: dict[str, tf.Tensor]
 ) -> tuple[tf.RaggedTensor, tf.Tensor]:
-    """In which columns words begin, and how many of them are whole for sure."""
+    """Returns the columns where words begin, and how many words are surely whole."""
     inside = preprocessor.tokenizer.continues_word(rows["token_ids"])
     begins = tf.logical_and(rows["padding_mask"], tf.logical_not(inside))
     columns = tf.range(tf.shape(begins)[1])
@@ -200,5 +201,5 @@ def _words(
     places = tf.ragged.boolean_mask(columns, begins)
     tokens = tf.reduce_sum(tf.cast(rows["padding_mask"], places.row_splits.dtype), 1)
     full = tokens == (preprocessor.sequence_length or -1)
-    # The last one is [SEP]; the one before it may be cut.
+    # The last word is [SEP]; the one before it may be truncated.
     return places, places.row_lengths() - 1 - tf.cast(full, tokens.dtype)

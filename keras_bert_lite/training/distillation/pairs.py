@@ -1,19 +1,19 @@
-"""Second texts, more or less like a first one, made from plain text."""
+"""Second texts of varying similarity to a first one, made from plain text."""
 
 import random
 
-FOLLOWING = 0.3  # share of the second texts that are the sentence that follows
-SWAPPED = 0.3  # share of the others whose two parts change places
-MOST = 0.5  # share of words that are left out, and of those that are replaced
+FOLLOWING = 0.3  # share of second texts that are the following sentence
+SWAPPED = 0.3  # share of the others whose two parts are swapped
+MOST = 0.5  # maximum share of words left out, and of words replaced
 
 
 def second_text(text: str, following: str, rng: random.Random) -> str:
-    """Returns a text from nearly the same as another one to one of another matter.
+    """Returns a second text, which may be nearly the same or about something else.
 
     Args:
         text: A sentence.
-        following: The sentence behind it.
-        rng: What to draw from.
+        following: The sentence after it.
+        rng: The random number generator.
     """
     if rng.random() < FOLLOWING:
         return following

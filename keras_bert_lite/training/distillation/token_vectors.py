@@ -1,4 +1,4 @@
-"""Training an encoder to see words as a larger one does."""
+"""Training an encoder to reproduce the word vectors of a larger one."""
 
 import functools
 import hashlib
@@ -23,7 +23,7 @@ from keras_bert_lite.training.optimizers import bert_adamw
 from keras_bert_lite.training.pretraining.data.recipe import nameless
 from keras_bert_lite.training.pretraining.state import check_steps, fit_from_state
 
-SAMPLE = 8  # batches that the teacher is reduced by
+SAMPLE = 8  # batches used to compute the teacher's principal components
 
 
 def distill_token_vectors(
@@ -46,38 +46,38 @@ def distill_token_vectors(
     verbose: str | int = "auto",
     **options: Any,
 ) -> keras.callbacks.History:
-    """Trains an encoder to give words and texts the vectors that another gives them.
+    """Trains an encoder to reproduce a teacher's vectors of words and texts.
 
-    Every word is a target, not 15 % of them, so that it learns from little text;
-    and its vocabulary is its own. It is saved, and goes on, as `pretrain` does.
-    Without `pairs` it sees single texts only: of the segments' embeddings the first
-    alone is trained, and it does not learn to compare two texts in a row.
+    Every word is a target, not just 15 % of them, so little text is enough. The
+    student may have its own vocabulary. Runs are saved and resumed as in `pretrain`.
+    Without `pairs` the student sees single texts only: the second segment embedding
+    is not trained, and the student does not learn to compare two texts in a row.
 
     Args:
-        student: An encoder, with weights that are random or not; it is trained.
-        preprocessor: Its preprocessor.
-        teacher: An encoder, at least as wide; of a sentence encoder the student
-            learns to be one, with the mean as pooling. It is made untrainable.
-        teacher_preprocessor: Its preprocessor.
+        student: The encoder to train, with random or pretrained weights.
+        preprocessor: The student's preprocessor.
+        teacher: An encoder at least as wide as the student; it is made untrainable.
+            If it is a sentence encoder, the student becomes one with mean pooling.
+        teacher_preprocessor: The teacher's preprocessor.
         text, sentences: As in `write_pretraining_data`.
         directory: Where the run is saved.
-        steps: Batches in all, a multiple of `save_every`; an update each, unless
-            they accumulate.
-        batch_size: Sentences (B) of a step.
+        steps: Total number of batches, a multiple of `save_every`. Each batch is
+            an update unless gradients are accumulated.
+        batch_size: Sentences (B) per step.
         learning_rate, save_every, seed, callbacks, verbose: As in `pretrain`.
-        validation: Text that is held out.
-        validation_steps: Batches of it that are evaluated.
-        pairs: Whether it also reads two texts in a row, and learns to tell how
-            alike the teacher finds them; see `word_distillation_model`. Second
-            texts are those of `word_distillation_dataset`.
-        **options: Of `bert_adamw`.
+        validation: Held-out text.
+        validation_steps: How many held-out batches are evaluated.
+        pairs: Whether the student also reads two texts in a row and learns how
+            similar the teacher finds them; see `word_distillation_model`. For the
+            second texts see `word_distillation_dataset`.
+        **options: Options of `bert_adamw`.
 
     Returns:
-        The history of `fit`: `loss` is that of `word_distillation_model`.
+        The history of `fit`, with the `loss` of `word_distillation_model`.
 
     Raises:
         ValueError: As `word_distillation_model` and `word_distillation_dataset`; or
-            if `directory` holds a run of other settings.
+            if `directory` holds a run with other settings.
     """
     check_steps(steps, save_every)
     check_positive("validation_steps", validation_steps)
@@ -124,6 +124,6 @@ def distill_token_vectors(
 
 
 def _about(preprocessor: Preprocessor) -> str:
-    """Tells one preprocessor from another."""
+    """Returns a digest of a preprocessor's configuration."""
     config = nameless(keras.saving.serialize_keras_object(preprocessor))
     return hashlib.sha256(json.dumps(config).encode()).hexdigest()

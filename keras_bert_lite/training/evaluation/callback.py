@@ -1,4 +1,4 @@
-"""Evaluation of whole data sets while a model trains."""
+"""Evaluation on whole data sets during training."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -11,12 +11,12 @@ Score = Callable[[keras.Model], Mapping[str, float]]
 
 
 class EvaluationCallback(keras.callbacks.Callback):
-    """Adds numbers about the model to the logs at the end of an epoch.
+    """Adds scores of the model to the logs at the end of an epoch.
 
-    They stand beside `loss` and `val_loss` in the progress bar and the history,
-    and every callback after this one in the list finds them: those that stop,
-    save or log. What decides by them must be told which way is better, since
-    Keras knows that of its own metrics only.
+    They appear next to `loss` and `val_loss` in the progress bar and the history.
+    Callbacks that come later in the list can use them, for early stopping, saving
+    or logging. Pass `mode` to such callbacks, as Keras knows the direction of its
+    own metrics only.
 
     ```python
     model.fit(
@@ -30,17 +30,16 @@ class EvaluationCallback(keras.callbacks.Callback):
     ```
 
     Args:
-        score: Takes the model and returns numbers by name; one of `scorers`, or
-            any function of yours.
-        prefix: What the names begin with in the logs.
-        every: After how many epochs. In the epochs between the logs lack the
-            numbers, as they lack those of `validation_freq` of `model.fit`.
+        score: Takes the model and returns a dictionary of numbers by name; one of
+            `scorers` or any function.
+        prefix: The prefix of the names in the logs.
+        every: The number of epochs between evaluations. In other epochs, the logs
+            lack the scores, as with `validation_freq` of `model.fit`.
 
     Raises:
-        TypeError: If `score` is no function, or returns anything but numbers by
-            name.
-        ValueError: If `every` is no positive integer, or the logs have a name
-            already.
+        TypeError: If `score` is not a function, or does not return numbers by name.
+        ValueError: If `every` is not a positive integer, or a name is already in
+            the logs.
     """
 
     def __init__(self, score: Score, prefix: str = "val_", every: int = 1) -> None:
@@ -62,7 +61,7 @@ class EvaluationCallback(keras.callbacks.Callback):
         numbers = {self.prefix + name: x for name, x in numbers.items()}
         if taken := sorted(set(numbers) & set(logs)):
             raise ValueError(
-                f"`prefix` must make names that the logs do not have, unlike {taken}. "
+                f"`prefix` must make names that are not in the logs; {taken} are. "
                 f"Received: {self.prefix!r}"
             )
         logs.update(numbers)

@@ -1,4 +1,4 @@
-"""What a model says about batches, and the names it says it in."""
+"""A model's outputs for batches, and the labels of its outputs."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -19,14 +19,14 @@ def batches(
 ) -> Iterator[tuple[Any, np.ndarray, np.ndarray | None]]:
     """Yields the inputs, targets and weights (or `None`) of each batch, as arrays.
 
-    Tensors of a `tf.data.Dataset` are no inputs of a model under JAX.
+    Arrays work on all backends; JAX models do not take TensorFlow tensors.
 
     Args:
         data: The batches.
-        output: Whose targets and weights, where a batch has them by output.
+        output: The output to select, if targets and weights are dictionaries.
 
     Raises:
-        ValueError: If there is no batch, or one without targets.
+        ValueError: If there are no batches, or a batch has no targets.
     """
     empty = True
     for batch in data:
@@ -40,8 +40,8 @@ def batches(
         yield keras.tree.map_structure(_array, (inputs, targets, weights))
     if empty:
         raise ValueError(
-            "`data` must have at least one batch, and again each time that it is "
-            f"read. Received: {data!r}"
+            "`data` must have at least one batch each time it is read. "
+            f"Received: {data!r}"
         )
 
 
@@ -50,10 +50,10 @@ def _of_output(values: Any, output: str | None) -> Any:
 
 
 def scores_of(model: keras.Model, inputs: Any, output: str | None = None) -> np.ndarray:
-    """Returns what a model gives for a batch, of the output if it has several.
+    """Returns a model's predictions for a batch, of one output.
 
     Raises:
-        ValueError: If the model has several outputs and none of them is named.
+        ValueError: If the model has several outputs and `output` is not one of them.
     """
     outputs = model.predict_on_batch(inputs)
     if not isinstance(outputs, dict):
@@ -70,17 +70,17 @@ def scores_of(model: keras.Model, inputs: Any, output: str | None = None) -> np.
 
 
 def one_number(model: keras.Model, inputs: Any) -> np.ndarray:
-    """Returns a number for each row `(B,)`: a regressor's, or the cosine of two texts.
+    """Returns a number per row `(B,)`: a regressor's, or the cosine of two texts.
 
     Raises:
-        ValueError: If there is more than one number a row, or not two texts.
+        ValueError: If there is more than one number per row, or not two texts.
     """
     if task_of(model) is SENTENCE_EMBEDDING:
         return _cosines(_vectors(model, inputs))
     numbers = scores_of(model, inputs)
     if numbers.shape[1:] not in ((), (1,)):
         raise ValueError(
-            f"The model must give one number a row. Received: shape {numbers.shape}"
+            f"The model must give one number per row. Received: shape {numbers.shape}"
         )
     return numbers.reshape(-1).astype(np.float32)
 
@@ -92,7 +92,7 @@ def _vectors(model: keras.Model, inputs: dict[str, Any]) -> np.ndarray:
     shape = np.shape(next(iter(inputs.values())))
     if len(shape) != 3:
         raise ValueError(
-            f"The inputs must be two texts a row, (B, 2, S). Received: shape {shape}"
+            f"The inputs must be two texts per row, (B, 2, S). Received: shape {shape}"
         )
     texts = [{k: x[:, i] for k, x in inputs.items()} for i in range(shape[1])]
     return np.stack([model.predict_on_batch(x)[EMBEDDING] for x in texts], axis=1)
@@ -101,9 +101,9 @@ def _vectors(model: keras.Model, inputs: dict[str, Any]) -> np.ndarray:
 def _cosines(vectors: np.ndarray) -> np.ndarray:
     if vectors.shape[1] != 2:
         raise ValueError(
-            f"The inputs must be two texts a row. Received: {vectors.shape[1]}"
+            f"The inputs must be two texts per row. Received: {vectors.shape[1]}"
         )
-    vectors = vectors.astype(np.float32)  # of bfloat16
+    vectors = vectors.astype(np.float32)  # may be bfloat16
     lengths = np.linalg.norm(vectors, axis=-1).prod(axis=1)
     return vectors.prod(axis=1).sum(axis=-1) / np.maximum(lengths, 1e-12)
 
@@ -111,11 +111,11 @@ def _cosines(vectors: np.ndarray) -> np.ndarray:
 def scored_labels(
     model: keras.Model, labels: Sequence[str] | None, output: str | None = None
 ) -> list[str]:
-    """Returns the labels, those of the model's head if they are not given."""
+    """Returns the given labels, or those of the model's head."""
     found = labels_of(model, output) if labels is None else labels
     if found is None:
         raise ValueError(
-            "`labels` must be given, for the model has no head with labels. "
+            "`labels` must be given, as the model has no head with labels. "
             "Received: None"
         )
     return list(found)
@@ -131,7 +131,7 @@ def check_targets(targets: np.ndarray, labels: Sequence[str]) -> None:
 
 
 def _array(x: Any) -> Any:
-    """A tensor of any library as an array; `None` stays."""
+    """Converts a tensor of any library to an array; `None` is left as it is."""
     if x is None:
         return None
     return keras.ops.convert_to_numpy(x) if keras.ops.is_tensor(x) else np.asarray(x)

@@ -1,4 +1,4 @@
-"""Exact match and F1 of answers to questions, as SQuAD counts them."""
+"""SQuAD's exact match and F1 of answers to questions."""
 
 import math
 import re
@@ -16,36 +16,36 @@ def squad_scores(
     predictions: Mapping[str, str],
     no_answer_scores: Mapping[str, float] | None = None,
 ) -> dict[str, float]:
-    """Compares predicted answers with those of SQuAD 1.1 or 2.0.
+    """Compares predicted answers with the true ones of SQuAD 1.1 or 2.0.
 
-    Of texts in lower case, without punctuation and articles, `exact` counts equal
-    ones and `f1` is `2 c / (p + g)`, where `c` words are common to the `p` predicted
-    and the `g` given ones; a question has the best number that any of its answers
-    gives. Where there is no answer, only an empty prediction is right. The numbers
-    are those of the official `evaluate-v2.0.py`, which on SQuAD 1.1 are those of
-    `evaluate-v1.1.py` (its `exact_match` is `exact` here).
+    Texts are compared in lower case, without punctuation and articles. `exact` is
+    the share of equal texts. `f1` is `2 c / (p + g)`, where `c` words are common to
+    the `p` words of the prediction and the `g` words of the true answer. If a question
+    has several answers, the best score counts; if it has none, only an empty
+    prediction is correct. The scores equal those of the official `evaluate-v2.0.py`
+    and, on SQuAD 1.1, of `evaluate-v1.1.py` (where `exact` is `exact_match`).
 
     Args:
-        references: The questions, as `datasets` and `read_squad` give them: records
-            of an `id` and of `answers`, whose `text` is a list of strings, empty
-            if the question has no answer.
+        references: The questions, as from `datasets` or `read_squad`: records with
+            an `id` and `answers`, whose `text` is a list of strings, empty if the
+            question has no answer.
         predictions: The text of the answer by `id`, empty for no answer. Answers to
-            other questions are passed over.
-        no_answer_scores: By `id`, how much speaks for there being no answer. With
-            them, the threshold is searched above which a question should rather
-            have been left without an answer.
+            other questions are ignored.
+        no_answer_scores: Scores by `id`; the higher, the more likely there is no
+            answer. They are used to find the best threshold, above which no answer
+            is given.
 
     Returns:
         `exact` and `f1` in percent and `total`, the number of questions; the same
-        three of the questions with an answer (`HasAns_`) and without one
-        (`NoAns_`), if there are any; with `no_answer_scores` also `best_exact`,
-        `best_exact_thresh`, `best_f1` and `best_f1_thresh` (minus infinity where
-        it is best to answer nothing).
+        three for questions with an answer (`HasAns_`) and without one (`NoAns_`),
+        if there are any; with `no_answer_scores` also `best_exact`,
+        `best_exact_thresh`, `best_f1` and `best_f1_thresh` (minus infinity if it
+        is best never to answer).
 
     Raises:
         ValueError: If there are no questions, an id occurs twice, or a prediction
             or score is missing (the official program counts that as wrong).
-        TypeError: If a prediction is no string.
+        TypeError: If a prediction is not a string.
 
     Reference: [Rajpurkar et al., 2018](https://arxiv.org/abs/1806.03822).
     """
@@ -67,7 +67,7 @@ def squad_scores(
 
 
 def normalize_answer(text: str) -> str:
-    """Returns a text in lower case, without punctuation, articles, extra spaces."""
+    """Returns a text in lower case, without punctuation, articles or extra spaces."""
     text = text.lower().translate(WITHOUT_PUNCTUATION)
     return " ".join(ARTICLES.sub(" ", text).split())
 
@@ -130,7 +130,7 @@ def _best(
     no_answer_scores: Mapping[str, float],
     unanswered: set[str],
 ) -> tuple[float, float]:
-    """Returns the best mean, and the highest score of the questions it answers."""
+    """Returns the best mean score and the no-answer threshold that gives it."""
     total = best = float(len(unanswered))
     threshold = -math.inf
     ids = sorted(scores, key=lambda i: no_answer_scores[i])

@@ -1,9 +1,9 @@
 """Losses that Keras does not have.
 
-For labels of tokens without a `CRF`,
+For token labels without a `CRF`, use
 `keras.losses.SparseCategoricalCrossentropy(from_logits=True,
-reduction="mean_with_sample_weight")` is the mean over the positions whose sample
-weight is not 0, and 0 where there are none.
+reduction="mean_with_sample_weight")`. It is the mean over the positions whose sample
+weight is not 0, or 0 if there are none.
 """
 
 from keras_bert_lite.training.losses.crf import CRFLoss

@@ -12,24 +12,24 @@ from keras_bert_lite.layers.heads.viterbi import CRFScores, log_partition
 class CRFLoss(keras.losses.Loss):
     """The negative log-likelihood of label sequences under a `layers.CRF`.
 
-    By default the sum over the rows, divided by the number of targets; 0 if there
-    are none. Targets outside `[0, L)` make it NaN.
+    By default it is the sum over the rows divided by the number of targets, or 0 if
+    there are none. Targets outside `[0, L)` make it NaN.
 
     Args:
         reduction: `"mean_with_sample_weight"`: see above;
             `"sum_over_batch_size"`: the mean over the rows; `"sum"`; or `None`:
-            the rows' values.
+            one value per row.
         name: Name of the loss.
 
     Call arguments:
-        y_true: Indices of labels, of shape `(B, S)`.
+        y_true: Label indices, of shape `(B, S)`.
         y_pred: The output of a `CRF` layer, `(B, S + L + 2, L)`.
-        sample_weight: Of shape `(B, S)`: positions with 0, wherever they are, are
-            no targets and are passed over. A row counts by the mean of its other
-            weights. `(B,)`: weights of whole rows. `None`: all count.
+        sample_weight: Of shape `(B, S)`: positions with weight 0 are skipped,
+            wherever they are, and a row is weighted by the mean of its other
+            weights. `(B,)`: weights of whole rows. `None`: all weights are 1.
 
     Raises:
-        ValueError: If the shapes do not fit.
+        ValueError: If the shapes do not match.
 
     Reference: [Lample et al., 2016](https://arxiv.org/abs/1603.01360), section 2.2.
     """
@@ -48,7 +48,7 @@ class CRFLoss(keras.losses.Loss):
         if len(weights.shape) == 1:
             weights = weights[:, None]
         weights = ops.broadcast_to(weights, ops.shape(y_true))
-        # Keras reduces the rows' means with the rows' sums of weights.
+        # Keras weights the rows' means by the rows' sums of weights.
         return super().__call__((y_true, weights), y_pred, ops.sum(weights, axis=1))
 
     def call(self, y_true, y_pred):
@@ -63,21 +63,21 @@ class CRFLoss(keras.losses.Loss):
 
 
 def negative_log_likelihood(scores: CRFScores, tags, mask):
-    """`log_partition - path_score`: `(B,)`; see `layers.heads.viterbi`."""
-    # Both change alike; small numbers lose less of the difference.
+    """Returns `log_partition - path_score`, `(B,)`; see `layers.heads.viterbi`."""
+    # This shifts both terms equally; smaller numbers lose less precision.
     peaks = ops.stop_gradient(ops.max(scores.logits, axis=-1, keepdims=True))
     scores = scores._replace(logits=scores.logits - peaks)
     return log_partition(scores, mask) - path_score(scores, tags, mask)
 
 
 def path_score(scores: CRFScores, tags, mask):
-    """The score of a path: `(B,)`.
+    """Returns the score of each row's path, `(B,)`.
 
     Args:
-        scores: What scores it.
-        tags: Its labels, integers in `[0, L)`, of shape `(B, S)`; anything where
-            the mask is false.
-        mask: Where the path has positions.
+        scores: The scores of a CRF.
+        tags: The path's labels, integers in `[0, L)`, of shape `(B, S)`; values
+            where the mask is false are ignored.
+        mask: True at the positions of the path.
     """
     mask = ops.cast(mask, "bool")
     tags = ops.where(mask, ops.cast(tags, "int32"), 0)

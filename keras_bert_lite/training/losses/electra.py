@@ -6,16 +6,16 @@ from keras import ops
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class ReplacedTokenLoss(keras.losses.Loss):
-    """Binary cross-entropy of "this token was replaced", the mean over real tokens.
+    """Binary cross-entropy of "this token was replaced", averaged over real tokens.
 
     Args:
-        reduction: See `keras.losses.Loss`; by default the sum over the tokens with
-            a weight, divided by the sum of their weights.
+        reduction: See `keras.losses.Loss`; by default the weighted sum over the
+            tokens, divided by the sum of their weights.
         name: Name of the loss.
 
     Call arguments:
         y_true: The original tokens, `(B, S)`.
-        y_pred: `replaced_logits` of a `electra_pretrainer`, `(B, S, 2)`.
+        y_pred: `replaced_logits` of an `electra_pretrainer`, `(B, S, 2)`.
         sample_weight: `(B, S)`, 0 at padding.
 
     Reference: [Clark et al., 2020](https://arxiv.org/abs/2003.10555), section 2.
@@ -34,5 +34,5 @@ class ReplacedTokenLoss(keras.losses.Loss):
 
 
 def was_replaced(y_true, y_pred):
-    """Returns where the token that was seen is not the original, (B, S) bool."""
+    """Returns where the input token is not the original one, (B, S) bool."""
     return ops.not_equal(ops.cast(y_true, "float32"), y_pred[..., 1])

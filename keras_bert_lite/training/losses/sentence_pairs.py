@@ -1,8 +1,8 @@
-"""Losses of sentence encoders: what belongs together comes closer.
+"""Losses for sentence encoders, which move vectors of similar texts closer.
 
-They take what a model made by `sentence_encoder_trainer` returns: C vectors a row,
-`(B, C, H)`. The targets of the losses that need none are ignored; Keras asks for
-some, such as zeros `(B,)`.
+They take the output of a model built by `sentence_encoder_trainer`: C vectors per row,
+`(B, C, H)`. Some losses ignore their targets; Keras still needs some, such as zeros
+`(B,)`.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ from keras_bert_lite.checks import check_number
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class CosineSimilarityLoss(keras.losses.Loss):
-    """`(cos(a, b) - y)^2`: the similarity of pairs becomes a given number.
+    """`(cos(a, b) - y)^2`, the squared error of the cosine similarity of pairs.
 
     Args:
         reduction, name: As in `keras.losses.Loss`.
@@ -45,20 +45,20 @@ class CosineSimilarityLoss(keras.losses.Loss):
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class InBatchNegativesLoss(keras.losses.Loss):
-    """The cross-entropy of finding an anchor's positive among all of the batch.
+    """Cross-entropy of finding each anchor's positive among all texts of the batch.
 
     `-log softmax_j(scale * cos(a_i, c_j))` at the i-th positive, where the c_j
-    are the positives of all rows and, if there are more than two texts a row,
-    the negatives of all rows.
+    are the positives of all rows and, with more than two texts per row, the
+    negatives of all rows.
 
     Args:
-        scale: What similarities are multiplied with.
+        scale: The factor for similarities.
         reduction, name: As in `keras.losses.Loss`.
 
     Call arguments:
         y_true: Ignored.
-        y_pred: Vectors of anchors, positives and, on request, negatives,
-            `(B, C, H)`, C being 2 or more.
+        y_pred: Vectors of anchors, positives and, optionally, negatives,
+            `(B, C, H)`, where C is 2 or more.
 
     Reference: [Henderson et al., 2017](https://arxiv.org/abs/1705.00652), section
     4.4; `MultipleNegativesRankingLoss` in sentence-transformers.
@@ -93,10 +93,10 @@ class InBatchNegativesLoss(keras.losses.Loss):
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class TripletLoss(keras.losses.Loss):
-    """`max(0, |a - p| - |a - n| + margin)`: positives are nearer than negatives.
+    """`max(0, |a - p| - |a - n| + margin)`: positives must be nearer than negatives.
 
     Args:
-        margin: By how much. Vectors of length 1 are at most 2 apart.
+        margin: By how much. The distance of unit vectors is at most 2.
         reduction, name: As in `keras.losses.Loss`.
 
     Call arguments:
@@ -104,7 +104,7 @@ class TripletLoss(keras.losses.Loss):
         y_pred: Vectors of anchors, positives and negatives, `(B, 3, H)`.
 
     Reference: [Schroff et al., 2015](https://arxiv.org/abs/1503.03832), section 3.1,
-    with the distance in place of its square, as in sentence-transformers.
+    with the distance instead of its square, as in sentence-transformers.
     """
 
     def __init__(
@@ -131,17 +131,17 @@ class TripletLoss(keras.losses.Loss):
 
 
 def unit_vectors(x):
-    """Scales vectors to length 1; a vector of zeros stays."""
+    """Scales vectors to length 1; zero vectors are left unchanged."""
     return x / ops.maximum(ops.sqrt(_squares(x)), 1e-12)
 
 
 def cosine_similarity(a, b):
-    """The cosine of the angle between vectors: `(..., H)` -> `(...)`."""
+    """Returns the cosine of the angle between vectors: `(..., H)` -> `(...)`."""
     return ops.sum(unit_vectors(a) * unit_vectors(b), axis=-1)
 
 
 def _squares(x):
-    """The sum of squares; never 0, where the root has no gradient."""
+    """Returns the sum of squares, but never 0, where `sqrt` has no gradient."""
     return ops.maximum(ops.sum(ops.square(x), axis=-1, keepdims=True), 1e-24)
 
 
@@ -155,6 +155,6 @@ def _check_texts(y_pred, least: int, most: int | None) -> None:
     if len(shape) != 3 or texts < least or (most and texts > most):
         count = str(least) if most else f"{least} or more"
         raise ValueError(
-            f"`y_pred` must hold the vectors of {count} texts a row, (batch, texts, "
+            f"`y_pred` must hold the vectors of {count} texts per row, (batch, texts, "
             f"hidden). Received: shape {shape}"
         )

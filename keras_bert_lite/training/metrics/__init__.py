@@ -1,4 +1,4 @@
-"""Metrics of whole epochs, computed in the graph, on any backend."""
+"""Metrics over whole epochs, computed in the graph, for any backend."""
 
 from keras_bert_lite.training.metrics.confusion import ConfusionMatrix
 from keras_bert_lite.training.metrics.electra import (

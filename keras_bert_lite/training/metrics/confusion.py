@@ -1,4 +1,4 @@
-"""Counts of true and predicted classes, which metrics of classes start from."""
+"""The confusion matrix, on which classification metrics are based."""
 
 from typing import Any
 
@@ -10,32 +10,31 @@ from keras_bert_lite.checks import check_positive
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class ConfusionMatrix(keras.metrics.Metric):
-    """How often a class was true while another one was predicted.
+    """Confusion matrix: counts of each pair of true and predicted class.
 
-    Sums over all batches, so a metric of the whole epoch follows from it.
+    Counts are summed over all batches, so metrics based on it are for whole epochs.
 
-    A target that is no class (outside `[0, num_classes)`, no whole number, NaN)
-    and NaN logits are not passed over: they turn the result into NaN, since a
-    compiled graph cannot raise on every device. Where the sample weight is 0,
-    targets and logits may hold anything.
+    Invalid targets (outside `[0, num_classes)`, not whole numbers, NaN) and NaN
+    logits turn the result into NaN, since a compiled graph cannot raise on every
+    device. Where the sample weight is 0, targets and logits may have any value.
 
     Args:
         num_classes: L, the number of classes.
         name, dtype: As in `keras.metrics.Metric`.
 
     Call arguments:
-        y_true: Classes as numbers, of shape `(B,)`, `(B, 1)` or `(B, S)`.
-        y_pred: Logits or probabilities, `(B, L)` or `(B, S, L)`; the largest
-            one of a row is the predicted class.
-        sample_weight: What a row counts; of the shape of the targets, or `(B,)`.
+        y_true: Class indices of shape `(B,)`, `(B, 1)` or `(B, S)`.
+        y_pred: Logits or probabilities, `(B, L)` or `(B, S, L)`; the predicted
+            class is the one with the largest value.
+        sample_weight: The weights, of the shape of the targets or `(B,)`.
             `model.fit` passes it to the `weighted_metrics` of `compile` only.
 
     Returns:
         The sums of the weights, `(L, L)`, by true and predicted class.
 
     Raises:
-        ValueError: If the last axis of the logits is not `num_classes`, or the
-            targets are not one number for each row of logits.
+        ValueError: If the last axis of the logits is not `num_classes`, or there is
+            not one target for each vector of logits.
     """
 
     def __init__(
@@ -53,7 +52,7 @@ class ConfusionMatrix(keras.metrics.Metric):
 
     def update_state(self, y_true, y_pred, sample_weight=None):
         y_true = _one_a_row(ops.convert_to_tensor(y_true), y_pred, self.num_classes)
-        true = self._one_hot(y_true)  # zeros where the target is no class
+        true = self._one_hot(y_true)  # zeros where the target is invalid
         predicted = self._one_hot(ops.argmax(y_pred, axis=-1))
         known = ops.any(true > 0, -1) & ~ops.any(ops.isnan(y_pred), -1)
         weight = ops.ones_like(true[..., 0])
@@ -73,7 +72,7 @@ class ConfusionMatrix(keras.metrics.Metric):
         return ops.convert_to_tensor(self.matrix)
 
     def counts(self):
-        """Returns what F1 is made of, `(L,)` each: hits, true and predicted."""
+        """Returns counts `(L,)` by class: correct, true and predicted."""
         return (
             ops.diagonal(self.matrix),
             ops.sum(self.matrix, axis=1),
@@ -85,11 +84,11 @@ class ConfusionMatrix(keras.metrics.Metric):
 
 
 def _one_a_row(y_true, y_pred, num_classes: int):
-    """Returns the targets without a last axis of 1, as `y_pred` without its own."""
+    """Returns the targets without a last axis of size 1, after a shape check."""
     rank = len(y_pred.shape) - 1
     if y_pred.shape[-1] != num_classes:
         raise ValueError(
-            f"`y_pred` must have {num_classes} logits a row (`num_classes`). "
+            f"`y_pred` must have {num_classes} logits per row (`num_classes`). "
             f"Received: shape {tuple(y_pred.shape)}"
         )
     if len(y_true.shape) == rank + 1 and y_true.shape[-1] == 1:
@@ -103,7 +102,7 @@ def _one_a_row(y_true, y_pred, num_classes: int):
 
 
 def _spread(weight, like):
-    """Gives weights `(B,)`, `(B, 1)` or `(B, S)` the shape of the targets."""
+    """Broadcasts weights `(B,)`, `(B, 1)` or `(B, S)` to the shape of the targets."""
     if len(weight.shape) > len(like.shape):
         weight = ops.squeeze(weight, axis=-1)
     while len(weight.shape) < len(like.shape):

@@ -1,4 +1,4 @@
-"""How well ELECTRA's discriminator finds what was replaced."""
+"""Metrics of ELECTRA's discriminator."""
 
 import keras
 from keras import ops
@@ -8,10 +8,11 @@ from keras_bert_lite.training.losses.electra import was_replaced
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class ReplacedTokenAccuracy(keras.metrics.MeanMetricWrapper):
-    """The share of tokens of which it is told rightly whether they were replaced.
+    """The share of tokens that are correctly classified as replaced or original.
 
-    Nine in ten are original, so that "never" has about 0.9 already; see
-    `ReplacedTokenRecall` too. Arguments as of `losses.ReplacedTokenLoss`.
+    About nine in ten tokens are original, so predicting "original" everywhere scores
+    about 0.9; see also `ReplacedTokenRecall`. The arguments are those of
+    `losses.ReplacedTokenLoss`.
     """
 
     def __init__(self, name: str = "accuracy", dtype=None) -> None:
@@ -25,7 +26,7 @@ class ReplacedTokenAccuracy(keras.metrics.MeanMetricWrapper):
 class ReplacedTokenRecall(keras.metrics.Metric):
     """The share of the replaced tokens that are found.
 
-    Arguments as of `losses.ReplacedTokenLoss`.
+    The arguments are those of `losses.ReplacedTokenLoss`.
     """
 
     def __init__(self, name: str = "recall", dtype=None) -> None:

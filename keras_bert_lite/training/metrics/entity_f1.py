@@ -1,4 +1,4 @@
-"""Precision, recall and F1 of entities, which CoNLL-2003 is measured by."""
+"""Precision, recall and F1 of entities, the metrics of CoNLL-2003."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,34 +20,34 @@ AVERAGES = ("micro", "macro", None)
 class EntityF1(keras.metrics.Metric):
     """Harmonic mean of precision and recall of whole entities.
 
-    `2 c / (t + p)` where there are `t` entities and `p` are predicted, `c` of them
-    rightly: the same words with the same type. 0 if there are none. Entities are
-    read from tags as `conlleval` does, and `seqeval.metrics.f1_score`. Each row is
-    read by itself: an entity that `token_dataset` cuts counts in both windows.
+    `2 c / (t + p)` for `t` true and `p` predicted entities, of which `c` are correct,
+    with the same words and type; 0 if there are none. Entities are decoded from tags
+    as in `conlleval` and `seqeval.metrics.f1_score`. Each row is decoded separately:
+    an entity that `token_dataset` cuts counts in both windows.
 
-    A target outside `[0, L)` where the sample weight is not 0, and NaN among the
-    logits, turn the result into NaN, since a compiled graph cannot raise on every
-    device.
+    A target outside `[0, L)` where the sample weight is not 0, or a NaN logit, turns
+    the result into NaN, since a compiled graph cannot raise on every device.
 
     Args:
-        labels: The names of the labels, such as `"B-PER"`; L of them.
-        average: `"micro"`: of all entities together; `"macro"`: the mean over the
-            types that occur; `None`: of each type, in the order of `types`.
+        labels: The L label names, such as `"B-PER"`.
+        average: `"micro"`: the score of all entities together; `"macro"`: the mean
+            over the types that occur; `None`: the score of each type, in the order
+            of `types`.
         name, dtype: As in `keras.metrics.Metric`.
 
     Call arguments:
-        y_true: Indices of labels, of shape `(B, S)`.
+        y_true: Label indices of shape `(B, S)`.
         y_pred: Logits, `(B, S, L)`, or the output of a `layers.CRF`,
-            `(B, S + L + 2, L)`, of which the best path is taken.
-        sample_weight: Positions, `(B, S)`, or rows, `(B,)`, with 0 are passed over;
-            the others count alike. `model.fit` passes it to the `weighted_metrics`
-            of `compile` only.
+            `(B, S + L + 2, L)`, from which the best path is decoded.
+        sample_weight: Positions, `(B, S)`, or rows, `(B,)`, with weight 0 are
+            skipped; all other weights count as 1. `model.fit` passes it to the
+            `weighted_metrics` of `compile` only.
 
     Returns:
-        A number in [0, 1]; `(len(types),)` of them if `average` is `None`.
+        A number in [0, 1]; an array `(len(types),)` if `average` is `None`.
 
     Raises:
-        ValueError: If a label has no prefix, or the average is another one.
+        ValueError: If a label has no prefix, or `average` is unknown.
 
     Reference: [Tjong Kim Sang and De Meulder, 2003](
     https://aclanthology.org/W03-0419/).
@@ -90,7 +90,7 @@ class EntityF1(keras.metrics.Metric):
         self.counts.assign_add(ops.where(bad, float("nan"), ops.stack(counts)))
 
     def _count(self, begins, types):
-        """How many spans of each type begin."""
+        """Counts the spans of each type."""
         each = ops.one_hot(types, len(self.types), dtype=self.dtype)
         return ops.sum(ops.where(begins[:, :, None], each, 0), axis=(0, 1))
 
@@ -114,7 +114,7 @@ class EntityF1(keras.metrics.Metric):
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class EntityPrecision(EntityF1):
-    """The share of the predicted entities that are right; see `EntityF1`."""
+    """The share of the predicted entities that are correct; see `EntityF1`."""
 
     def __init__(self, labels, average="micro", name="entity_precision", dtype=None):
         super().__init__(labels, average, name, dtype)
@@ -135,7 +135,7 @@ class EntityRecall(EntityF1):
 
 
 def targets_mask(y_true, sample_weight):
-    """Booleans `(B, S)`: where the weight, `(B, S)`, `(B,)` or `None`, is not 0."""
+    """Returns where weights `(B, S)`, `(B,)` or `None` are not 0, `(B, S)` bool."""
     if sample_weight is None:
         return ops.ones(ops.shape(y_true), "bool")
     mask = ops.convert_to_tensor(sample_weight) != 0
@@ -145,9 +145,9 @@ def targets_mask(y_true, sample_weight):
 
 
 def best_tags(y_pred, mask):
-    """(B, S): the labels that logits, or the scores of a CRF, prefer.
+    """Returns the best labels `(B, S)`, from logits or the scores of a CRF.
 
-    Where the length is known only when the graph runs, so is which of both.
+    The length of `y_pred` decides which of the two it is, at run time if not static.
     """
     length, rows = ops.shape(mask)[1], ops.shape(y_pred)[1]
     size = y_pred.shape[-1]

@@ -1,4 +1,4 @@
-"""F1 of classes, which MRPC and QQP are measured by."""
+"""F1 score of classes, the metric of MRPC and QQP."""
 
 from typing import Any
 
@@ -13,29 +13,28 @@ AVERAGES = ("binary", "micro", "macro", "weighted", None)
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class F1(ConfusionMatrix):
-    """Harmonic mean of precision and recall, of classes given as numbers.
+    """Harmonic mean of precision and recall, for class indices.
 
-    `2 c / (t + p)` for a class that `t` rows have and `p` are predicted to have,
-    `c` of them rightly; 0 if there are none. As `sklearn.metrics.f1_score` with
+    `2 c / (t + p)` for a class that is true in `t` rows and predicted in `p`, in `c`
+    of them correctly; 0 if there are none. Equals `sklearn.metrics.f1_score` with
     `labels=range(num_classes)`: a class that never occurs counts in `"macro"`.
 
     Args:
         num_classes: L, the number of classes.
-        average: `"binary"`: the F1 of class 1, of two; `"micro"`: of all rows
+        average: `"binary"`: the F1 of class 1 of two; `"micro"`: of all rows
             together, which is the accuracy; `"macro"`: the mean over the
             classes; `"weighted"`: their mean weighted by `t`; `None`: the F1 of
             every class.
-        name, dtype: See `ConfusionMatrix`, which also says what a bad target
-            does.
+        name, dtype: See `ConfusionMatrix`, also for the effect of invalid targets.
 
     Call arguments:
         y_true, y_pred, sample_weight: See `ConfusionMatrix`.
 
     Returns:
-        A number in [0, 1]; `(L,)` of them if `average` is `None`.
+        A number in [0, 1]; an array `(L,)` if `average` is `None`.
 
     Raises:
-        ValueError: If the average is another, or binary of more than two classes.
+        ValueError: If `average` is unknown, or `"binary"` with other than 2 classes.
     """
 
     def __init__(
@@ -49,7 +48,7 @@ class F1(ConfusionMatrix):
         check_choice("average", average, AVERAGES)
         if average == "binary" and num_classes != 2:
             raise ValueError(
-                '`average` must not be "binary" unless there are 2 classes. '
+                '`average` must not be "binary" unless `num_classes` is 2. '
                 f"Received: num_classes={num_classes}"
             )
         self.average = average

@@ -1,4 +1,4 @@
-"""Matthews's correlation coefficient, which CoLA is measured by."""
+"""Matthews correlation coefficient, the metric of CoLA."""
 
 from typing import Any
 
@@ -10,16 +10,16 @@ from keras_bert_lite.training.metrics.confusion import ConfusionMatrix
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class MatthewsCorrelation(ConfusionMatrix):
-    """Correlation of true and predicted classes, of any number of classes (`R_k`).
+    """Matthews correlation of true and predicted classes, for any number (`R_k`).
 
-    `(c s - t . p) / sqrt((s^2 - t . t) (s^2 - p . p))`, where `s` rows, `c` of
-    them right, have the true classes `t` and the predicted ones `p`, `(L,)` each.
-    It is 0 where the truth, or the prediction, is always the same class, as in
-    `sklearn.metrics.matthews_corrcoef`.
+    `(c s - t . p) / sqrt((s^2 - t . t) (s^2 - p . p))`, where `s` is the number of
+    rows, `c` that of the correct ones, and `t` and `p`, `(L,)` each, the counts of
+    true and predicted classes. It is 0 if all true, or all predicted, classes are
+    the same, as in `sklearn.metrics.matthews_corrcoef`.
 
     Args:
-        num_classes, name, dtype: See `ConfusionMatrix`, which also says what
-            a bad target does.
+        num_classes, name, dtype: See `ConfusionMatrix`, also for the effect of
+            invalid targets.
 
     Call arguments:
         y_true, y_pred, sample_weight: See `ConfusionMatrix`.
@@ -46,5 +46,5 @@ class MatthewsCorrelation(ConfusionMatrix):
 
 
 def _spread(counts):
-    """`s^2 - counts . counts`, exactly 0 if all is one class."""
+    """Returns `s^2 - counts . counts`, exactly 0 if there is only one class."""
     return ops.sum(counts * (ops.sum(counts) - counts))

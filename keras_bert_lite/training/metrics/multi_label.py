@@ -1,4 +1,4 @@
-"""F1 where any number of labels may be true."""
+"""F1 score for multi-label classification."""
 
 from typing import Any
 
@@ -10,12 +10,12 @@ from keras_bert_lite.checks import check_positive
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class MultiLabelF1(keras.metrics.F1Score):
-    """`keras.metrics.F1Score` of logits: a label holds if `sigmoid(logit) > threshold`.
+    """`keras.metrics.F1Score` of logits; a label needs `sigmoid(logit) > threshold`.
 
-    As `sklearn.metrics.f1_score` with `zero_division=0`: a label that is neither
-    true nor predicted has the F1 0 and counts in `"macro"`. Targets other than
-    0 and 1, and NaN anywhere, turn the result into NaN, since a compiled graph
-    cannot raise on every device; not where the sample weight is 0.
+    Equals `sklearn.metrics.f1_score` with `zero_division=0`: a label that is neither
+    true nor predicted has an F1 of 0 and counts in `"macro"`. Targets other than
+    0 and 1, and any NaN, turn the result into NaN, since a compiled graph cannot
+    raise on every device. Rows with a sample weight of 0 are ignored.
 
     Args:
         num_labels: L, the number of labels.
@@ -28,15 +28,15 @@ class MultiLabelF1(keras.metrics.F1Score):
     Call arguments:
         y_true: 0 or 1, of shape `(B, L)`.
         y_pred: Logits of shape `(B, L)`.
-        sample_weight: What a row counts, `(B,)` or `(B, 1)`. `model.fit` passes
-            it to the `weighted_metrics` of `compile` only.
+        sample_weight: The weights of the rows, `(B,)` or `(B, 1)`. `model.fit`
+            passes it to the `weighted_metrics` of `compile` only.
 
     Returns:
-        A number in [0, 1]; `(L,)` of them if `average` is `None`.
+        A number in [0, 1]; an array `(L,)` if `average` is `None`.
 
     Raises:
-        ValueError: If the threshold is not between 0 and 1, the average is
-            another, or targets and logits are not `(B, num_labels)`.
+        ValueError: If `threshold` is not between 0 and 1, `average` is unknown, or
+            targets or logits are not `(B, num_labels)`.
     """
 
     def __init__(

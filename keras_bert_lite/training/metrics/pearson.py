@@ -1,4 +1,4 @@
-"""Pearson's correlation coefficient, which STS-B is measured by."""
+"""Pearson correlation coefficient, the metric of STS-B."""
 
 from typing import Any
 
@@ -8,18 +8,18 @@ from keras import ops
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class PearsonCorrelation(keras.metrics.Metric):
-    """Linear correlation of targets and predictions over a whole epoch.
+    """Pearson correlation of targets and predictions over a whole epoch.
 
-    `cov(x, y) / sqrt(var(x) var(y))`, as `scipy.stats.pearsonr`. (Keras's metric
+    `cov(x, y) / sqrt(var(x) var(y))`, as in `scipy.stats.pearsonr`. (Keras's metric
     of this name correlates along the last axis of each row and averages over the
-    rows, which is another quantity.) It is NaN, as in scipy, where targets or
-    predictions are constant; and a NaN or infinity in either of them stays
-    visible as NaN, unless its sample weight is 0.
+    rows, which is a different quantity.) As in scipy, it is NaN if targets or
+    predictions are constant. A NaN or infinity in either of them gives NaN, unless
+    its sample weight is 0.
 
-    Keeps means and centred moments relative to the first values, and joins those
-    of the batches by Chan's formula: sums of squares would lose all digits in
-    float32 where the mean is large. Under `tf.distribute`, each replica centres
-    on its own mean, a difference that vanishes with the number of rows.
+    The state holds means and centred moments relative to the first values, and
+    batches are merged with Chan's formula: in float32, sums of squares would lose all
+    digits if the mean is large. Under `tf.distribute`, each replica centres on its
+    own mean; the difference vanishes as the number of rows grows.
 
     Args:
         name, dtype: As in `keras.metrics.Metric`.
@@ -27,14 +27,14 @@ class PearsonCorrelation(keras.metrics.Metric):
     Call arguments:
         y_true: Numbers of shape `(B,)` or `(B, 1)`.
         y_pred: Numbers of shape `(B,)` or `(B, 1)`.
-        sample_weight: What a row counts, `(B,)` or `(B, 1)`. `model.fit` passes
-            it to the `weighted_metrics` of `compile` only.
+        sample_weight: The weights of the rows, `(B,)` or `(B, 1)`. `model.fit`
+            passes it to the `weighted_metrics` of `compile` only.
 
     Returns:
         A number in [-1, 1], or NaN.
 
     Raises:
-        ValueError: If targets or predictions have more than one number a row.
+        ValueError: If targets or predictions have more than one number per row.
 
     Reference: [Chan et al., 1979](http://i.stanford.edu/pub/cstr/reports/cs/tr/79/773/CS-TR-79-773.pdf).
     """
@@ -55,7 +55,7 @@ class PearsonCorrelation(keras.metrics.Metric):
         if sample_weight is not None:
             weights = self._column("sample_weight", sample_weight)
             x = ops.where(weights == 0, 0.0, x)
-        first = ops.take(x, ops.argmax(weights), axis=1)  # of a row that counts
+        first = ops.take(x, ops.argmax(weights), axis=1)  # a row with weight
         kept = ops.convert_to_tensor(self.origin)
         origin = ops.where(self.weight == 0, first, kept)
         x = ops.where(weights == 0, 0.0, x - origin[:, None])  # (2, B)
@@ -68,7 +68,7 @@ class PearsonCorrelation(keras.metrics.Metric):
         self.origin.assign(origin)
 
     def _join(self, weight, mean, moments) -> None:
-        """Adds a batch's sum of weights, mean `(2,)` and moments `(2, 2)`."""
+        """Merges a batch's sum of weights, mean `(2,)` and moments `(2, 2)`."""
         share = ops.divide_no_nan(weight, self.weight + weight)
         step = mean - self.mean
         between = self.weight * share * ops.outer(step, step)
@@ -80,7 +80,7 @@ class PearsonCorrelation(keras.metrics.Metric):
         values = ops.cast(values, self.dtype)
         if len(values.shape) != 1 and tuple(values.shape[1:]) != (1,):
             raise ValueError(
-                f"`{name}` must be one number a row, (B,) or (B, 1). "
+                f"`{name}` must be one number per row, (B,) or (B, 1). "
                 f"Received: shape {tuple(values.shape)}"
             )
         return ops.reshape(values, (-1,))

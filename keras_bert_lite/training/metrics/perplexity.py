@@ -1,4 +1,4 @@
-"""How many words a language model wavers between."""
+"""Perplexity of language models."""
 
 import keras
 from keras import ops
@@ -8,8 +8,9 @@ from keras import ops
 class Perplexity(keras.metrics.SparseCategoricalCrossentropy):
     """The exponential of the mean cross-entropy of the targets.
 
-    Of a masked language model: over the masked tokens, whatever stands in their
-    place; perplexities of other vocabularies or other masks do not compare.
+    For a masked language model, the targets are the chosen tokens, also those that
+    are not replaced by `[MASK]`. Perplexities for different vocabularies or masks
+    are not comparable.
 
     Args:
         from_logits: Whether predictions are logits.

@@ -1,4 +1,4 @@
-"""Whether a model and pretraining data belong together."""
+"""Checks that a model and pretraining data fit each other."""
 
 import os
 from pathlib import Path
@@ -17,12 +17,12 @@ from keras_bert_lite.training.pretraining.data.shards import read_index
 
 
 def checked_config(model: keras.Model, recipe: Recipe, argument: str) -> EncoderConfig:
-    """Returns the configuration of what is trained, if model and data fit.
+    """Returns the configuration of the trained encoder if model and data fit.
 
     Args:
-        model: One that is pretrained.
-        recipe: What the data were made with.
-        argument: What error messages call the data.
+        model: The model to pretrain.
+        recipe: The recipe of the data.
+        argument: The name of the data in error messages.
 
     Raises:
         ValueError: If they do not fit.
@@ -42,8 +42,8 @@ def checked_config(model: keras.Model, recipe: Recipe, argument: str) -> Encoder
         )
     if PAIRS.name in marked_model(model)[1] and not recipe.has_pairs:
         raise ValueError(
-            f"`model` judges pairs, which `{argument}` must have. Received: data with "
-            f"objective={recipe.objective!r}"
+            f"`model` judges pairs, so `{argument}` must have pairs. Received: data "
+            f"with objective={recipe.objective!r}"
         )
     encoder = _trained_encoder(model)
     check_fits(encoder, recipe.preprocessor, "model")
@@ -53,10 +53,10 @@ def checked_config(model: keras.Model, recipe: Recipe, argument: str) -> Encoder
 def check_validation(
     model: keras.Model, validation: str | os.PathLike, recipe: Recipe
 ) -> Recipe:
-    """Returns the recipe of held-out data, if they fit the model and the training's.
+    """Returns the recipe of held-out data if they fit the model and training data.
 
     Raises:
-        FileNotFoundError: If there are none.
+        FileNotFoundError: If there are no held-out data.
         ValueError: If they do not fit.
     """
     held_out = read_recipe(validation, "validation")
@@ -75,6 +75,6 @@ def check_validation(
 
 
 def _trained_encoder(model: keras.Model) -> keras.Model:
-    """The encoder that is trained, though the model may hold others."""
+    """Returns the encoder that is trained; the model may contain others."""
     own, marks = marked_model(model)
     return encoder_of(electra_discriminator(own) if REPLACED.name in marks else own)

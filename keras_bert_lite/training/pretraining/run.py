@@ -1,4 +1,4 @@
-"""The run: data in, a pretrained model out, whatever happens in between."""
+"""Pretraining runs that can be interrupted and resumed."""
 
 import functools
 import os
@@ -56,46 +56,46 @@ def pretrain(
     verbose: str | int = "auto",
     **options: Any,
 ) -> keras.callbacks.History:
-    """Trains a model on the data that `write_pretraining_data` has written.
+    """Trains a model on data written by `write_pretraining_data`.
 
     The run is saved every `save_every` steps. Called again with the same
-    arguments, model and optimizer made anew, it goes on behind the last save; called
-    again when it is done, it only puts the last weights into the model. What was
-    killed and goes on gives the same weights as what was not, to the bit on a CPU
-    after `tf.config.experimental.enable_op_determinism()`.
+    arguments and a newly built model and optimizer, it resumes from the last save.
+    If the run is complete, it only loads the last weights into the model. A
+    resumed run gives the same weights as an uninterrupted one, bit for bit on a
+    CPU after `tf.config.experimental.enable_op_determinism()`.
 
     Args:
-        model: Made by `masked_positions_model` or `electra_pretrainer`, with
-            weights that are random or come from a checkpoint. It is compiled here.
+        model: Built by `masked_positions_model` or `electra_pretrainer`, with
+            random weights or those of a checkpoint. It is compiled here.
         data: The directory of the data.
         directory: Where the run is saved.
-        steps: Batches in all, a multiple of `save_every`; an update each, unless
-            they accumulate.
-        batch_size: Rows (B) of a step.
-        learning_rate: Its peak, after the warm-up; 1e-4 if `None`.
-        save_every: Steps between saves; progress, metrics and validation begin
-            anew with each.
-        validation: A directory of data that are held out.
-        validation_steps: Batches of it that are evaluated.
-        masking: See `pretraining_dataset`. `None`: the data's; for replaced tokens
-            ELECTRA's, 85 % `[MASK]` and no random pieces. Held-out data that were
-            masked when they were written stay as they are.
-        optimizer: `"adamw"`, or `"lamb"` for large batches; or one of Keras's, which
-            has its own rate and options.
+        steps: Total number of batches, a multiple of `save_every`. Each batch is
+            an update unless gradients are accumulated.
+        batch_size: Rows (B) per step.
+        learning_rate: The peak rate, after the warm-up; 1e-4 if `None`.
+        save_every: Steps between saves. Each such period is an epoch of `fit`,
+            with its own progress bar, metrics and validation.
+        validation: A directory of held-out data.
+        validation_steps: How many held-out batches are evaluated.
+        masking: See `pretraining_dataset`. `None`: the data's; for replaced token
+            detection ELECTRA's, 85 % `[MASK]` and no random pieces. Held-out data
+            that were masked when they were written keep their masks.
+        optimizer: `"adamw"`, `"lamb"` for large batches, or a Keras optimizer,
+            which has its own learning rate and options.
         loss_weights: See `kbl.compile`.
-        seed: Of the order of the data and of the masks.
-        callbacks: Further callbacks of `fit`, such as `keras.callbacks.TensorBoard`.
+        seed: Seed for the order of the data and the masks.
+        callbacks: More callbacks for `fit`, such as `keras.callbacks.TensorBoard`.
         verbose: See `keras.Model.fit`.
-        **options: Of the named optimizer: `warmup` (0.01 here), `weight_decay`,
-            `accumulate` and so on; see `bert_adamw` and `bert_lamb`.
+        **options: Options of the named optimizer, such as `warmup` (0.01 here),
+            `weight_decay` or `accumulate`; see `bert_adamw` and `bert_lamb`.
 
     Returns:
         The history of `fit`, with `tokens_per_second`.
 
     Raises:
         FileNotFoundError: If there are no data.
-        ValueError: If an argument is out of its range, the data do not fit the
-            model, or `directory` holds a run of other settings.
+        ValueError: If an argument is out of range, the data do not fit the model,
+            or `directory` holds a run with other settings.
     """
     check_positive("steps", steps)
     check_positive("validation_steps", validation_steps)
@@ -132,7 +132,7 @@ def pretrain(
             validation_data=held_out,
             verbose=verbose,
         )
-    except tf.errors.DataLossError:  # which does not say where
+    except tf.errors.DataLossError:  # it does not name the file
         for place in (data, validation):
             if place is not None:
                 check_records(Path(place))
@@ -145,7 +145,7 @@ def _optimizer(
     learning_rate: float | None,
     options: dict[str, Any],
 ) -> keras.optimizers.Optimizer:
-    """Makes the optimizer, unless it is one, which has all of this."""
+    """Returns the named optimizer, or a given one, which takes no options."""
     if learning_rate is not None:
         options = {"learning_rate": learning_rate, **options}
     if not isinstance(optimizer, keras.optimizers.Optimizer):
@@ -161,7 +161,7 @@ def _optimizer(
 
 
 def _batches(model: keras.Model, data: Any, **options: Any) -> Any:
-    """The batches, with the targets that the model has outputs for."""
+    """Returns the batches, with targets only for the outputs that the model has."""
     names = list(model.output)
     options["replaced"] = task_of(model) is REPLACED_TOKEN_PRETRAINING
 
@@ -179,11 +179,11 @@ def _default_masking(model: keras.Model, recipe: Recipe) -> Masking | None:
 
 
 class TokensPerSecond(keras.callbacks.Callback):
-    """Adds `tokens_per_second` to the logs: real tokens, padding left out.
+    """Adds `tokens_per_second` to the logs, not counting padding.
 
     Args:
-        data: The directory of the data, which knows the tokens of a row.
-        batch_size: Rows of a step.
+        data: The directory of the data; its index has the number of tokens.
+        batch_size: Rows per step.
     """
 
     def __init__(self, data: Path, batch_size: int) -> None:

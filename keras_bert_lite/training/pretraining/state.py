@@ -1,4 +1,4 @@
-"""The whole state of a training run, saved so that it goes on exactly."""
+"""The full state of a training run, saved so that it can resume exactly."""
 
 import hashlib
 import json
@@ -17,11 +17,11 @@ from keras_bert_lite.checks import check_positive
 from keras_bert_lite.layers import Teacher
 from keras_bert_lite.training.pretraining.data.recipe import nameless
 
-SETTINGS = "run.json"  # not that of pretraining data, which may lie beside
-KEPT = 2  # states that stay; the last one may be broken by a failing disk
+SETTINGS = "run.json"  # pretraining data in the same directory has its own file
+KEPT = 2  # states that are kept: a failing disk may corrupt the last one
 SUFFIX = ".safetensors"
-CHECKSUM = "crc32"  # in a state's metadata, of all its values
-# Options that change what a layer takes of memory and time, and nothing else.
+CHECKSUM = "crc32"  # metadata key; the checksum covers all values
+# Layer options that change only memory use and speed.
 FREE = ("gradient_checkpointing", "unpadding")
 
 
@@ -35,23 +35,24 @@ def fit_from_state(
     callbacks: list[keras.callbacks.Callback],
     **options: Any,
 ) -> keras.callbacks.History:
-    """Trains for a number of steps, from the last save on if there is one.
+    """Trains for a number of steps, resuming from the last save if there is one.
 
     Args:
         model: A compiled model.
-        batches: Returns the batches from a step on.
+        batches: Takes a step and returns the batches from that step on.
         directory: Where the run is saved.
-        settings: See `TrainingState`; `steps`, `save_every`, the optimizer's and the
-            layers' options and digests of teachers' weights are added.
-        steps: In all.
-        save_every: Steps between saves, an epoch of `fit`.
+        settings: See `TrainingState`. `steps`, `save_every`, the options of the
+            optimizer and layers, and digests of teachers' weights are added.
+        steps: Total number of steps.
+        save_every: Steps between saves; this is one epoch of `fit`.
         callbacks, **options: See `keras.Model.fit`.
 
     Returns:
         The history of `fit`.
 
     Raises:
-        ValueError: If `steps` and `save_every` do not fit; as `TrainingState`.
+        ValueError: If `steps` is not a multiple of `save_every`, or as
+            `TrainingState`.
     """
     save_every = check_steps(steps, save_every)
     settings = {**settings, "steps": steps, "save_every": save_every}
@@ -73,10 +74,10 @@ def fit_from_state(
 
 
 def check_steps(steps: int, save_every: int) -> int:
-    """Returns the steps between saves, no more than `steps`.
+    """Returns the number of steps between saves, at most `steps`.
 
     Raises:
-        ValueError: If they are not positive, or do not fit.
+        ValueError: If they are not positive, or `steps` is not a multiple.
     """
     check_positive("steps", steps)
     check_positive("save_every", save_every)
@@ -90,22 +91,22 @@ def check_steps(steps: int, save_every: int) -> int:
 
 
 class TrainingState(keras.callbacks.Callback):
-    """Saves a run at the end of each epoch: weights, optimizer, random numbers.
+    """Saves weights, optimizer and random generator states after each epoch.
 
     Frozen teachers (`layers.Teacher`) are not saved.
 
-    A run that is killed at any moment and goes on from its last state ends with
-    the same weights as one that was not, if its data go on where they were and
-    its operations are deterministic
+    A run may be killed at any moment. Resumed from its last state, it ends with
+    the same weights as an uninterrupted run, provided that the data resume at
+    the same step and operations are deterministic
     (`tf.config.experimental.enable_op_determinism`).
 
     Args:
-        directory: Where the states go.
-        settings: What the run was begun with, of JSON's values, others as strings;
-            a state of other settings is refused.
+        directory: Where the states are saved.
+        settings: The settings of the run, as JSON values; other values are
+            converted to strings. States with other settings are refused.
 
     Raises:
-        ValueError: If `directory` holds states of other settings, or of another
+        ValueError: If `directory` holds states of other settings or of another
             model.
     """
 
@@ -115,13 +116,13 @@ class TrainingState(keras.callbacks.Callback):
         self.settings = json.loads(json.dumps(settings, default=str))
 
     def restore(self, model: keras.Model) -> int:
-        """Puts the last state into a compiled model; returns how many epochs it has.
+        """Restores the last state into a compiled model; returns its epoch count.
 
-        A state that is not whole is passed over for the one before, and goes.
+        A corrupt state is deleted and the one before it is used.
 
         Raises:
-            ValueError: If there are states, and none of them is whole.
-            OSError: If one cannot be read.
+            ValueError: If there are states, but all of them are corrupt.
+            OSError: If a state cannot be read.
         """
         self._check_settings()
         remove_left_over(self.directory)
@@ -134,13 +135,13 @@ class TrainingState(keras.callbacks.Callback):
                 continue
             _assign(variables, values, path)
             for other, reason in broken.items():
-                print(f"{other}: is not whole and is passed over: {reason}")
-                other.unlink()  # or it would count as the latest
+                print(f"{other}: is corrupt and is skipped: {reason}")
+                other.unlink()  # or it would be taken for the latest
             return int(path.stem)
         if broken:
             raise ValueError(
-                "`directory` must hold a state that is whole; to begin anew, delete "
-                f"it. Received: {[f'{x}: {reason}' for x, reason in broken.items()]}"
+                "`directory` must hold an intact state; to start over, delete it. "
+                f"Received: {[f'{x}: {reason}' for x, reason in broken.items()]}"
             )
         return 0
 
@@ -151,10 +152,10 @@ class TrainingState(keras.callbacks.Callback):
             for name, variable in _variables(self.model).items()
         }
         with replaced_file(path, tidy=False) as beside:
-            from safetensors.numpy import save_file  # it is imported late
+            from safetensors.numpy import save_file  # imported only when needed
 
             save_file(values, beside, {CHECKSUM: _checksum(values)})
-            beside.chmod(0o644)  # safetensors lets none but the writer read it
+            beside.chmod(0o644)  # safetensors makes it readable only by its owner
         for old in self._states()[:-KEPT]:
             old.unlink()
 
@@ -176,8 +177,8 @@ class TrainingState(keras.callbacks.Callback):
             begun = json.loads(path.read_text(encoding="utf-8"))
         except ValueError as error:
             raise ValueError(
-                f"{path}: is damaged, so nothing says what the states beside it were "
-                f"begun with; to begin anew, delete them. Received: {error}"
+                f"{path}: is damaged, so the settings of the saved states are "
+                f"unknown; to start over, delete them. Received: {error}"
             ) from error
         if other := _differences(begun, self.settings):
             raise ValueError(
@@ -188,7 +189,7 @@ class TrainingState(keras.callbacks.Callback):
 
 
 def _differences(begun: Any, now: Any, name: str = "") -> dict[str, tuple[Any, Any]]:
-    """The values that differ, then and now, by the path of their keys."""
+    """Returns the values that differ, (then, now), by the path of their keys."""
     if begun == now:
         return {}
     if not (isinstance(begun, dict) and isinstance(now, dict)):
@@ -201,13 +202,13 @@ def _differences(begun: Any, now: Any, name: str = "") -> dict[str, tuple[Any, A
 
 
 def _variables(model: keras.Model) -> dict[str, keras.Variable]:
-    """All that goes on from epoch to epoch, by number: names may be others each time.
+    """Returns the variables to save, by number, as names may change between runs.
 
-    `model.variables` has the states of random number generators, which
-    `model.weights` and weights files leave out, and those of metrics, which every
-    epoch resets.
+    `model.variables` includes the states of random number generators, which
+    `model.weights` and weights files omit. The variables of metrics are left out,
+    since every epoch resets them.
     """
-    if not model.optimizer.built:  # `LossScaleOptimizer` makes its own each time
+    if not model.optimizer.built:  # `LossScaleOptimizer` adds variables each time
         model.optimizer.build(model.trainable_variables)
     others = [*model.metrics, *_teachers(model)]
     passing = {id(x) for part in others for x in part.variables}
@@ -221,9 +222,9 @@ def _variables(model: keras.Model) -> dict[str, keras.Variable]:
 
 
 def _layer_options(model: keras.Model) -> dict[str, Any]:
-    """The layers' options, such as rates of dropout and precision, by number and kind.
+    """Returns the layers' options, such as dropout rates, by number and class.
 
-    Names are left out: they count how many such layers were made before.
+    Names are left out, as they depend on how many layers were created before.
     """
     left_out = ("name", *FREE)
     return {
@@ -235,7 +236,7 @@ def _layer_options(model: keras.Model) -> dict[str, Any]:
 
 
 def _layers(model: keras.Model) -> Iterator[keras.layers.Layer]:
-    """The layers of a model, of those in it too."""
+    """Yields the layers of a model and of the models nested in it."""
     for layer in model.layers:
         inside = layer.model if isinstance(layer, Teacher) else layer
         if isinstance(inside, keras.Model):
@@ -249,7 +250,7 @@ def _teachers(model: keras.Model) -> list[Teacher]:
 
 
 def _digest(layer: keras.layers.Layer) -> str:
-    """Tells the weights of one layer from another's."""
+    """Returns a digest of a layer's weights."""
     digest = hashlib.sha256()
     for value in layer.get_weights():
         digest.update(value.tobytes())
@@ -257,11 +258,11 @@ def _digest(layer: keras.layers.Layer) -> str:
 
 
 class NotWhole(Exception):
-    """A state whose values are not those that were saved."""
+    """A state that is corrupt: its values are not those that were saved."""
 
 
 def _read(path: Path) -> dict[str, np.ndarray]:
-    from safetensors import SafetensorError, safe_open  # imported late
+    from safetensors import SafetensorError, safe_open  # imported only when needed
 
     try:
         with safe_open(path, "numpy") as file:
@@ -275,7 +276,7 @@ def _read(path: Path) -> dict[str, np.ndarray]:
 
 
 def _checksum(values: dict[str, np.ndarray]) -> str:
-    """Of all values and what they are called."""
+    """Returns a checksum of all values and their names."""
     result = 0
     for name, value in sorted(values.items()):
         result = zlib.crc32(f"{name} {value.dtype} {value.shape}".encode(), result)

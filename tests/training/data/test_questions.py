@@ -147,7 +147,7 @@ def test_trains():
             "'day' at 3, where .*' da'",
         ),
         ({"answers": {"text": ["day"], "answer_start": [-3]}}, "'day' at -3"),
-        ({"answers": {"text": [""], "answer_start": [0]}}, "must stand at"),
+        ({"answers": {"text": [""], "answer_start": [0]}}, "must be at"),
         ({"answers": {"text": ["day"], "answer_start": []}}, "of the same length"),
         ({"answers": {"text": ["day"], "answer_start": ["4"]}}, "of the same length"),
         ({"answers": {"text": "day", "answer_start": 4}}, "must be a dictionary of"),

@@ -73,7 +73,10 @@ def test_reads_lazily():
         (generator(), "`source` must give .*Received: an object of type generator"),
         ("train.tsv", "a file needs a reader.*Received: 'train.tsv'"),
         (3, "`source` must be a list of dictionaries.*Received: 3"),
-        ({"train": ROWS[0]}, "of a dictionary of splits, pass one. Received: dict"),
+        (
+            {"train": ROWS[0]},
+            "pass one split, not a dictionary of splits. Received: dict",
+        ),
         ({"train": encoded()}, "column 'train' must be a list.*Dataset"),
         ({"text": "ab"}, "column 'text' must be a list.*Received: str"),
     ],
@@ -89,7 +92,7 @@ def test_refuses_columns_of_different_length():
 
 
 def test_refuses_sources_without_an_end():
-    with pytest.raises(ValueError, match="`source` must have an end"):
+    with pytest.raises(ValueError, match="`source` must be finite"):
         records(encoded().repeat())
 
 

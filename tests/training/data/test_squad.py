@@ -66,10 +66,10 @@ def test_skips_misplaced_answers(tmp_path):
 @pytest.mark.parametrize(
     ("questions", "message"),
     [
-        ([question(), question()], "a.json: question 'q': the id must occur once"),
+        ([question(), question()], "a.json: question 'q': the id must be unique"),
         ([question(("one", 2), is_impossible=True)], "`answers` must be empty"),
         ([question(("one", True))], "'q': `answer_start` must be an int. .*True"),
-        ([question(("", 2))], "an answer's text must stand"),
+        ([question(("", 2))], "an answer's text must be at"),
         ([question(answers={"text": []})], "'q': `answers` must be a list. Received"),
         ([question(question=None)], "'q': `question` must be a str. Received: None"),
         ([{"question": "?"}], "a.json: `id` must be a str"),

@@ -134,11 +134,11 @@ def test_config(case):
 @pytest.mark.parametrize(
     ("loss", "vectors", "message"),
     [
-        (CosineSimilarityLoss(), TRIPLETS, "the vectors of 2 texts a row"),
+        (CosineSimilarityLoss(), TRIPLETS, "the vectors of 2 texts per row"),
         (CosineSimilarityLoss(), VECTORS[:, 0], r"Received: shape \(5, 8\)"),
-        (InBatchNegativesLoss(), VECTORS[:, :1], "of 2 or more texts a row"),
-        (TripletLoss(), PAIRS, "the vectors of 3 texts a row"),
-        (TripletLoss(), VECTORS, "the vectors of 3 texts a row"),
+        (InBatchNegativesLoss(), VECTORS[:, :1], "of 2 or more texts per row"),
+        (TripletLoss(), PAIRS, "the vectors of 3 texts per row"),
+        (TripletLoss(), VECTORS, "the vectors of 3 texts per row"),
     ],
 )
 def test_refuses_other_numbers_of_texts(loss, vectors, message):

@@ -115,7 +115,7 @@ def test_works_in_a_compiled_model(weighted):
 def test_refuses_shapes_that_do_not_fit():
     y_true, logits, _ = sample(3)
     with pytest.raises(
-        ValueError, match=r"`y_pred` must have 2 logits a row.*\(100, 3"
+        ValueError, match=r"`y_pred` must have 2 logits per row.*\(100, 3"
     ):
         MatthewsCorrelation(2).update_state(y_true, logits)
     with pytest.raises(ValueError, match="`y_true` must be one class, as a number"):

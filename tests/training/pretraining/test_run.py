@@ -250,7 +250,7 @@ def test_refuses_a_run_of_other_layers_or_data(data, tmp_path):
 def test_refuses_validation_data_that_do_not_fit(data, tmp_path):
     text = tmp_path / "text.txt"
     write(text, tmp_path / "single", objective="none")
-    with pytest.raises(ValueError, match="which `validation` must have"):
+    with pytest.raises(ValueError, match="so `validation` must have pairs"):
         run(data, tmp_path / "run", validation=tmp_path / "single")
     tokenizer = kbl.WordPieceTokenizer(tiny.VOCABULARY[:-1])
     others = kbl.Preprocessor(tokenizer, 32)

@@ -30,7 +30,7 @@ def test_a_state_that_is_not_whole_is_passed_over(tmp_path, capsys):
     last.write_bytes(last.read_bytes()[:100])
     _, history = run(tmp_path / "run")
     assert history.epoch == [2]
-    assert "is not whole and is passed over" in capsys.readouterr().out
+    assert "is corrupt and is skipped" in capsys.readouterr().out
     names = [x.name for x in (tmp_path / "run").glob("*.safetensors")]
     assert sorted(names) == ["000002.safetensors", "000003.safetensors"]
 
@@ -44,7 +44,7 @@ def test_a_flipped_bit_of_a_state_is_found(tmp_path, capsys, place):
     last.write_bytes(content)
     _, history = run(tmp_path / "run")
     assert history.epoch == [2]
-    assert "is not whole and is passed over" in capsys.readouterr().out
+    assert "is corrupt and is skipped" in capsys.readouterr().out
 
 
 def test_settings_of_a_run_that_are_damaged(tmp_path):
@@ -58,7 +58,7 @@ def test_no_state_that_is_whole(tmp_path):
     run(tmp_path / "run")
     for path in (tmp_path / "run").glob("*.safetensors"):
         path.write_bytes(b"half")
-    with pytest.raises(ValueError, match=r"hold a state that is whole.*000003"):
+    with pytest.raises(ValueError, match=r"hold an intact state.*000003"):
         run(tmp_path / "run")
 
 

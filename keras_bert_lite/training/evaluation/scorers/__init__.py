@@ -1,8 +1,8 @@
-"""Ready-made functions for `EvaluationCallback`: data in, numbers by name out.
+"""Ready-made scorers for `EvaluationCallback`.
 
-Each takes data and returns a function of a model. A data set is one for
-`model.evaluate`: a `tf.data.Dataset`, or another iterable, of batches
-`(inputs, targets)` or `(inputs, targets, weights)`, which is read once a call.
+Each takes data and returns a function from a model to numbers by name. The data are
+as for `model.evaluate`: a `tf.data.Dataset` or other iterable of batches
+`(inputs, targets)` or `(inputs, targets, weights)`. They are read once per call.
 
 ```python
 score = kbl.evaluation.scorers.classification_report(validation)

@@ -1,4 +1,4 @@
-"""The official scorers, which are installed on request."""
+"""Optional dependencies: the official scorers."""
 
 import importlib
 from typing import Any

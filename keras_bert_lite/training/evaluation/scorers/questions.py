@@ -1,4 +1,4 @@
-"""Answers to questions, read off a context."""
+"""Scorer for extractive question answering."""
 
 import functools
 from collections.abc import Iterable, Mapping
@@ -22,22 +22,20 @@ def squad(
     """Exact match and F1 of the answers to questions; see `squad_scores`.
 
     Args:
-        data: Records of `id`, `question`, `context` and `answers`, as `read_squad`
-            gives them. Kept in memory.
-        preprocessor: What turns strings into the model's inputs; `None` if the
-            model takes strings.
-        batch_size: Questions a batch.
-        **options: For the answers of a model on ids, as in `with_text`. Where the
-            data has questions without an answer, `no_answer_threshold` is 0
-            unless given.
+        data: Records of `id`, `question`, `context` and `answers`, as from
+            `read_squad`. They are kept in memory.
+        preprocessor: Converts strings to the model's inputs; `None` if the model
+            takes strings.
+        batch_size: Questions per batch.
+        **options: Options of `with_text`, for a model on ids. If the data have
+            questions without an answer, `no_answer_threshold` is 0 by default.
 
     Returns:
-        A function that gives the numbers of `squad_scores`. The best thresholds
-        are found where there are questions without an answer; they are values
-        for `no_answer_threshold`.
+        A function that returns the scores of `squad_scores`. If there are questions
+        without an answer, they include the best values of `no_answer_threshold`.
 
     Raises:
-        ValueError: When called, if the model takes no strings and there is no
+        ValueError: When called, if the model does not take strings and there is no
             preprocessor.
     """
     records = list(data)
@@ -51,7 +49,7 @@ def squad(
             return model
         if preprocessor is None:
             raise ValueError(
-                "`preprocessor` must be given for a model that takes no strings. "
+                "`preprocessor` must be given if the model does not take strings. "
                 "Received: None"
             )
         return with_text(model, preprocessor, **options)

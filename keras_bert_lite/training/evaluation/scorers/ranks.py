@@ -1,4 +1,4 @@
-"""How well numbers rank texts."""
+"""Scorer for rankings."""
 
 from collections.abc import Iterable
 
@@ -11,20 +11,20 @@ from keras_bert_lite.training.evaluation.scorers.optional import optional
 
 
 def spearman(data: Iterable) -> Score:
-    """Rank correlation of targets and predictions, as `scipy.stats.spearmanr`.
+    """Rank correlation of targets and predictions, as in `scipy.stats.spearmanr`.
 
     Args:
         data: Batches whose targets are numbers, `(B,)` or `(B, 1)`. Weights are
-            passed over.
+            ignored.
 
     Returns:
-        A function that gives `spearman`: of a regressor's `logits`; of the cosines
-        of a sentence encoder, where the inputs are two texts a row, `(B, 2, S)`.
-        It is NaN where one side is constant.
+        A function that returns `spearman`. Predictions are a regressor's `logits`, or
+        the cosines of a sentence encoder for two texts per row, `(B, 2, S)`. The
+        correlation is NaN if targets or predictions are constant.
 
     Raises:
         ImportError: If scipy is not installed.
-        ValueError: When called, if the model gives more than one number a row.
+        ValueError: When called, if the model gives more than one number per row.
     """
     stats = optional("scipy.stats")
 

@@ -1,4 +1,4 @@
-"""Reports on labels and on entities."""
+"""Scorers with reports on labels and entities."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -26,20 +26,20 @@ def classification_report(
     """Accuracy, precision, recall and F1, as in scikit-learn's report.
 
     Args:
-        data: Batches whose targets are indices of labels, `(B,)` or `(B, 1)`.
-            Weights, of the same shape, count.
+        data: Batches whose targets are label indices, `(B,)` or `(B, 1)`. Weights
+            of the same shape are applied.
         labels: The names of the labels; `None`: those of the model's head.
-        output: Which of the model's outputs, if it has several.
+        output: The name of the output to score, if the model has several.
 
     Returns:
-        A function that gives `accuracy`; `precision`, `recall` and `f1` of each
-        label (`f1/label`), their means (`macro_f1`) and the means weighted by
-        how often a label is true (`weighted_f1`). 0 stands for 0/0.
+        A function that returns `accuracy`; `precision`, `recall` and `f1` of each
+        label (`f1/label`), their means (`macro_f1`) and their means weighted by
+        how often a label is true (`weighted_f1`). 0/0 counts as 0.
 
     Raises:
         ImportError: If scikit-learn is not installed.
-        ValueError: When called, if the model's head has no labels, or a target
-            is none of them.
+        ValueError: When called, if the model's head has no labels, or a target is
+            not one of them.
     """
     metrics = optional("sklearn.metrics")
 
@@ -77,22 +77,22 @@ def entity_report(
     """Precision, recall and F1 of whole entities, as in seqeval's report.
 
     Args:
-        data: Batches whose targets are indices of tags, `(B, S)`. Positions with
-            the weight 0 are passed over.
+        data: Batches whose targets are tag indices, `(B, S)`. Positions with
+            weight 0 are skipped.
         labels: The names of the tags, such as `"B-PER"`; `None`: those of the
             model's head.
-        output: Which of the model's outputs, if it has several.
+        output: The name of the output to score, if the model has several.
 
     Returns:
-        A function that gives `precision`, `recall` and `f1` of all entities
-        (CoNLL's numbers), of each type (`f1/PER`), and the means over the types
-        (`macro_f1`, `weighted_f1`). 0 stands for 0/0. Of a model with a CRF the
-        best path counts.
+        A function that returns `precision`, `recall` and `f1` of all entities
+        (CoNLL's metrics) and of each type (`f1/PER`), and the means over the types
+        (`macro_f1`, `weighted_f1`). 0/0 counts as 0. With a CRF, the best path is
+        scored.
 
     Raises:
         ImportError: If seqeval is not installed.
-        ValueError: When called, if the model's head has no labels, or a target
-            is none of them.
+        ValueError: When called, if the model's head has no labels, or a target is
+            not one of them.
     """
     metrics = optional("seqeval.metrics")
 
@@ -115,7 +115,7 @@ def entity_report(
 
 
 def _named(tags: np.ndarray, mask: np.ndarray, names: list[str]) -> list[list[str]]:
-    """The names of the tags where the mask is true, row by row."""
+    """Returns the names of the tags where the mask is true, row by row."""
     return [
         [names[int(tag)] for tag in row[kept]]
         for row, kept in zip(tags, mask, strict=True)
@@ -123,7 +123,7 @@ def _named(tags: np.ndarray, mask: np.ndarray, names: list[str]) -> list[list[st
 
 
 def _flat(report: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
-    """A report by label and measure as numbers by name, the averages first."""
+    """Flattens a report by label and measure to numbers by name, averages first."""
     numbers = {}
     for name in sorted(report, key=lambda name: name not in AVERAGES):
         for measure, short in MEASURES.items():

@@ -1,1 +1,1 @@
-"""From text files to pretraining data, and from there to `model.fit`."""
+"""Writing pretraining data from text files, and reading it for `model.fit`."""

@@ -1,4 +1,4 @@
-"""The same pretraining data, by an Apache Beam pipeline (extra `beam`)."""
+"""Writing pretraining data with an Apache Beam pipeline (extra `beam`)."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -26,19 +26,19 @@ from keras_bert_lite.training.pretraining.data.write import (
 
 
 class WritePretrainingData(beam.PTransform):
-    """Writes what `write_pretraining_data` writes, on any of Beam's runners.
+    """`write_pretraining_data` as a transform for any Beam runner.
 
-    The shards have the same bytes as that function's. One worker reads the text, in
-    chunks of about `chunk_bytes`; tokenizing, nearly all of the work, is spread over
-    all. A pipeline that is run again goes on behind the shards that are whole.
+    It writes the same shards, byte for byte. One worker reads the text in chunks
+    of about `chunk_bytes`. Tokenization, which is nearly all of the work, is spread
+    over all workers. A pipeline that is run again reuses the intact shards.
 
     Args:
         path, preprocessor, **recipe: See `write_pretraining_data`.
-        directory: Where the shards go. All workers must see it and the text by the
-            same paths, as on a shared file system.
+        directory: Where the shards are written. All workers must see it and the
+            text under the same paths, as on a shared file system.
 
     Returns:
-        A collection of one dictionary: the numbers of `shards`, `rows` and `tokens`.
+        A collection with one dictionary: the counts of `shards`, `rows`, `tokens`.
 
     Raises:
         ValueError: See `write_pretraining_data`.
@@ -77,7 +77,7 @@ class WritePretrainingData(beam.PTransform):
 
 
 class _MakeShard(beam.DoFn):
-    """Makes the shard of a chunk, unless it is there."""
+    """Writes the shard of a chunk unless it exists and is intact."""
 
     def __init__(self, directory: str, recipe: str, source: str) -> None:
         self._directory, self._json, self._source = Path(directory), recipe, source

@@ -1,7 +1,7 @@
-"""From a chunk of text to rows of pretraining data.
+"""Rows of pretraining data from a chunk of text.
 
-What each row holds is drawn as places in the chunk's tokens (`segments`); tokens are
-fetched, masked and serialized for a block of rows together.
+Rows are first sampled as positions in the chunk's tokens (`segments`). Then the tokens
+of a whole block of rows are gathered, masked and serialized at once.
 """
 
 import itertools
@@ -24,8 +24,8 @@ from keras_bert_lite.training.pretraining.data.masking import Masking
 from keras_bert_lite.training.pretraining.data.recipe import Recipe
 from keras_bert_lite.training.pretraining.data.segments import Document, Pair, Span
 
-SENTENCES = 8192  # that are tokenized together
-BLOCK = 2048  # rows that are fetched, masked and serialized together
+SENTENCES = 8192  # tokenized at once
+BLOCK = 2048  # rows gathered, masked and serialized at once
 
 PAIRS: dict[str, Callable[..., Iterator[Pair]]] = {
     "next_sentence": segments.next_sentence_pairs,
@@ -34,26 +34,26 @@ PAIRS: dict[str, Callable[..., Iterator[Pair]]] = {
 
 
 class Rows(NamedTuple):
-    """The rows of a chunk, serialized `tf.train.Example`s, and their tokens."""
+    """The rows of a chunk as serialized `tf.train.Example`s, and their token count."""
 
     examples: list[bytes]
     tokens: int  # special tokens included
 
 
 class Text(NamedTuple):
-    """The tokens of a chunk, and the places of its documents in them."""
+    """The tokens of a chunk and the positions of its documents in them."""
 
     ids: np.ndarray  # (n + 2,) int32; the last two are [CLS] and [SEP]
     documents: list[Document]
 
 
 def make_rows(chunk: Chunk, number: int, recipe: Recipe) -> Rows:
-    """Makes the rows of a chunk, the same for the same chunk, number and recipe.
+    """Makes the rows of a chunk; the same arguments always give the same rows.
 
     Args:
-        chunk: One of those of `read_chunks`.
-        number: Which one it is, from 0 on.
-        recipe: What to make.
+        chunk: A chunk from `read_chunks`.
+        number: Its index, from 0.
+        recipe: How to make the rows.
 
     Raises:
         ValueError: If the text is not UTF-8.
@@ -82,9 +82,9 @@ def make_rows(chunk: Chunk, number: int, recipe: Recipe) -> Rows:
 def _tokenized(chunk: Chunk, recipe: Recipe) -> Text:
     texts = list(documents(chunk, splitter(recipe.sentences)))
     ids, lengths = _tokenize([x for document in texts for x in document], recipe)
-    places = np.concatenate([[0], np.cumsum(lengths)])  # of sentences
+    places = np.concatenate([[0], np.cumsum(lengths)])  # sentence boundaries
     ends = itertools.accumulate(map(len, texts), initial=0)
-    # A sentence without a token is none.
+    # `unique` drops sentences without tokens.
     made = [np.unique(places[x : y + 1]).tolist() for x, y in itertools.pairwise(ends)]
     return Text(ids, [document for document in made if len(document) > 1])
 
@@ -92,7 +92,7 @@ def _tokenized(chunk: Chunk, recipe: Recipe) -> Text:
 def _tokenize(
     sentences: Sequence[str], recipe: Recipe
 ) -> tuple[np.ndarray, np.ndarray]:
-    """All ids one behind the other, then [CLS] and [SEP]; ids of each sentence."""
+    """Returns all ids in a row, then [CLS] and [SEP]; and each sentence's length."""
     tokenizer = recipe.preprocessor.tokenizer
     parts, lengths = [], [np.zeros(0, np.int64)]
     for begin in range(0, len(sentences), SENTENCES):
@@ -104,21 +104,21 @@ def _tokenize(
 
 
 def _drawn(text: Text, recipe: Recipe, rng: random.Random) -> list:
-    """What rows hold: each a `Pair`, or a list of spans."""
+    """Samples the contents of rows; each is a `Pair` or a list of spans."""
     arguments = (text.documents, recipe.room, recipe.short_share, rng)
     if recipe.has_pairs:
         return list(PAIRS[recipe.objective](*arguments))
     spans = list(segments.full_sentences(*arguments, fill=recipe.pack))
     if not recipe.pack:
         return [[span] for span in spans]
-    # Each segment brings two special tokens along.
+    # Each segment has two special tokens.
     sizes = [2 + end - begin for begin, end in spans]
     rows = segments.packed(sizes, recipe.sequence_length)
     return [[spans[i] for i in row] for row in rows]
 
 
 def _features(rows: Sequence, text: Text, recipe: Recipe) -> Features:
-    """Fetches the tokens of rows."""
+    """Gathers the tokens of rows."""
     separators = recipe.preprocessor.num_separators
     if recipe.has_pairs:
         first, second, label = zip(*rows, strict=True)
@@ -140,15 +140,15 @@ def _features(rows: Sequence, text: Text, recipe: Recipe) -> Features:
 def _with_special(
     texts: Iterable[Sequence[Span]], text: Text, separators: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """`[CLS] text [SEP]`, or `[CLS] text [SEP] text [SEP]`, RoBERTa's with two.
+    """Adds special tokens: `[CLS] a [SEP]`, or `[CLS] a [SEP] b [SEP]` for pairs.
 
     Args:
-        texts: The first texts of all, and the second ones.
-        text: Where they are.
-        separators: Between two texts.
+        texts: The spans of all first texts and, for pairs, of all second texts.
+        text: The tokens that the spans refer to.
+        separators: How many `[SEP]` go between two texts; RoBERTa has two.
 
     Returns:
-        The length of each, and the ids of all, one behind the other.
+        The length of each row, and the concatenated ids of all rows.
     """
     first, *rest = (np.array(spans) for spans in texts)
     end = len(text.ids)

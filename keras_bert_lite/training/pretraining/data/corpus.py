@@ -1,4 +1,4 @@
-"""Text files as chunks of documents, in constant memory."""
+"""Reading text files as chunks of documents, in constant memory."""
 
 import bisect
 import itertools
@@ -12,9 +12,9 @@ import tensorflow_text as tf_text
 
 from keras_bert_lite.text.text_files import BOM, BROKEN, opened
 
-BLOCK, SMALLEST_BLOCK = 1 << 20, 16  # bytes that are read at a time
+BLOCK, SMALLEST_BLOCK = 1 << 20, 16  # bytes read at a time
 BLANKS = (b"\n\n", b"\n\r\n")
-LONGEST = 4  # a document of so many times a chunk's bytes is cut
+LONGEST = 4  # documents longer than this many chunks are cut
 
 Document = list[str]  # its sentences
 Splitter = Callable[[Sequence[str]], list[list[str]]]
@@ -24,7 +24,7 @@ class Part(NamedTuple):
     """A piece of a file that begins and ends with a document."""
 
     path: Path
-    line: int  # of the file, its first one, from 1
+    line: int  # number of its first line in the file, from 1
     data: bytes
 
 
@@ -34,23 +34,23 @@ Chunk = list[Part]
 def read_chunks(paths: Sequence[Path], size: int) -> Iterator[Chunk]:
     """Reads files in chunks of whole documents.
 
-    A file is cut behind each document that brings a part of it to `size` bytes. A
-    chunk ends with such a part, or where smaller files come to `size` together.
+    A file is cut into parts, each ending with the document that brings it to `size`
+    bytes. A chunk ends with the part that brings it to `size` bytes, so it may
+    contain several small files.
 
-    A document ends at a blank line and at the end of its file. One of more than
-    four times `size` is cut, at an end of a line if there is one, of which a
-    warning tells. Files with the suffix `.gz` or `.xz` are decompressed.
+    A document ends at a blank line or at the end of its file. A document longer
+    than four times `size` is cut, at a line end if there is one, with a warning.
+    Files with the suffix `.gz` or `.xz` are decompressed.
 
     Args:
         paths: The files.
-        size: Bytes, after decompression.
+        size: The size of a chunk in bytes, after decompression.
 
     Returns:
-        The chunks, always the same for the same files and size; parts of
-        different files may be in one.
+        The chunks, always the same for the same files and size.
 
     Raises:
-        ValueError: If a compressed file is not whole.
+        ValueError: If a compressed file is truncated or corrupt.
     """
     chunk: Chunk = []
     held = 0
@@ -66,14 +66,14 @@ def read_chunks(paths: Sequence[Path], size: int) -> Iterator[Chunk]:
 
 
 def documents(chunk: Chunk, split: Splitter | None = None) -> Iterator[Document]:
-    """Returns the documents of a chunk that are not empty.
+    """Yields the documents of a chunk that are not empty.
 
     Args:
-        chunk: One of those of `read_chunks`.
-        split: Splits texts into sentences; `None`: each line is one.
+        chunk: A chunk from `read_chunks`.
+        split: Splits texts into sentences; `None`: each line is a sentence.
 
     Raises:
-        ValueError: If the text is not UTF-8, with the file and the line.
+        ValueError: If the text is not UTF-8; the message has the file and line.
     """
     for part in chunk:
         lines = [line.strip() for line in _decoded(part).split("\n")]
@@ -89,18 +89,18 @@ def documents(chunk: Chunk, split: Splitter | None = None) -> Iterator[Document]
 
 
 def splitter(sentences: str) -> Splitter | None:
-    """What `documents` takes for `"lines"` of one sentence each, or `"split"`."""
+    """Returns the `split` argument of `documents` for `"lines"` or `"split"`."""
     return split_sentences if sentences == "split" else None
 
 
 def split_sentences(texts: Sequence[str]) -> list[list[str]]:
-    """Splits texts into sentences, by their punctuation.
+    """Splits texts into sentences at their punctuation.
 
     Args:
-        texts: Such as paragraphs.
+        texts: Texts, such as paragraphs.
 
     Returns:
-        The sentences of each.
+        The sentences of each text.
 
     Reference: `StateBasedSentenceBreaker` in tensorflow-text.
     """
@@ -122,7 +122,7 @@ def _read_parts(path: Path, size: int) -> Iterator[Part]:
 
 
 def _end_of_part(held: bytes, size: int, place: str) -> int:
-    """Where to end one, 0 if more is to be read before."""
+    """Returns where a part ends, 0 if more must be read first."""
     end = _first_document_end(held, size)
     if end or len(held) < LONGEST * size:
         return end
@@ -154,7 +154,7 @@ def _read(file: IO[bytes], path: Path, size: int) -> bytes:
 
 
 def _first_document_end(data: bytes, size: int) -> int:
-    """Behind the first blank line that leaves `size` bytes before, 0 without one."""
+    """Returns the end of the first blank line after `size` bytes, or 0."""
     starts = ((data.find(blank, max(size - len(blank), 0)), blank) for blank in BLANKS)
     return min((at + len(blank) for at, blank in starts if at >= 0), default=0)
 
@@ -165,7 +165,7 @@ def _last_document_end(data: bytes) -> int:
 
 
 def _place_to_cut(data: bytes) -> int:
-    """Behind the last end of a line, else a space, else a character."""
+    """Returns a cut after the last line end, else space, else whole character."""
     for mark in (b"\n", b" "):
         end = data.rfind(mark) + 1
         if end:
@@ -173,7 +173,7 @@ def _place_to_cut(data: bytes) -> int:
     end = len(data)
     while end > len(data) - 4 and data[end - 1] & 0xC0 == 0x80:
         end -= 1
-    return end - 1  # before the character that may not be whole
+    return end - 1  # before a possibly incomplete character
 
 
 def _decoded(part: Part) -> str:

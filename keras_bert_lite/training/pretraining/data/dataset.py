@@ -1,4 +1,4 @@
-"""Pretraining data for `model.fit`."""
+"""Reading pretraining data for `model.fit`."""
 
 import json
 import os
@@ -20,21 +20,21 @@ from keras_bert_lite.training.pretraining.data.shards import (
     read_settings,
 )
 
-READ_AT_ONCE = 8  # shards whose rows are mixed
+READ_AT_ONCE = 8  # shards that are interleaved
 
 Tensors = dict[str, tf.Tensor]
 
 
 def read_recipe(directory: str | os.PathLike, argument: str = "directory") -> Recipe:
-    """Returns what pretraining data were made with.
+    """Returns the recipe of pretraining data.
 
     Args:
-        directory: Of the data.
-        argument: What error messages call it.
+        directory: The directory of the data.
+        argument: Its name in error messages.
 
     Raises:
-        FileNotFoundError: If `directory` holds none.
-        ValueError: If the file that says so is damaged.
+        FileNotFoundError: If `directory` holds no pretraining data.
+        ValueError: If the settings file is damaged.
     """
     if not (Path(directory) / SETTINGS).is_file():
         raise FileNotFoundError(
@@ -53,36 +53,36 @@ def pretraining_dataset(
     padding: str = "max_length",
     replaced: bool = False,
 ) -> tf.data.Dataset:
-    """Reads what `write_pretraining_data` wrote, without end.
+    """Reads the output of `write_pretraining_data` as an infinite data set.
 
-    Every epoch has an order of its own, and, unless the masked tokens were chosen
-    before, masks of its own. All is drawn from `seed`: batch number n is the same
-    whether one reads up to it or begins there.
+    Every epoch has its own order and its own masks, unless the tokens were masked
+    when the data were written. Everything depends only on `seed`: batch n is the
+    same whether the data set starts there or earlier.
 
     Args:
-        directory: Of the data.
+        directory: The directory of the data.
         batch_size: Rows (B) in a batch; every batch is full.
-        masking: Chooses the masked tokens; `None`: those of the data, else
-            `Masking(tokenizer)`.
-        seed: Of order and masks.
-        shuffle: Rows that are mixed, of several shards; they are held in memory.
-        start: The number of the first batch.
+        masking: Chooses the masked tokens; `None`: that of the data, or
+            `Masking(tokenizer)` if the data are not masked.
+        seed: Seed for the order and the masks.
+        shuffle: How many rows to shuffle together; they are held in memory.
+        start: The index of the first batch.
         padding: `"max_length"`, as TPUs and XLA need, or `"longest"`.
         replaced: Whether to make the targets of replaced token detection.
 
     Returns:
         A `tf.data.Dataset` of `(inputs, targets, weights)`, dictionaries. Inputs:
-        `token_ids`, `segment_ids` (int32), `padding_mask` (bool), `(B, S)`,
-        `masked_positions` `(B, P)` int32, and `sequence_ids` `(B, S)` int32,
-        which number the segments of packed rows from 1, 0 at padding. Targets:
-        `prediction_logits` `(B, P)`, the ids at the masked positions; of pairs
+        `token_ids`, `segment_ids` (int32), `padding_mask` (bool), `(B, S)`, and
+        `masked_positions` `(B, P)` int32; for packed rows `sequence_ids` `(B, S)`
+        int32, which number the segments from 1 and are 0 at padding. Targets:
+        `prediction_logits` `(B, P)`, the ids at the masked positions; for pairs
         `seq_relationship_logits` `(B,)`; with `replaced` also `replaced_logits`,
         the original ids `(B, S)`. Weights are 1 where there is a target.
 
     Raises:
-        FileNotFoundError: If `directory` holds no data, or data not done.
-        ValueError: If a shard is gone or has another size, what tells of them is
-            damaged, or an argument is out of its range.
+        FileNotFoundError: If `directory` holds no data, or unfinished data.
+        ValueError: If a shard is missing or has another size, the settings or the
+            index are damaged, or an argument is out of range.
     """
     check_positive("batch_size", batch_size)
     check_positive("shuffle", shuffle)
@@ -99,13 +99,13 @@ def pretraining_dataset(
         return reader(examples, tf.stack([tf.constant(seed, tf.int64), number]))
 
     batches = mapped(numbered, read)
-    # Keras 3.15.1 averages losses over one step too many if it does not know the size.
+    # If the size is unknown, Keras 3.15.1 averages losses over one step too many.
     endless = tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY)
     return batches.prefetch(tf.data.AUTOTUNE).apply(endless)
 
 
 def _examples(names: list[str], seed: int, shuffle: int) -> tf.data.Dataset:
-    """Serialized rows without end; in each epoch every row once, mixed."""
+    """Yields serialized rows without end, shuffled, each once per epoch."""
 
     def epoch(number: tf.Tensor) -> tf.data.Dataset:
         def seeds(place: Any) -> tf.Tensor:
@@ -114,7 +114,7 @@ def _examples(names: list[str], seed: int, shuffle: int) -> tf.data.Dataset:
         def mixed(place: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
             return tf.random.experimental.stateless_shuffle(rows, seeds(place))
 
-        # `Dataset.shuffle` would also depend on the seed of the whole program.
+        # `Dataset.shuffle` would also depend on the global seed.
         ordered = tf.random.experimental.stateless_shuffle(names, seeds(-1))
         rows = tf.data.Dataset.from_tensor_slices(ordered).interleave(
             tf.data.TFRecordDataset,
@@ -128,7 +128,7 @@ def _examples(names: list[str], seed: int, shuffle: int) -> tf.data.Dataset:
 
 
 class _Reader:
-    """Turns serialized rows into what models take."""
+    """Parses serialized rows into inputs, targets and weights."""
 
     def __init__(
         self, recipe: Recipe, masking: Masking | None, padding: str, replaced: bool
@@ -137,8 +137,8 @@ class _Reader:
         self.masked_before = recipe.masking is not None
         if self.masked_before and masking is not None:
             raise ValueError(
-                "`masking` must be None: the masked tokens of these data were chosen "
-                f"when they were written. Received: {masking.to_dict()}"
+                "`masking` must be None: these data were masked when they were "
+                f"written. Received: {masking.to_dict()}"
             )
         self.masking = masking or recipe.make_masking(**(recipe.masking or {}))
         length = recipe.sequence_length
@@ -192,7 +192,7 @@ class _Reader:
             return self.masking(inputs["token_ids"], inputs["padding_mask"], seed)
         width = inputs["token_ids"].shape[1] or tf.shape(inputs["token_ids"])[1]
         most = self.masking.num_predictions(width)
-        # `to_tensor` takes a list of numbers, or one tensor.
+        # `to_tensor` takes a list of integers or one tensor, not a mixture.
         shape = [None, most] if isinstance(most, int) else tf.stack([-1, most])
         positions = rows["masked_positions"]
         weights = tf.ones_like(positions, tf.float32)
@@ -204,7 +204,7 @@ class _Reader:
         }
 
     def _original(self, rows: dict[str, tf.RaggedTensor], inputs: Tensors) -> tf.Tensor:
-        """The ids before any were masked, (B, S)."""
+        """Returns the ids before masking, (B, S)."""
         if not self.masked_before:
             return inputs["token_ids"]
         positions = rows["masked_positions"]
@@ -216,7 +216,7 @@ class _Reader:
 def _sequence_ids(
     lengths: tf.RaggedTensor, columns: tf.Tensor, mask: tf.Tensor
 ) -> tf.Tensor:
-    """Numbers the segments of rows (B, S) from 1, by their lengths."""
+    """Numbers the segments of each row from 1, given their lengths: (B, S)."""
     ends = tf.cumsum(lengths.to_tensor(), 1)
     wide = tf.broadcast_to(columns, tf.shape(mask))
     number = tf.searchsorted(ends, wide, side="right") + 1

@@ -1,4 +1,4 @@
-"""Rows of integers as serialized `tf.train.Example`s, many at once."""
+"""Serialization of many rows of integers as `tf.train.Example`s at once."""
 
 from typing import NamedTuple
 
@@ -7,22 +7,22 @@ import tensorflow as tf
 
 
 class Padded(NamedTuple):
-    """Rows of integers that differ in length, filled up at the end."""
+    """Rows of integers of different lengths, padded at the end."""
 
     values: np.ndarray  # (R, W)
-    counts: np.ndarray  # (R,), how many of each row are real
+    counts: np.ndarray  # (R,), the unpadded length of each row
 
 
 Features = dict[str, Padded]
 
 
 def padded(flat: np.ndarray, counts: np.ndarray, width: int | None = None) -> Padded:
-    """Lays values one row below the other.
+    """Pads concatenated rows to one width.
 
     Args:
-        flat: The values of all rows, one row behind the other.
-        counts: Of each row, (R,).
-        width: Of rows; `None`: that of the longest.
+        flat: The concatenated values of all rows.
+        counts: The length of each row, (R,).
+        width: The width to pad to; `None`: that of the longest row.
     """
     width = int(counts.max()) if width is None else width
     values = np.zeros((len(counts), width), np.int32)
@@ -31,13 +31,13 @@ def padded(flat: np.ndarray, counts: np.ndarray, width: int | None = None) -> Pa
 
 
 def serialize(features: Features) -> list[bytes]:
-    """Serializes rows, byte by byte as `SerializeToString(deterministic=True)` does.
+    """Serializes rows to the bytes of `SerializeToString(deterministic=True)`.
 
-    Making a message of each row in Python would take most of the time that
-    pretraining data take.
+    Building a message per row in Python would take most of the time of writing
+    pretraining data.
 
     Args:
-        features: By name, as many rows of each.
+        features: Features by name, with the same number of rows each.
     """
     entries = [_entry(name, features[name]) for name in sorted(features)]
     one = np.ones((len(entries[0]), 1), np.int32)
@@ -47,7 +47,7 @@ def serialize(features: Features) -> list[bytes]:
 
 
 def _entry(name: str, rows: Padded) -> tf.Tensor:
-    """A feature with its name, in each row, (R,) string."""
+    """Returns each row's map entry of a feature, (R,) string."""
     counts = rows.counts.astype(np.int32)[:, None]
     one = np.ones_like(counts)
     integers = _encode("Int64List", counts, value=rows.values.astype(np.int64))

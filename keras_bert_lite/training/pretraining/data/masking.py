@@ -1,4 +1,4 @@
-"""Which tokens a masked language model has to guess, and what it sees instead."""
+"""Masking of tokens for masked language models."""
 
 import math
 from typing import Any
@@ -13,40 +13,40 @@ UNITS = ("token", "whole_word", "ngram")
 
 
 class Masking:
-    """Hides a share of the tokens of each row, for a model to guess.
+    """Masks a share of the tokens of each row as targets of a language model.
 
-    In each row as many tokens are chosen as `rate` says of those that may be, at
-    least one. A chosen token is replaced by `[MASK]`, or by a random piece, or
-    stays as it is, each by its share. Padding and special tokens are never
-    chosen, and no random piece is a special token.
+    In each row, `rate` of the ordinary tokens are chosen, at least one. A chosen
+    token is replaced by `[MASK]` or by a random piece, or is left unchanged.
+    Padding and special tokens are never chosen, and no random piece is a special
+    token.
 
     Args:
-        tokenizer: Its vocabulary has a mask token.
-        rate: Share of the tokens that are chosen.
-        mask_share, random_share: Shares of the chosen tokens that `[MASK]` and
-            a random piece replace; the others stay.
-        unit: What is chosen together: a `"token"`; a `"whole_word"`, all its
-            pieces; an `"ngram"`, up to `max_ngram` words of one segment, n with a
-            probability in proportion to 1 / n. A unit that no longer fits is
-            passed over.
+        tokenizer: A tokenizer whose vocabulary has a mask token.
+        rate: Share of the tokens to choose.
+        mask_share, random_share: Shares of the chosen tokens that are replaced by
+            `[MASK]` and by a random piece; the others are left unchanged.
+        unit: What is chosen at once: a `"token"`, a `"whole_word"` with all its
+            pieces, or an `"ngram"` of up to `max_ngram` words of one segment, n with
+            a probability proportional to 1 / n. Units that no longer fit are
+            skipped.
         max_ngram: See `unit`.
-        max_predictions: The most tokens of a row that are chosen (P); `None`:
-            `rate` of the row's length, rounded up.
+        max_predictions: The maximum number of chosen tokens per row (P); `None`:
+            `rate` times the row's length, rounded up.
 
     Call arguments:
         token_ids: int32 `(B, S)`.
         padding_mask: Booleans `(B, S)`, true at real tokens.
-        seed: Two integers, `(2,)`; the same seed chooses the same.
+        seed: Two integers, `(2,)`; the same seed gives the same masks.
 
     Returns:
-        `token_ids` `(B, S)`, as the model sees them; `masked_positions` `(B, P)`
-        int32, where the chosen stand, in order; `masked_ids` `(B, P)` int32, what
-        stood there; `masked_weights` `(B, P)` float32, 1 for each, 0 for the rest
-        of P, whose positions are 0.
+        `token_ids` `(B, S)`, after masking; `masked_positions` `(B, P)` int32, the
+        positions of the chosen tokens in ascending order; `masked_ids` `(B, P)`
+        int32, their original ids; `masked_weights` `(B, P)` float32, 1 for each.
+        Unused entries are 0 in all three.
 
     Raises:
-        ValueError: If an argument is out of its range, or the vocabulary has no
-            mask token.
+        ValueError: If an argument is out of range, or the vocabulary has no mask
+            token.
 
     Reference: `create_masked_lm_predictions` in google-research/bert; n-grams:
     [Lan et al., 2019](https://arxiv.org/abs/1909.11942), section 4.1.
@@ -87,12 +87,12 @@ class Masking:
         self._continues = tokenizer.continuations() if unit != "token" else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the arguments beside the tokenizer."""
+        """Returns the arguments except the tokenizer."""
         names = ("rate", "mask_share", "random_share", "unit", "max_ngram")
         return {x: getattr(self, x) for x in (*names, "max_predictions")}
 
     def num_predictions(self, length: int | tf.Tensor) -> int | tf.Tensor:
-        """Returns how many tokens of a row of this length are chosen at most (P)."""
+        """Returns the maximum number of chosen tokens for a row length (P)."""
         if self.max_predictions is not None:
             return self.max_predictions
         if isinstance(length, int):
@@ -123,7 +123,7 @@ class Masking:
         }
 
     def _begins(self, ids: tf.Tensor, open_to: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-        """Where units begin, (B, S)."""
+        """Returns where units begin, (B, S) bool."""
         if self.unit == "token":
             return open_to
         before = _shifted(open_to, False)
@@ -159,7 +159,7 @@ def _check_shares(rate: Any, mask_share: Any, random_share: Any) -> None:
 
 
 def _number_to_choose(open_to: tf.Tensor, rate: float, most: Any) -> tf.Tensor:
-    """How many tokens of each row are to be chosen, (B,) int32."""
+    """Returns the number of tokens to choose in each row, (B,) int32."""
     count = tf.math.count_nonzero(open_to, axis=1, dtype=tf.int32)
     number = tf.cast(tf.round(rate * tf.cast(count, tf.float32)), tf.int32)
     number = tf.minimum(tf.maximum(number, 1), most)
@@ -167,20 +167,20 @@ def _number_to_choose(open_to: tf.Tensor, rate: float, most: Any) -> tf.Tensor:
 
 
 def _shifted(x: tf.Tensor, first: bool) -> tf.Tensor:
-    """What stands one column before, (B, S)."""
+    """Shifts rows one column to the right, (B, S)."""
     return tf.concat([tf.fill([tf.shape(x)[0], 1], first), x[:, :-1]], 1)
 
 
 def _ngram_begins(
     words: tf.Tensor, before: tf.Tensor, max_ngram: int, seed: tf.Tensor
 ) -> tf.Tensor:
-    """Where n-grams begin: n words each, fewer where a segment ends, (B, S)."""
+    """Returns where n-grams of n words, fewer at a segment's end, begin, (B, S)."""
     shape = tf.shape(words)
     chances = np.log(1 / np.arange(1, max_ngram + 1))
     lengths = tf.random.stateless_categorical(
         chances[None], shape[0] * shape[1], seed, tf.int32
     )
-    ends = tf.cumsum(tf.reshape(lengths, shape) + 1, 1)  # in words, of each n-gram
+    ends = tf.cumsum(tf.reshape(lengths, shape) + 1, 1)  # of n-grams, in words
     word = tf.cumsum(tf.cast(words, tf.int32), 1) - 1
     ngram = tf.searchsorted(ends, word, side="right")
     other = tf.not_equal(ngram, tf.concat([ngram[:, :1] - 1, ngram[:, :-1]], 1))
@@ -194,11 +194,11 @@ def _choose(
     """Chooses units in a random order while they fit in `number`, (B, S) bool."""
     shape = tf.shape(begins)
     unit = tf.cumsum(tf.cast(begins, tf.int32), 1) - 1
-    unit = tf.where(open_to, unit, shape[1])  # of no unit
+    unit = tf.where(open_to, unit, shape[1])  # in no unit
     sizes = tf.math.bincount(
         unit, minlength=shape[1] + 1, maxlength=shape[1] + 1, axis=-1
     )[:, :-1]
-    sizes = tf.ensure_shape(sizes, begins.shape)  # which `bincount` loses
+    sizes = tf.ensure_shape(sizes, begins.shape)  # `bincount` loses the static shape
     keys = tf.random.stateless_uniform(shape, seed)
     order = tf.argsort(tf.where(sizes > 0, keys, 2.0), axis=1)
     taken = _fill(tf.gather(sizes, order, batch_dims=1), number)
@@ -209,7 +209,7 @@ def _choose(
 
 
 def _fill(sizes: tf.Tensor, room: tf.Tensor) -> tf.Tensor:
-    """Takes what fits, from left to right, and passes over what does not, (B, U)."""
+    """Takes units from left to right, skipping those that do not fit, (B, U) bool."""
 
     def more(taken, room):
         left = tf.where(taken, 0, sizes)
@@ -227,7 +227,7 @@ def _fill(sizes: tf.Tensor, room: tf.Tensor) -> tf.Tensor:
 
 
 def _first_places(chosen: tf.Tensor, number: Any) -> tf.Tensor:
-    """The places of the chosen, in order, (B, P), and 1 for each, 0 for the rest."""
+    """Returns the positions of the chosen, ascending, and their weights, (B, P)."""
     chosen = tf.pad(chosen, [[0, 0], [0, number]])
     early = tf.range(tf.shape(chosen)[1], 0, -1) * tf.cast(chosen, tf.int32)
     order = tf.math.top_k(early, number).indices

@@ -1,4 +1,4 @@
-"""What decides how text becomes pretraining data."""
+"""The settings of pretraining data."""
 
 import dataclasses
 import json
@@ -16,28 +16,27 @@ SENTENCES = ("lines", "split")
 
 @dataclasses.dataclass(frozen=True)
 class Recipe:
-    """What decides, with the text, each byte of pretraining data.
+    """The settings that, with the text, determine each byte of pretraining data.
 
     Args:
-        preprocessor: Its tokenizer, the length of rows, and how pairs are put.
-        objective: What stands beside the masked language model: BERT's
+        preprocessor: Gives the tokenizer, the row length and the format of pairs.
+        objective: The objective in addition to masked language modeling: BERT's
             `"next_sentence"`, ALBERT's `"sentence_order"`, or `"none"`
             (RoBERTa's full sentences).
-        sentences: `"lines"`: each line is one; `"split"`: lines are paragraphs,
-            which `split_sentences` splits.
-        short_share: Share of the rows that aim at a random length.
+        sentences: `"lines"`: each line is a sentence; `"split"`: each line is a
+            paragraph, which `split_sentences` splits.
+        short_share: Share of the rows whose target length is random.
         pack: Whether rows hold segments of several documents, which do not
-            attend to each other; for the objective `"none"`. Sentences are cut
-            where a row is full, which leaves hardly a place empty.
-        repeats: How often each document is used, in other rows each time.
-        masking: The options of `Masking` that choose the masked tokens once, for
-            all epochs; `None`: they are chosen anew in each epoch, by
-            `pretraining_dataset`.
-        chunk_bytes: How much text makes a shard, at least.
-        seed: Of all draws.
+            attend to each other; only for the objective `"none"`. Sentences are
+            cut where a row is full, which leaves very little padding.
+        repeats: How often each document is used, in different rows each time.
+        masking: The options of `Masking` that mask tokens once, for all epochs;
+            `None`: `pretraining_dataset` masks them anew in each epoch.
+        chunk_bytes: The minimum size of a shard's text.
+        seed: Seed for all random choices.
 
     Raises:
-        ValueError: If an argument is out of its range or does not fit another.
+        ValueError: If an argument is out of range or conflicts with another.
     """
 
     preprocessor: Preprocessor
@@ -74,7 +73,7 @@ class Recipe:
         self.make_masking(**(self.masking or {}))
         if self.room < 2:
             raise ValueError(
-                "`sequence_length` must leave two tokens beside the special ones. "
+                "`sequence_length` must leave room for two tokens of text. "
                 f"Received: {self.sequence_length}"
             )
 
@@ -89,7 +88,7 @@ class Recipe:
 
     @property
     def room(self) -> int:
-        """How many tokens of text a row may have (one segment, if packed)."""
+        """The maximum number of text tokens in a row (in a segment, if packed)."""
         special = 2 + self.preprocessor.num_separators * self.has_pairs
         return self.sequence_length - special
 
@@ -109,7 +108,7 @@ class Recipe:
 
 
 def nameless(config: Any) -> Any:
-    """Leaves out names of Keras objects, which depend on how many were made before."""
+    """Removes names of Keras objects: they depend on how many were created before."""
     if isinstance(config, list | tuple):
         return [nameless(x) for x in config]
     if not isinstance(config, dict):

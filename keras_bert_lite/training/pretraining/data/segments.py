@@ -1,7 +1,7 @@
-"""Which tokens of documents make a row of pretraining data.
+"""Sampling the segments of rows of pretraining data.
 
-Everything here is a place in the tokens of a chunk, no tokens: millions of rows are
-made, and their tokens are fetched together (`rows`).
+All functions work on positions in the tokens of a chunk, not on tokens. The tokens
+of many rows are later gathered at once (`chunk_rows`).
 """
 
 import bisect
@@ -9,14 +9,14 @@ import random
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-SHORTEST = 2  # tokens that a short row aims at, at least
+SHORTEST = 2  # minimum target length of a short row, in tokens
 
-Document = Sequence[int]  # where its sentences begin, and where the last one ends
+Document = Sequence[int]  # where each sentence begins, then where the last one ends
 Span = tuple[int, int]  # begin and end
 
 
 class Pair(NamedTuple):
-    """Two segments, and 0 where the second follows (BERT) or is in order (ALBERT)."""
+    """Two segments; the label is 0 if the second one follows the first in the text."""
 
     first: Span
     second: Span
@@ -29,24 +29,23 @@ def next_sentence_pairs(
     short_share: float,
     rng: random.Random,
 ) -> Iterator[Pair]:
-    """Pairs a segment with the next one, or with one of another document.
+    """Pairs a segment with the next one, or with a segment of another document.
 
-    Each has the same chance. Sentences that would have come next and do not are
-    used in the next row. A document of one token makes no pair of its own. Where
-    there is one document only, what does not follow is from anywhere in it.
+    Both cases are equally likely. Sentences displaced by a random segment are used
+    in the next row. A document of one token gives no pair with label 0. If there is
+    only one document, random segments are taken from anywhere in it.
 
     Args:
-        documents: Of a chunk.
-        room: The most tokens of both segments.
-        short_share: Share of the rows that aim at a random number of tokens
-            below `room`.
-        rng: Draws.
+        documents: The documents of a chunk.
+        room: The maximum number of tokens in both segments together.
+        short_share: Share of the rows whose target length is random, up to `room`.
+        rng: The random number generator.
 
     Returns:
-        The pairs, as places in the chunk's tokens.
+        The pairs, as positions in the chunk's tokens.
 
     Reference: `create_instances_from_document` in google-research/bert. There a
-    segment of one sentence is always followed by a random one; here it gets the
+    segment of one sentence is always followed by a random one. Here it gets the
     next sentence, or is cut in two at the end of its document, so that both
     labels stay equally frequent.
     """
@@ -74,7 +73,7 @@ def sentence_order_pairs(
     short_share: float,
     rng: random.Random,
 ) -> Iterator[Pair]:
-    """Pairs a segment with the next one, half of them in the wrong order.
+    """Pairs a segment with the next one and swaps half of the pairs.
 
     Args:
         documents, room, short_share, rng: See `next_sentence_pairs`.
@@ -100,16 +99,16 @@ def full_sentences(
     rng: random.Random,
     fill: bool = False,
 ) -> Iterator[Span]:
-    """Cuts documents into segments of full sentences; no token is left out.
+    """Cuts documents into segments of full sentences, without dropping any token.
 
-    A sentence that is longer than `room` is cut.
+    A sentence longer than `room` is cut.
 
     Args:
         documents, room, short_share, rng: See `next_sentence_pairs`.
-        fill: Whether any sentence is cut where a segment is full.
+        fill: Whether to fill segments by cutting any sentence.
 
     Reference: [Liu et al., 2019](https://arxiv.org/abs/1907.11692), section 4.2,
-    `DOC-SENTENCES`; filled, as transformers' `run_mlm.py` cuts texts.
+    `DOC-SENTENCES`; with `fill`, transformers' `run_mlm.py`.
     """
     for document in documents:
         begin = document[0]
@@ -122,14 +121,14 @@ def full_sentences(
 
 
 def packed(sizes: Sequence[int], room: int) -> list[list[int]]:
-    """Puts segments into as few rows of `room` as best fit finds.
+    """Packs segments into few rows of `room` tokens.
 
     Args:
-        sizes: Tokens of each segment, none more than `room`.
-        room: Tokens of a row.
+        sizes: The number of tokens of each segment, at most `room`.
+        room: The number of tokens of a row.
 
     Returns:
-        The numbers of the segments of each row.
+        The indices of the segments of each row.
 
     Reference: best-fit decreasing; [Krell et al.,
     2021](https://arxiv.org/abs/2107.02027).
@@ -169,13 +168,13 @@ class _Taken(NamedTuple):
 
     begin: int
     end: int
-    following: int  # the sentence behind them
+    following: int  # the sentence after them
     split: int | None  # the first sentence of the second segment, if there are two
     middle: int | None  # where its tokens begin
 
 
 def _take(document: Document, sentence: int, target: int, rng: random.Random) -> _Taken:
-    """Takes sentences until there are `target` tokens, two if there are."""
+    """Takes sentences until there are `target` tokens; two sentences if possible."""
     begin = document[sentence]
     following = bisect.bisect_left(document, begin + target, sentence + 1)
     following = min(max(following, sentence + 2), len(document) - 1)
@@ -187,20 +186,20 @@ def _take(document: Document, sentence: int, target: int, rng: random.Random) ->
 
 
 def _halves(taken: _Taken) -> tuple[Span, Span]:
-    """The two segments; a sentence that stands alone is cut in two."""
+    """Returns the two segments; a single sentence is cut in the middle."""
     middle = taken.middle or (taken.begin + taken.end + 1) // 2
     return (taken.begin, middle), (middle, taken.end)
 
 
 def _other(number: int, documents: int, rng: random.Random) -> int:
-    """The number of another document, if there is one."""
+    """Returns the index of another document, if there is one."""
     if documents == 1:
         return number
     return (number + 1 + _below(documents - 1, rng)) % documents
 
 
 def _anywhere(document: Document, target: int, rng: random.Random) -> Span:
-    """Sentences from a random one on, until there are `target` tokens."""
+    """Takes sentences from a random one on, until there are `target` tokens."""
     sentence = _below(len(document) - 1, rng)
     begin = document[sentence]
     end = bisect.bisect_left(document, begin + max(target, 1), sentence + 1)
@@ -210,7 +209,7 @@ def _anywhere(document: Document, target: int, rng: random.Random) -> Span:
 def _truncated(
     first: Span, second: Span, room: int, rng: random.Random
 ) -> tuple[Span, Span]:
-    """Cuts the longer segment first, at a random end for each token."""
+    """Truncates a pair to `room`, the longer segment first, at random ends."""
     excess = _size(first) + _size(second) - room
     if excess <= 0:
         return first, second

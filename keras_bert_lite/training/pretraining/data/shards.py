@@ -1,4 +1,4 @@
-"""The files of pretraining data: written whole or not at all."""
+"""The files of pretraining data, written atomically."""
 
 import hashlib
 import json
@@ -13,27 +13,27 @@ from keras_bert_lite._files import replaced_file, write_text
 
 SETTINGS, INDEX = "settings.json", "index.json"
 SHARD = ".tfrecord"
-BLOCK = 1 << 20  # bytes that are read at a time
-# What reading JSON that is not what was written raises.
+BLOCK = 1 << 20  # bytes read at a time
+# Errors from reading damaged JSON.
 DAMAGED = (ValueError, TypeError, KeyError)
 
 
 class Shard(NamedTuple):
-    """What is known of a file of rows."""
+    """The name, size and origin of a file of rows."""
 
     name: str
     rows: int
     tokens: int
     bytes: int
     checksum: int
-    source: str  # tells its text and recipe from others
+    source: str  # digest of its text and recipe
 
     def has_its_size(self, directory: Path) -> bool:
         path = directory / self.name
         return path.is_file() and path.stat().st_size == self.bytes
 
     def is_whole(self, directory: Path) -> bool:
-        """Whether the file holds what was written, to the bit."""
+        """Whether the file is bit for bit as it was written."""
         same = self.has_its_size(directory)
         return same and _checksum(directory / self.name) == self.checksum
 
@@ -45,10 +45,10 @@ def shard_name(number: int) -> str:
 def write_shard(
     directory: Path, number: int, examples: Sequence[bytes], tokens: int, source: str
 ) -> Shard:
-    """Writes rows beside, puts the file in its place, then says that it is done.
+    """Writes a shard atomically, then a JSON file that marks it as complete.
 
     Raises:
-        OSError: If it cannot be written, as on a full disk; nothing of it stays.
+        OSError: If it cannot be written, as on a full disk; no partial file is left.
     """
     path = directory / shard_name(number)
     try:
@@ -65,11 +65,11 @@ def write_shard(
 
 
 class WholeShards:
-    """Finds the shards that were written whole, in data that are done or not.
+    """Finds the intact shards of complete or unfinished data.
 
     Args:
-        directory: Of the data.
-        source: Of the text and the recipe; the shards of others are passed over.
+        directory: The directory of the data.
+        source: The digest of text and recipe; shards with another one are ignored.
     """
 
     def __init__(self, directory: Path, source: str) -> None:
@@ -94,7 +94,7 @@ class WholeShards:
 
 
 def write_index(directory: Path, shards: Sequence[Shard]) -> None:
-    """Says that all is done; the files that said so of each shard go."""
+    """Writes the index, which marks the data as complete; removes shards' markers."""
     text = json.dumps({"shards": [shard._asdict() for shard in shards]})
     write_text(directory / INDEX, text)
     for shard in shards:
@@ -102,7 +102,7 @@ def write_index(directory: Path, shards: Sequence[Shard]) -> None:
 
 
 def is_done(directory: Path, source: str) -> bool:
-    """Whether there is an index, and all that it tells of, from this source."""
+    """Whether there is an index whose shards are all intact and from this source."""
     shards = _if_whole(directory)
     return bool(shards) and all(
         shard.source == source and shard.is_whole(directory) for shard in shards
@@ -110,20 +110,21 @@ def is_done(directory: Path, source: str) -> bool:
 
 
 def read_index(directory: Path, argument: str = "directory") -> list[Shard]:
-    """Returns the shards of a directory that is done.
+    """Returns the shards of complete data.
 
     Args:
-        directory: The directory.
-        argument: What error messages call it.
+        directory: The directory of the data.
+        argument: Its name in error messages.
 
     Raises:
-        FileNotFoundError: If it is none, or not done.
-        ValueError: If the index is damaged, or a shard is gone or has another size.
+        FileNotFoundError: If there are no data, or they are unfinished.
+        ValueError: If the index is damaged, or a shard is missing or has another
+            size.
     """
     shards = _indexed(directory)
     if not shards:
         begun = (directory / SETTINGS).is_file()
-        state = "data that are not done: run the command again" if begun else "none"
+        state = "unfinished data: run the command again" if begun else "none"
         raise FileNotFoundError(
             f"`{argument}` must hold pretraining data. Received: {str(directory)!r}, "
             f"with {state}"
@@ -138,10 +139,10 @@ def read_index(directory: Path, argument: str = "directory") -> list[Shard]:
 
 
 def check_records(directory: Path) -> None:
-    """Reads every shard.
+    """Reads every record of every shard.
 
     Raises:
-        ValueError: If one is not what was written.
+        ValueError: If one is damaged.
     """
     for shard in read_index(directory):
         path = directory / shard.name
@@ -156,15 +157,15 @@ def check_records(directory: Path) -> None:
 
 
 def digest(directory: Path) -> str:
-    """Tells data from those of another text or recipe."""
+    """Returns a digest of the index, which identifies the data."""
     return hashlib.sha256((directory / INDEX).read_bytes()).hexdigest()
 
 
 def read_settings(directory: Path) -> dict[str, Any]:
-    """Returns what the data were begun with: `files` and `recipe`.
+    """Returns the settings of the data: `files` and `recipe`.
 
     Raises:
-        ValueError: If the file that says so is damaged.
+        ValueError: If the settings file is damaged.
     """
     path = directory / SETTINGS
     try:
@@ -172,8 +173,8 @@ def read_settings(directory: Path) -> dict[str, Any]:
         return {name: values[name] for name in ("files", "recipe")}
     except DAMAGED as error:
         raise ValueError(
-            f"{path}: is damaged; delete it and write the pretraining data again: of "
-            f"the same text and recipe, whole shards stay. Received: {error!r}"
+            f"{path}: is damaged; delete it and write the pretraining data again. "
+            f"Intact shards of the same text and recipe are kept. Received: {error!r}"
         ) from error
 
 
@@ -186,7 +187,7 @@ def _checksum(path: Path) -> int:
 
 
 def _indexed(directory: Path) -> list[Shard]:
-    """What the index says, nothing without one."""
+    """Returns the shards in the index, none if there is no index."""
     path = directory / INDEX
     if not path.is_file():
         return []
@@ -201,7 +202,7 @@ def _indexed(directory: Path) -> list[Shard]:
 
 
 def _if_whole(directory: Path) -> list[Shard]:
-    """What the index says; nothing if it is damaged, for who makes it again."""
+    """Returns the shards in the index, none if it is missing or damaged."""
     try:
         return _indexed(directory)
     except ValueError:

@@ -1,4 +1,4 @@
-"""From text files to pretraining data, on all cores."""
+"""Writing pretraining data from text files, on all cores."""
 
 import collections
 import concurrent.futures
@@ -31,7 +31,7 @@ from keras_bert_lite.training.pretraining.data.shards import (
     write_shard,
 )
 
-AHEAD = 2  # chunks that are read before each worker needs them
+AHEAD = 2  # chunks per worker that are read ahead
 
 
 def write_pretraining_data(
@@ -42,39 +42,38 @@ def write_pretraining_data(
     show_progress: bool = True,
     **recipe: Any,
 ) -> dict[str, int]:
-    """Writes pretraining data: shards of rows, ready for `pretraining_dataset`.
+    """Writes pretraining data: shards of rows for `pretraining_dataset`.
 
-    The text is read as a stream, a chunk at a time; each becomes a shard, which is
-    the same for the same text, recipe and seed, whatever the number of workers.
-    Called again, after an interruption or when a shard is gone, it makes the
-    shards that are not there or not what was written, to the bit; when all is
-    done, it only reads them, and the text, which is known by its content.
+    The text is streamed in chunks, and each chunk becomes a shard. The shards
+    depend only on the text, the recipe and the seed, not on the number of workers.
+    Called again after an interruption, it writes only the shards that are missing
+    or corrupt. When the data are complete, it only verifies the shards and the
+    content of the text files.
 
-    A pair that is longer than a row is cut, as Google's tool does it: of sentences
-    that are about as long as a row or longer, much is lost. `objective="none"` loses
-    nothing.
+    Pairs longer than a row are truncated, as in Google's tool. Much text is lost if
+    sentences are about as long as a row or longer. `objective="none"` loses none.
 
     Args:
-        path: Text files, UTF-8, `.gz` or `.xz` if compressed: a sentence a line
-            and a blank line between documents, or, with `sentences="split"`, a
-            paragraph a line.
-        directory: Where the shards go.
-        preprocessor: Its tokenizer, and the `sequence_length` of the rows.
-        workers: Threads; `None`: one for each core. TensorFlow's ops, most of the
-            work, run side by side in them.
-        show_progress: Whether to draw a progress bar, of the text read.
+        path: Text files in UTF-8, `.gz` or `.xz` if compressed. They have one
+            sentence per line and a blank line between documents; with
+            `sentences="split"`, one paragraph per line.
+        directory: Where the shards are written.
+        preprocessor: Gives the tokenizer and the `sequence_length` of the rows.
+        workers: Number of threads; `None`: one per core. Most of the work is in
+            TensorFlow ops, which run in parallel.
+        show_progress: Whether to show a progress bar.
         **recipe: `objective`, `sentences`, `short_share`, `pack`, `repeats`,
             `masking`, `chunk_bytes`, `seed`; see
             `keras_bert_lite.training.pretraining.data.recipe.Recipe`.
 
     Returns:
-        The numbers of `shards`, `rows` and `tokens`.
+        The counts of `shards`, `rows` and `tokens`.
 
     Raises:
-        FileNotFoundError: If there is no such file.
-        ValueError: If an argument is out of its range, `directory` holds data of
-            another recipe or other text, or settings that are damaged, or the text
-            is empty or not UTF-8.
+        FileNotFoundError: If a text file does not exist.
+        ValueError: If an argument is out of range, `directory` holds data of
+            another recipe or text or damaged settings, or the text is empty or not
+            UTF-8.
         OSError: If a shard cannot be written.
 
     Example:
@@ -106,7 +105,7 @@ def write_pretraining_data(
 
 
 def totals(shards: Sequence[Shard]) -> dict[str, int]:
-    """Returns the numbers of shards, rows and tokens."""
+    """Returns the total counts of shards, rows and tokens."""
     return {
         "shards": len(shards),
         "rows": sum(shard.rows for shard in shards),
@@ -115,7 +114,7 @@ def totals(shards: Sequence[Shard]) -> dict[str, int]:
 
 
 def check_some_rows(shards: Sequence[Shard], paths: Sequence[Path]) -> None:
-    """Raises an error if there was no text at all."""
+    """Raises a `ValueError` if the text gave no rows."""
     if not any(shard.rows for shard in shards):
         raise ValueError(
             f"`path` must hold text. Received: {[str(x) for x in paths]}, without any"
@@ -123,10 +122,10 @@ def check_some_rows(shards: Sequence[Shard], paths: Sequence[Path]) -> None:
 
 
 def check_settings(directory: Path, paths: list[Path], recipe: Recipe) -> str:
-    """Writes down what is to be made, or compares it with what was begun.
+    """Writes the settings, or compares them with those of existing data.
 
     Returns:
-        What tells the shards of this text and recipe from others.
+        A digest of the text and the recipe, which identifies their shards.
     """
     directory.mkdir(parents=True, exist_ok=True)
     files = identities(paths)
@@ -165,7 +164,7 @@ def make_shard(
 def _write(
     paths: list[Path], directory: Path, recipe: Recipe, source: str, workers: int
 ) -> Iterator[tuple[Shard, int]]:
-    """Writes the shards that are not there; returns all, and the text of each."""
+    """Writes missing shards; yields all shards with the size of their text."""
     waiting: collections.deque = collections.deque()
 
     find = WholeShards(directory, source)
@@ -188,7 +187,7 @@ def _write(
 
 
 def _first(waiting: collections.deque) -> tuple[Shard, int]:
-    """The shard that was begun first, when it is written, and its bytes of text."""
+    """Waits for the oldest pending shard; returns it and the size of its text."""
     future, size = waiting.popleft()
     return future.result(), size
 
@@ -196,7 +195,7 @@ def _first(waiting: collections.deque) -> tuple[Shard, int]:
 def _shown(
     shards: Iterable[tuple[Shard, int]], paths: list[Path], show: bool
 ) -> Iterator[Shard]:
-    """Draws a progress bar of the text read, in MB."""
+    """Shows a progress bar of the text processed, in MB."""
     packed = any(path.suffix in (".gz", ".xz") for path in paths)
     total = None if packed else sum(path.stat().st_size for path in paths)
     bar = keras.utils.Progbar(total and total / 1e6, unit_name="MB") if show else None

@@ -119,5 +119,5 @@ def test_follows_a_question_answerer_through_training():
 
 
 def test_refuses_a_model_on_ids_without_a_preprocessor():
-    with pytest.raises(ValueError, match="`preprocessor` must be given for a model"):
+    with pytest.raises(ValueError, match="`preprocessor` must be given if the model"):
         scorers.squad(RECORDS)(kbl.question_answerer(tiny.encoder()))

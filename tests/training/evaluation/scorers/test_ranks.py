@@ -57,7 +57,7 @@ def test_says_so_where_there_is_no_correlation():
 
 def test_refuses_more_than_one_number_a_row():
     score = scorers.spearman(batched(np.ones((50, 2)), TARGETS))
-    with pytest.raises(ValueError, match=r"one number a row.*\(7, 2\)"):
+    with pytest.raises(ValueError, match=r"one number per row.*\(7, 2\)"):
         score(says(shape=(2,)))
 
 

@@ -79,7 +79,7 @@ def test_goes_on_behind_the_shards_that_are_whole(path, tmp_path, monkeypatch):
     directory = tmp_path / "data"
     with pytest.raises(KeyboardInterrupt):
         write(path, directory)
-    with pytest.raises(FileNotFoundError, match="data that are not done"):
+    with pytest.raises(FileNotFoundError, match="unfinished data"):
         pretraining_dataset(directory, 2)
     (directory / "000001.tfrecord").write_bytes(b"half")
     write(path, directory)
