@@ -1,4 +1,10 @@
-"""The checkpoint formats. To add one, write its `loading.py` and list it below."""
+"""The checkpoint formats.
+
+To add one, write a folder whose `loading.py` has the functions of `Format`, and list
+it in `FORMATS`; `load.py` and the public `load_*` functions then take it. A source is
+a directory when they get it: `sources.resolve` downloads `hf://` names (only the files
+in `HUB_FILES`) and refuses other names. Saving has no protocol: `save_hugging_face`
+and `to_keras_hub` are the ways out.
 
 from pathlib import Path
 from typing import Any, Protocol

@@ -1,6 +1,10 @@
-"""Byte-level BPE, as RoBERTa has it: from bytes to ids.
+"""Byte-level BPE, as in RoBERTa: from bytes to ids.
 
-`tokenizer` is the layer. A string goes through `words` (cut at the reference's
-pattern), `byte_level` (bytes as printable characters), `merger` (the op that merges
-them) and `vocabulary`; `spans` finds where each token stands.
+`tokenizer` has the layer, and `model` does its work: `words` finds the words of a
+text and looks each up in the vocabulary, and `merger` splits the words that are not
+one piece: SentencePiece's BPE op merges their bytes and returns the pieces' ids.
+
+The rest serves these: `merges` and `vocabulary` (the files), `byte_level` (bytes as
+the printable characters that vocabularies are written in), `alphabet` (the pattern
+of words), `special_tokens`, and `spans` (offsets).
 """
