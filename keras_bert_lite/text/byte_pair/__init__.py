@@ -1,6 +1,7 @@
-"""Byte-level BPE, as RoBERTa has it: from bytes to ids.
+"""Byte-level BPE as in RoBERTa: from bytes to ids.
 
-`tokenizer` is the layer. A string goes through `words` (cut at the reference's
-pattern), `byte_level` (bytes as printable characters), `merger` (the op that merges
-them) and `vocabulary`; `spans` finds where each token stands.
+`tokenizer` is the layer. `words` cuts a string by the reference's pattern and looks
+its words up; `merger` builds the others from bytes, in an op. `byte_level` writes
+bytes as printable characters, `vocabulary` reads files, and `spans` finds the
+position of each token.
 """
