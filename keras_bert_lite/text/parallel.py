@@ -1,21 +1,21 @@
-"""Large batches on more than one core."""
+"""Tokenizes large batches on several cores."""
 
 import itertools
 from collections.abc import Callable
 
 import tensorflow as tf
 
-SHARDS = 4  # at most so many cores
-LARGE = 512  # strings; a smaller batch loses more than other cores gain
+SHARDS = 4  # the maximum number of cores
+LARGE = 512  # strings; for smaller batches, the overhead exceeds the gain
 
 
 def in_shards(
     tokenize: Callable[[tf.Tensor], tf.RaggedTensor], strings: tf.Tensor
 ) -> tf.RaggedTensor:
-    """Returns `tokenize(strings)`, in a graph on up to four cores.
+    """Returns `tokenize(strings)`; in a graph, uses up to four cores.
 
-    tensorflow-text's ops use one core a call; the shards of a large batch run
-    side by side.
+    tensorflow-text's ops use one core per call; the shards of a large batch run
+    in parallel.
     """
     if tf.executing_eagerly():
         return tokenize(strings)

@@ -150,7 +150,7 @@ class FastPath:
         yield f"{_class(marks)}{{2}}"
 
     def _spaces(self, changed: dict[int, str]) -> Iterable[str]:
-        """Yields patterns of spaces that need care where each one begins a word."""
+        """Yields patterns of spaces that need `Normalizer` if each begins a word."""
         names = self._steps.names
         plain = " \n\r\t" if "collapse_white_space" in names else " "
         odd = steps_of.WHITE_SPACE - {ord(x) for x in plain}

@@ -325,7 +325,7 @@ def _check_room_for_stand_ins(special_tokens: list[str]) -> None:
     if short or len(special_tokens) > MOST_STAND_INS:
         raise ValueError(
             "`added_tokens`, and special tokens with `special_tokens_in_text`, must "
-            f"have at least 3 bytes each; {MOST_STAND_INS} at most. Received: "
+            f"have at least 3 bytes each and be {MOST_STAND_INS} at most. Received: "
             f"{short or len(special_tokens)}"
         )
 
