@@ -5,6 +5,7 @@ it in `FORMATS`; `load.py` and the public `load_*` functions then take it. A sou
 a directory when they get it: `sources.resolve` downloads `hf://` names (only the files
 in `HUB_FILES`) and refuses other names. Saving has no protocol: `save_hugging_face`
 and `to_keras_hub` are the ways out.
+"""
 
 from pathlib import Path
 from typing import Any, Protocol

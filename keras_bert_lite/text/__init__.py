@@ -1,1 +1,1 @@
-"""Layers that turn strings into ids, on TensorFlow ops."""
+"""Layers that convert strings to ids with TensorFlow ops."""

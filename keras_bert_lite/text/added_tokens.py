@@ -1,7 +1,7 @@
 """Tokens that are found in text before it is cut into pieces.
 
-As Hugging Face's `AddedVocabulary` finds them: of tokens that overlap the one that
-begins first, of those that begin together the longest.
+As in Hugging Face's `AddedVocabulary`, the first of overlapping tokens is found, and
+the longest of those with the same start.
 """
 
 import itertools
@@ -15,7 +15,7 @@ from keras_bert_lite.text.unicode.code_points import ranges
 
 FLAGS = ("single_word", "lstrip", "rstrip", "normalized")
 SPACE_RANGES = ranges(SPACES)
-# A surrogate, which valid UTF-8 has none of; and a pattern that finds it.
+# A surrogate, which valid UTF-8 never contains, and a pattern for it.
 CUT, _CUT = b"\xed\xa0\x80", r"\x{D800}"
 
 
@@ -24,10 +24,10 @@ def replace_tokens(strings: tf.Tensor, replacements: Mapping[str, str]) -> tf.Te
 
     Args:
         strings: Valid UTF-8.
-        replacements: What stands for each token afterwards.
+        replacements: The replacement of each token.
     """
     replace = tf.strings.regex_replace
-    if not _can_overlap(replacements):  # one pass less
+    if not _can_overlap(replacements):  # saves a pass
         for token, new in replacements.items():
             strings = replace(strings, re.escape(token), new)
         return strings
@@ -38,7 +38,7 @@ def replace_tokens(strings: tf.Tensor, replacements: Mapping[str, str]) -> tf.Te
 
 
 def _can_overlap(tokens: Iterable[str]) -> bool:
-    """Whether a text can have a token that begins inside of another, or with it."""
+    """Returns whether a token can begin inside another or at its start."""
     known = set(tokens)
     beginnings = {token[:i] for token in known for i in range(1, len(token))}
     return any(
@@ -50,7 +50,7 @@ def _can_overlap(tokens: Iterable[str]) -> bool:
 
 
 def _any_of(tokens: Sequence[str] | Mapping[str, str]) -> str:
-    """Returns a pattern of any of the tokens, the longest of those that fit."""
+    """Returns a pattern of the tokens, which prefers the longest match."""
     return f"({'|'.join(re.escape(x) for x in sorted(tokens, key=len, reverse=True))})"
 
 
@@ -61,8 +61,8 @@ def with_spaces_before(
 
     Args:
         strings: Valid UTF-8, `(B,)`.
-        rows: The string of each start, `(T,)` int64.
-        starts: Code points, `(T,)` int32.
+        rows: The index of the string of each start, `(T,)` int64.
+        starts: In code points, `(T,)` int32.
 
     Returns:
         The new starts, `(T,)` int32.
@@ -78,7 +78,7 @@ def with_spaces_before(
     )
     others = tf.where(~is_space)[:, 0]
     place = tf.cast(starts, tf.int64) + shift
-    before = tf.searchsorted(others, place) - 1  # the last that is no space
+    before = tf.searchsorted(others, place) - 1  # the last that is not a space
     behind = tf.gather(tf.concat([[-1], others], 0), before + 1) + 1
     return tf.cast(tf.maximum(behind, shift) - shift, tf.int32)
 
@@ -86,12 +86,12 @@ def with_spaces_before(
 def check_flags(
     flags: Mapping[str, Sequence[str]] | None, known: Mapping[str, int]
 ) -> dict[str, list[str]]:
-    """Returns the flags of tokens, or says what is wrong with them."""
+    """Returns the flags of tokens; refuses invalid ones."""
     given = dict(flags or {})
     for token, names in given.items():
         if token not in known or not set(names) <= set(FLAGS):
             raise ValueError(
-                f"`token_flags` must give tokens of the vocabulary flags of {FLAGS}. "
+                f"`token_flags` must map tokens of the vocabulary to flags {FLAGS}. "
                 f"Received: {names!r} for {token!r}"
             )
     return {token: list(names) for token, names in given.items() if names}
@@ -100,21 +100,21 @@ def check_flags(
 def refuse_flags(
     found: Sequence[str], flags: Mapping[str, Sequence[str]], allowed: Mapping[str, set]
 ) -> None:
-    """Refuses flags that a tokenizer would find tokens without.
+    """Refuses flags that a tokenizer would ignore.
 
     Args:
         found: The tokens that are found in text.
-        flags: Those that tokens have.
-        allowed: Those that the tokenizer honours, by token.
+        flags: The flags of tokens.
+        allowed: The flags that the tokenizer honours, by token.
 
     Raises:
-        ValueError: If one is not among them.
+        ValueError: If a token has any other flag.
     """
     for token in found:
         others = set(flags.get(token, ())) - allowed.get(token, set())
         if others:
             raise ValueError(
                 f"{token!r} can be found in text only without the flags "
-                f"{sorted(others)}. Received: {list(flags[token])}; of special tokens, "
-                "`special_tokens_in_text=False` takes them for plain text"
+                f"{sorted(others)}. Received: {list(flags[token])}; with "
+                "`special_tokens_in_text=False`, special tokens are plain text"
             )

@@ -1,4 +1,4 @@
-"""What every tokenizer layer has."""
+"""The base class of tokenizer layers."""
 
 import collections
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from keras_bert_lite.text.text_layer import TextLayer
 
 
 class _Vocabulary:
-    """Pieces and their ids; Keras would wrap each of a layer's own list."""
+    """Pieces and their ids, hidden from Keras, which wraps the lists of a layer."""
 
     def __init__(self, pieces: list[str]) -> None:
         self.pieces = pieces
@@ -41,10 +41,10 @@ class TokenizerOptions(TypedDict, total=False):
 
 
 class Tokenizer(TextLayer):
-    """The base of tokenizers: a vocabulary, and strings of any shape in.
+    """Base class of tokenizers, which convert strings of any shape to ids.
 
-    A tokenizer implements `_tokenize` and `_tokenize_with_offsets` on flat
-    batches of valid UTF-8, and `_join`, the way back.
+    A subclass implements `_tokenize` (or `_token_ids`) and `_tokenize_with_offsets`
+    on flat batches of valid UTF-8, and `_join`, which turns ids back into text.
 
     Args:
         vocabulary: The pieces in the order of their ids.
@@ -124,14 +124,14 @@ class Tokenizer(TextLayer):
         return list(self._pieces)
 
     def with_tokens(self, tokens: Sequence[str]) -> "Tokenizer":
-        """Returns a tokenizer that also knows `tokens`, each found in any text.
+        """Returns a tokenizer with `tokens` added, which it finds in any text.
 
         Args:
-            tokens: What to add behind the vocabulary; those that it has are
-                passed over.
+            tokens: Strings to append to the vocabulary; those already in it are
+                skipped.
 
         Raises:
-            ValueError: If a token is empty, or has white space at an end.
+            ValueError: If a token is empty, or begins or ends with white space.
         """
         if isinstance(tokens, str):
             raise TypeError(f"`tokens` must be a list of strings. Received: {tokens!r}")
@@ -153,7 +153,7 @@ class Tokenizer(TextLayer):
         return len(self._pieces)
 
     def id_to_token(self, id: int) -> str:
-        """Returns the piece of an id."""
+        """Returns the piece with an id."""
         if not 0 <= id < len(self._pieces):
             raise ValueError(
                 f"`id` must be in [0, {len(self._pieces)}). Received: {id}"
@@ -173,7 +173,7 @@ class Tokenizer(TextLayer):
 
     @property
     def special_tokens(self) -> list[str]:
-        """The special tokens that the vocabulary has."""
+        """The special tokens in the vocabulary."""
         named = dict.fromkeys([*self._roles.values(), *self.additional_special_tokens])
         return [token for token in named if token in self._ids]
 
@@ -199,7 +199,7 @@ class Tokenizer(TextLayer):
         return shaped_like(ids.values, ids.row_splits, strings)
 
     def ids_of(self, strings: tf.Tensor) -> tf.RaggedTensor:
-        """Returns the ids of a string tensor `(B,)`, as a call does: `(B, None)`."""
+        """Returns the ids of a string tensor `(B,)` as ragged `(B, None)`."""
         return in_shards(self._token_ids, valid_utf8(strings))
 
     def compute_output_spec(self, text: Any) -> keras.KerasTensor:
@@ -211,7 +211,7 @@ class Tokenizer(TextLayer):
     def tokenize_with_offsets(
         self, text: Any
     ) -> tuple[tf.RaggedTensor, tf.RaggedTensor, tf.RaggedTensor]:
-        """Returns ids and where each token stands in the string it came from.
+        """Returns ids and the position of each token in its string.
 
         Returns:
             `(ids, starts, ends)`, ragged int32 tensors of one shape. Offsets
@@ -227,10 +227,11 @@ class Tokenizer(TextLayer):
         )
 
     def spans_of(self, source: tf.Tensor) -> tuple[Tokens, tf.Tensor, tf.Tensor]:
-        """Returns the T tokens of valid UTF-8 `(B,)`, and their code points.
+        """Returns the T tokens of valid UTF-8 `(B,)` and their spans.
 
         Returns:
-            The tokens, their starts and their ends, exclusive, both `(T,)` int32.
+            The tokens, their starts and their ends (exclusive). Both are `(T,)`
+            int32 and count code points.
         """
         tokens, starts, ends = self._tokenize_with_offsets(source)
         if self._mask_takes_spaces:
@@ -267,12 +268,12 @@ class Tokenizer(TextLayer):
         return self._join(ragged)
 
     def piece_texts(self) -> list[tuple[str, bool]]:
-        """Returns each piece as readers see it, and whether it joins what is
-        before it."""
+        """Returns the readable text of each piece, and whether it is attached to
+        the piece before it."""
         return [(piece, False) for piece in self._pieces]
 
     def continues_word(self, ids: tf.Tensor) -> tf.Tensor | None:
-        """Returns which pieces stand inside a word, or `None` if none says so."""
+        """Returns which pieces continue a word, or `None` if pieces do not mark it."""
         return None
 
     def continuations(self) -> np.ndarray:
@@ -293,7 +294,7 @@ class Tokenizer(TextLayer):
         }
 
     def flags_of(self, token: str) -> list[str]:
-        """Returns the flags that a token has in Hugging Face's files."""
+        """Returns the flags of a token in Hugging Face's files."""
         return list(self.token_flags.get(token, ()))
 
     @property
@@ -322,7 +323,7 @@ class Tokenizer(TextLayer):
         raise NotImplementedError
 
     def _ragged_ids(self, ids: Any) -> tf.Tensor | tf.RaggedTensor:
-        """Returns ids of rank 1 or 2, refusing those that are no piece's."""
+        """Returns ids of rank 1 or 2; refuses ids outside the vocabulary."""
         ragged = _as_ragged_ids(ids)
         values = ragged if ragged.shape.rank == 1 else ragged.flat_values
         size = len(self._pieces)
@@ -338,14 +339,14 @@ class Tokenizer(TextLayer):
 def check_in_vocabulary(
     argument: str, tokens: Sequence[str], ids: dict[str, int]
 ) -> list[str]:
-    """Returns tokens as a list, all of which must be in the vocabulary."""
+    """Returns tokens as a list; refuses any outside the vocabulary."""
     if isinstance(tokens, str):
         raise TypeError(f"`{argument}` must be a list of strings. Received: {tokens!r}")
     missing = [token for token in tokens if not token or token not in ids]
     if missing:
         raise ValueError(
             f"`{argument}` must be pieces of `vocabulary`. Received: {missing[:5]}, "
-            "which are none"
+            "which are not"
         )
     return list(tokens)
 

@@ -1,4 +1,4 @@
-"""From bytes of normalized text to words and to characters of the original."""
+"""Maps bytes of normalized text to words and characters of the original."""
 
 from typing import NamedTuple
 
@@ -6,8 +6,8 @@ import tensorflow as tf
 
 from keras_bert_lite.text.ragged import rows_of
 
-# A character that cleaning deletes, one byte long: fills up the place of a
-# special token whose stand-in is shorter, so that byte positions stay.
+# A one-byte character that cleaning deletes. It pads the stand-in of a longer
+# special token, so that byte positions are kept.
 FILLER = 0x7F
 
 
@@ -16,7 +16,7 @@ class Tokens(NamedTuple):
 
     ids: tf.Tensor  # (T,) int32
     row_splits: tf.Tensor  # (B + 1,) int64
-    starts: tf.Tensor  # (T,) int64, bytes of the normalized string
+    starts: tf.Tensor  # (T,) int64, in bytes of the normalized string
     ends: tf.Tensor  # (T,) int64, exclusive
 
     @property
@@ -28,7 +28,7 @@ class Tokens(NamedTuple):
 class Words(NamedTuple):
     """The W words that tokens belong to."""
 
-    starts: tf.Tensor  # (W,) int64, bytes of the normalized string
+    starts: tf.Tensor  # (W,) int64, in bytes of the normalized string
     ends: tf.Tensor  # (W,) int64, exclusive
     first_tokens: tf.Tensor  # (W,) int64
 
@@ -43,7 +43,7 @@ class Words(NamedTuple):
         )
 
     def count_code_points(self, normalized: tf.Tensor, tokens: Tokens) -> tf.Tensor:
-        """(W,) int64: how many characters each word has."""
+        """(W,) int64: the number of characters of each word."""
         leads, string_starts = _lead_bytes(normalized)
         shift = tf.gather(string_starts, tf.gather(tokens.rows, self.first_tokens))
         before = _count_before(leads)
@@ -64,9 +64,9 @@ def original_spans(
         tokens: Tokens with spans in bytes of the normalized strings.
         origins: For each byte of each normalized string, the byte of `marked`
             that it came from.
-        marked: (B,) strings that were normalized: `source`, but for stand-ins
-            of equal length in bytes.
-        source: (B,) strings as the user has them.
+        marked: (B,) strings that were normalized: `source` with stand-ins of the
+            same length in bytes.
+        source: (B,) original strings.
 
     Returns:
         `(starts, ends)`, both (T,) int32; `ends` is exclusive.
@@ -84,7 +84,7 @@ def original_spans(
         return tf.cast(origin, tf.int64) + shift
 
     first, last = origin(tokens.starts), origin(tokens.ends - 1)
-    # The end is where the next character begins after the last one.
+    # The end is where the character after the last one begins.
     begins = tf.concat([tf.where(boundaries)[:, 0], [tf.size(boundaries, tf.int64)]], 0)
     after = tf.gather(begins, tf.gather(_count_before(boundaries), last + 1))
     base = tf.gather(code_points, shift)
@@ -98,8 +98,8 @@ def _bytes(strings: tf.Tensor) -> tf.Tensor:
 
 
 def _lead_bytes(strings: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Which bytes of all strings in a row begin a character, and where each
-    string begins."""
+    """Returns which bytes of the concatenated strings begin a character, and
+    where each string begins."""
     leads = tf.not_equal(tf.bitwise.bitwise_and(_bytes(strings), 0xC0), 0x80)
     lengths = tf.cast(tf.strings.length(strings), tf.int64)
     return leads, tf.cumsum(lengths, exclusive=True)

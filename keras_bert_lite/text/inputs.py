@@ -28,21 +28,21 @@ def named_texts(inputs: Any) -> dict[str, Any]:
 
 
 def as_batch(text: Any, name: str, rank: int = 1, words: bool = False) -> tf.Tensor:
-    """Returns a batch of strings of a rank, refusing any other.
+    """Returns a batch of strings; refuses any other rank.
 
     Args:
         text: Strings, as a user passes them.
         name: The argument's name for error messages.
-        rank: 1, a row a string; or 2, a row several.
-        words: Whether a row's strings are its words: shorter rows are filled
-            up with empty strings.
+        rank: 1 for one string per row, 2 for several.
+        words: Whether the strings of a row are its words; shorter rows are
+            padded with empty strings.
 
     Raises:
-        ValueError: If the rank is another one, or rows differ in length where
-            they may not.
+        ValueError: If the rank differs, or rows differ in length and are not
+            words.
     """
     strings = as_strings(text, name)
-    if rank == 2 and strings.shape == (0,):  # no rows: of no words, of one choice
+    if rank == 2 and strings.shape == (0,):  # no rows: no words, or one choice
         strings = tf.reshape(strings, [0, 0 if words else 1])
     if strings.shape.rank != rank:
         kind = "a batch of strings" if rank == 1 else "a batch of lists of strings"
@@ -52,7 +52,7 @@ def as_batch(text: Any, name: str, rank: int = 1, words: bool = False) -> tf.Ten
         )
     if rank == 2 and not words and strings.shape[1] == 0:
         raise ValueError(
-            f"`{name}` must have a string or more in every row. "
+            f"`{name}` must have at least one string in every row. "
             f"Received: shape {strings.shape}"
         )
     if not isinstance(strings, tf.RaggedTensor):
@@ -63,18 +63,18 @@ def as_batch(text: Any, name: str, rank: int = 1, words: bool = False) -> tf.Ten
 
 
 def aligned(named: dict[str, Any]) -> tuple[tf.Tensor, list[tf.Tensor]]:
-    """Brings a text and its pair to one shape.
+    """Brings texts and their pairs to one shape.
 
     Args:
         named: `text` and, for pairs, `text_pair`: strings of one shape, of rank
-            0, 1 or 2; or a `text` of shape `(B,)` beside a `text_pair` `(B, C)`:
-            each text stands before each of its choices.
+            0, 1 or 2. A `text` of shape `(B,)` may also have a `text_pair`
+            `(B, C)`; each text then precedes each of its choices.
 
     Returns:
         The shape, a vector of integers, and the flat texts.
 
     Raises:
-        ValueError: If the shapes do not go together.
+        ValueError: If the shapes do not match.
     """
     texts = [_dense(as_strings(x, name), name) for name, x in named.items()]
     ranks = [x.shape.rank for x in texts]
@@ -93,7 +93,7 @@ def _dense(strings: tf.Tensor | tf.RaggedTensor, name: str) -> tf.Tensor:
     if not isinstance(strings, tf.RaggedTensor):
         return strings
     raise ValueError(
-        f"`{name}` must have as many strings in every row. "
+        f"`{name}` must have the same number of strings in every row. "
         f"Received: a ragged tensor of shape {strings.shape}"
     )
 

@@ -1,22 +1,22 @@
-"""Large batches on more than one core."""
+"""Tokenizes large batches on several cores."""
 
 import itertools
 from collections.abc import Callable
 
 import tensorflow as tf
 
-SHARDS = 4  # at most so many cores
-LARGE = 512  # strings; a smaller batch loses more than other cores gain
+SHARDS = 4  # the maximum number of cores
+LARGE = 512  # strings; for smaller batches, the overhead exceeds the gain
 
 
 def in_shards(
     tokenize: Callable[[tf.Tensor], tf.RaggedTensor], strings: tf.Tensor
 ) -> tf.RaggedTensor:
-    """Returns `tokenize(strings)`, in a graph on up to four cores.
+    """Returns `tokenize(strings)`; in a graph, uses up to four cores.
 
-    tensorflow-text's ops use one core a call; the shards of a large batch run
-    side by side. Each has operations of its own: calls of one function with a
-    resource in it, such as BPE's model, wait for each other.
+    tensorflow-text's ops use one core per call; the shards of a large batch run
+    in parallel. Each has its own operations, because calls of one function that
+    holds a resource, such as BPE's model, wait for each other.
     """
     if tf.executing_eagerly():
         return tokenize(strings)

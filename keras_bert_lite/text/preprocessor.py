@@ -1,4 +1,4 @@
-"""From one or two texts a row to the inputs of an encoder."""
+"""Converts texts, or pairs of texts, to the inputs of an encoder."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,49 +21,49 @@ ID_DTYPES = {"token_ids": "int32", "segment_ids": "int32", "padding_mask": "bool
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class Preprocessor(TextLayer):
-    """Turns texts, or pairs of texts, into `token_ids`, `segment_ids`,
+    """Converts texts, or pairs of texts, to `token_ids`, `segment_ids` and
     `padding_mask`.
 
     A text becomes `[CLS] text [SEP]`, a pair `[CLS] text [SEP] text_pair [SEP]`
-    with segment 1 from the second text on; RoBERTa puts two separators between
-    the texts, and all in segment 0. Rows over `sequence_length` lose
-    tokens from the end of the longer text first, never a special token.
+    with segment 1 from the second text on. RoBERTa puts two separators between
+    the texts and everything in segment 0. Rows longer than `sequence_length` are
+    truncated from the end of the longer text first; special tokens are kept.
 
     Args:
         tokenizer: A tokenizer layer, such as `WordPieceTokenizer`.
-        sequence_length: The most tokens a row may have, special tokens
+        sequence_length: The maximum number of tokens in a row, special tokens
             included. `None` never truncates.
         padding: `"longest"` pads to the longest row of the batch;
-            `"max_length"` to `sequence_length`, as TPUs need; a list of
-            lengths in rising order, the last equal to `sequence_length`, to
-            the first of them that the batch fits in, as suits GPUs and JAX,
-            where each new length compiles again.
-        num_separators: How many separators stand between two texts: 1, or 2 as
-            RoBERTa and XLM-R have it.
-        stride: Cuts a text that is too long into windows, which share so many
-            tokens with the one before (at most half of a window: Hugging Face's
-            stride; BERT's `doc_stride` is the step instead), and is not
-            truncated: the last of two texts, the first standing before each
-            window, cut to half of the room if it is longer. `None`: a call
-            truncates; tasks that must read every token (question answering,
-            token classification) cut by a stride of 128.
+            `"max_length"` pads to `sequence_length`, as TPUs need. An increasing
+            list of lengths that ends with `sequence_length` pads to the first
+            one that fits the batch. This suits GPUs and JAX, where each new
+            length is compiled again.
+        num_separators: How many separators to put between two texts: 1, or 2 as
+            in RoBERTa and XLM-R.
+        stride: Splits a text that is too long into windows instead of truncating
+            it. Each window shares `stride` tokens with the one before, at most
+            half of a window (Hugging Face's stride; BERT's `doc_stride` is the
+            step instead). Of two texts, the second is split. The first precedes
+            each window, truncated to half of the room if longer. With `None`, a
+            call truncates; tasks that must read every token (question answering,
+            token classification) use a stride of 128.
 
     Call arguments:
         inputs: A string or a batch of strings, `(B,)`, or a batch of lists of C
             strings, `(B, C)`; for pairs a tuple `(text, text_pair)` of them (a
             list is a batch, a tuple is a pair) or a dictionary with the keys
-            `text` and `text_pair`. A `text` of shape `(B,)` may stand beside
-            choices `text_pair` of shape `(B, C)`.
+            `text` and `text_pair`. A `text` of shape `(B,)` may be paired with
+            choices, a `text_pair` of shape `(B, C)`.
 
     Output shape:
         A dictionary of `token_ids` and `segment_ids` (int32) and
-        `padding_mask` (bool, true at real tokens): the shape of the texts and
-        one axis more: `(S,)`, `(B, S)` or `(B, C, S)`. With a `stride`, an axis
-        of windows W before the last, `(B, W, S)`: rows with fewer windows are
-        filled up with windows of padding.
+        `padding_mask` (bool, true at real tokens). They have the shape of the
+        texts and one more axis: `(S,)`, `(B, S)` or `(B, C, S)`. A `stride` adds
+        an axis of W windows before the last, `(B, W, S)`; rows with fewer windows
+        are filled up with windows of padding.
 
     Raises:
-        ValueError: If the texts have rank 3 or more, or a text and its pair
+        ValueError: If the texts have rank 3 or more, or `text` and `text_pair`
             differ in number.
         TypeError: If the texts are not strings.
 
@@ -119,18 +119,18 @@ class Preprocessor(TextLayer):
     def windows(
         self, segments: list[tf.RaggedTensor]
     ) -> tuple[Windows, tf.Tensor, dict[str, tf.Tensor]]:
-        """Cuts the last of one or two segments into windows, and makes a row of each.
+        """Cuts the last of one or two segments into windows, one row for each.
 
-        A first of two segments stands before each window. It keeps half of the
-        room at most; windows share `stride` tokens (`None`: 128), or half of a
-        window where that is less, so that there is always a next one.
+        The first of two segments precedes each window and gets at most half of
+        the room. Windows share `stride` tokens (`None` means 128), but at most
+        half of a window, so that each one advances.
 
         Args:
-            segments: Ids that a tokenizer made, ragged int32 `(B, None)`.
+            segments: Ids from a tokenizer, ragged int32 `(B, None)`.
 
         Returns:
-            The windows; in which column of its row each of their M tokens
-            stands; and what a call returns, a row for each window.
+            The windows; the column of each of their M tokens in its row; and the
+            outputs of a call, with a row for each window.
         """
         *before, content = segments
         if self.sequence_length is None:
@@ -171,7 +171,7 @@ class Preprocessor(TextLayer):
 
     @property
     def widest(self) -> int | None:
-        """The width of every batch, if it is always the same."""
+        """The width of all batches, if it is fixed."""
         return self.sequence_length if self.padding == "max_length" else None
 
     def assemble(
@@ -180,7 +180,7 @@ class Preprocessor(TextLayer):
         """Assembles rows of one or two segments, ragged ids `(B, None)`.
 
         Returns:
-            What a call returns, `sequence_length` (S) wide.
+            The outputs of a call, `(B, S)` where S is `sequence_length`.
         """
         return self._assemble(segments, sequence_length, sequence_length)
 
@@ -198,7 +198,7 @@ class Preprocessor(TextLayer):
         columns = tf.range(width, dtype=tf.int64)
         mask = columns < lengths[:, None]
         ids = tf.where(mask, self.tokenizer.sep_id, self.tokenizer.pad_id)
-        start = tf.ones([segments[0].nrows()], tf.int64)  # of the segment, by row
+        start = tf.ones([segments[0].nrows()], tf.int64)  # of the segment in each row
         segment_ids = tf.zeros_like(ids)
         for i, segment in enumerate(segments):
             ids = _placed(segment, start, ids)
@@ -214,17 +214,17 @@ class Preprocessor(TextLayer):
         }
 
     def _num_special(self, segments: list[tf.RaggedTensor]) -> int:
-        """How many special tokens a row of these segments has."""
+        """Returns the number of special tokens in a row of these segments."""
         return 2 + self.num_separators * (len(segments) - 1)
 
     def _room(
         self, segments: list[tf.RaggedTensor], longest: int | tf.Tensor
     ) -> tf.Tensor:
-        """How many tokens the segments of a row may have together."""
+        """Returns the total number of tokens that the segments of a row may have."""
         return tf.cast(longest - self._num_special(segments), tf.int64)
 
     def width(self, lengths: tf.Tensor) -> int | tf.Tensor:
-        """Returns how wide a batch of rows of these lengths is."""
+        """Returns the width of a batch of rows of these lengths."""
         if self.padding == "max_length":
             return self.sequence_length
         # An empty batch is as wide as an empty text: [CLS] [SEP].
@@ -251,7 +251,7 @@ class Preprocessor(TextLayer):
 
 
 def _rows(x: tf.Tensor, shape: tf.Tensor, width: int | None) -> tf.Tensor:
-    """Gives flat rows the shape that their texts have."""
+    """Reshapes flat rows to the shape of their texts."""
     rank = shape.shape[0]
     if rank != 1:
         x = tf.reshape(x, tf.concat([shape, tf.shape(x)[1:]], 0))
@@ -260,7 +260,7 @@ def _rows(x: tf.Tensor, shape: tf.Tensor, width: int | None) -> tf.Tensor:
 
 
 def _placed(segment: tf.RaggedTensor, start: tf.Tensor, ids: tf.Tensor) -> tf.Tensor:
-    """Writes a segment into rows `ids` (B, S), from column `start` (B,) on."""
+    """Writes a segment into rows `ids` (B, S), starting at column `start` (B,)."""
     row = rows_of(segment.row_splits)
     column = tf.range(tf.size(row, tf.int64)) - tf.gather(segment.row_starts(), row)
     place = tf.stack([row, column + tf.gather(start, row)], 1)
@@ -271,7 +271,7 @@ def _check_length(length: int | None, least: int) -> None:
     if length is None or (isinstance(length, int) and length >= least):
         return
     raise ValueError(
-        f"`sequence_length` must be at least {least}, a whole number, "
+        f"`sequence_length` must be a whole number of at least {least}, "
         f"or None. Received: {length!r}"
     )
 
@@ -299,6 +299,6 @@ def _check_padding(padding: Any, length: int | None) -> None:
     buckets = list(padding)
     if not buckets or buckets != sorted(set(buckets)) or buckets[-1] != length:
         raise ValueError(
-            "`padding` must rise to `sequence_length`. "
+            "`padding` must increase and end with `sequence_length`. "
             f"Received: {buckets}, sequence_length={length}"
         )

@@ -1,21 +1,21 @@
-"""`tf.repeat` and `value_rowids` in memory that grows with the result alone.
+"""`tf.repeat` and `value_rowids` in memory proportional to the result.
 
-TensorFlow's lay out a matrix as wide as the most repeats: one text of a million
-tokens among a thousand short ones would take gigabytes.
+TensorFlow's versions build a matrix as wide as the largest count. One text of a
+million tokens among a thousand short ones would take gigabytes.
 """
 
 import tensorflow as tf
 
 
 def rows_of(row_splits: tf.Tensor) -> tf.Tensor:
-    """Returns which row each value of a ragged tensor is in, `(N,)` int64.
+    """Returns the row of each value of a ragged tensor, `(N,)` int64.
 
     Args:
         row_splits: `(B + 1,)`, integers.
     """
     row_splits = tf.cast(row_splits, tf.int64)
     places = tf.range(row_splits[-1])
-    # Not tf.searchsorted, which fails where there are no values.
+    # Not tf.searchsorted, which fails if there are no values.
     behind = tf.raw_ops.UpperBound(
         sorted_inputs=row_splits[None], values=places[None], out_type=tf.int64
     )
@@ -23,7 +23,7 @@ def rows_of(row_splits: tf.Tensor) -> tf.Tensor:
 
 
 def repeated_places(counts: tf.Tensor) -> tf.Tensor:
-    """Returns each place as often as its count says: [2, 0, 1] -> [0, 0, 2].
+    """Repeats each index by its count: [2, 0, 1] -> [0, 0, 2].
 
     Args:
         counts: `(N,)`, integers.
@@ -36,5 +36,5 @@ def repeated_places(counts: tf.Tensor) -> tf.Tensor:
 
 
 def repeat(values: tf.Tensor, counts: tf.Tensor) -> tf.Tensor:
-    """Returns each value as often as its count says."""
+    """Repeats each value by its count."""
     return tf.gather(values, repeated_places(counts))

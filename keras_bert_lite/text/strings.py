@@ -1,11 +1,11 @@
-"""Strings in: conversion, validity, shape."""
+"""Conversion, validation and reshaping of strings."""
 
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
-# Valid UTF-8, for RE2: anything but surrogates, which it lets through.
+# Valid UTF-8 in RE2: anything but surrogates, which RE2 accepts.
 _VALID_UTF8 = r"(?s)[\x{0}-\x{D7FF}\x{E000}-\x{10FFFF}]*"
 
 
@@ -58,7 +58,7 @@ def _refuse_other_than_strings(value: Any, name: str) -> None:
 
 
 def valid_utf8(strings: tf.Tensor) -> tf.Tensor:
-    """Skips bytes that are not UTF-8, as Google's `convert_to_unicode` does."""
+    """Drops bytes that are not UTF-8, as Google's `convert_to_unicode` does."""
     valid = tf.reduce_all(tf.strings.regex_full_match(strings, _VALID_UTF8))
     return tf.cond(
         valid,
@@ -72,14 +72,14 @@ def valid_utf8(strings: tf.Tensor) -> tf.Tensor:
 def slices(
     texts: tf.Tensor, rows: tf.Tensor, starts: tf.Tensor, ends: tf.Tensor
 ) -> tf.Tensor:
-    """Returns parts of texts; time and memory grow with the texts and the parts.
+    """Returns parts of texts in time and memory linear in the texts and parts.
 
-    `tf.strings.substr` would take a copy of the whole text for each part.
+    `tf.strings.substr` would copy the whole text for each part.
 
     Args:
         texts: Valid UTF-8, `(B,)`.
         rows: The text of each part, `(E,)` int64.
-        starts, ends: Its code points, `end` exclusive, `(E,)`, in the text.
+        starts, ends: Its span in code points of the text, end exclusive, `(E,)`.
 
     Returns:
         Strings `(E,)`.
@@ -102,7 +102,7 @@ def shaped_like(
     row_splits: tf.Tensor,
     strings: tf.Tensor | tf.RaggedTensor,
 ) -> tf.RaggedTensor | tf.Tensor:
-    """Gives flat per-string rows the shape of the strings they came from."""
+    """Reshapes flat rows, one per string, to the shape of the strings."""
     if isinstance(strings, tf.RaggedTensor):
         rows = shaped_like(values, row_splits, strings.flat_values)
         return strings.with_flat_values(rows)

@@ -1,4 +1,4 @@
-"""Files of text, compressed or not."""
+"""Text files, compressed or not."""
 
 import concurrent.futures
 import gzip
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, Any
 
 BOM = b"\xef\xbb\xbf"
-# What reading a compressed file that is not whole raises.
+# Errors raised when a compressed file is truncated or corrupt.
 BROKEN = (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError)
 
 
@@ -21,7 +21,7 @@ def opened(path: Path) -> IO[bytes]:
 
 
 def identities(paths: Sequence[Path]) -> list[dict[str, Any]]:
-    """Returns what tells files from others: `name`, `bytes` and `sha256` of each."""
+    """Returns the identity of each file: its `name`, `bytes` and `sha256`."""
     with concurrent.futures.ThreadPoolExecutor() as pool:
         return list(pool.map(_identity, paths))
 

@@ -9,9 +9,9 @@ class TextLayer(keras.layers.Layer):
 
     Keras refuses Python strings in `__call__`, and hands JAX or torch tensors
     to `call` under those backends. A text layer runs TensorFlow ops under
-    every backend, so it converts its inputs itself: called on values it runs
-    eagerly (or inside the `tf.data` function being traced), called on a
-    `keras.Input` it becomes part of a functional model.
+    every backend, so it converts its inputs itself. Called on values, it runs
+    eagerly (or inside the `tf.data` function being traced); called on a
+    `keras.Input`, it becomes part of a functional model.
     """
 
     def __init__(self, **kwargs):
@@ -36,7 +36,7 @@ class TextLayer(keras.layers.Layer):
         return self.call(inputs)
 
     def require_tensorflow(self) -> None:
-        """Raises `NotImplementedError` under another backend of Keras."""
+        """Raises `NotImplementedError` unless the backend is TensorFlow."""
         if keras.backend.backend() != "tensorflow":
             raise NotImplementedError(
                 f"`{self.name}` runs TensorFlow string ops and can be part of a "

@@ -1,4 +1,4 @@
-"""Tokens that know where in a text they stand."""
+"""Tokens with their positions in a text."""
 
 from typing import NamedTuple
 
@@ -21,12 +21,12 @@ class LocatedTokens(NamedTuple):
 
     @property
     def rows(self) -> tf.Tensor:
-        """(T,) int64: the text that each token is from."""
+        """(T,) int64: the text of each token."""
         return rows_of(self.ids.row_splits)
 
 
 def locate(tokenizer: Tokenizer, text: tf.Tensor) -> LocatedTokens:
-    """Tokenizes texts of shape (B,) and keeps where each token stands."""
+    """Tokenizes texts of shape (B,) and keeps the position of each token."""
     return _located(tokenizer, valid_utf8(text))
 
 
@@ -39,10 +39,10 @@ def _located(tokenizer: Tokenizer, text: tf.Tensor) -> LocatedTokens:
 def word_begins(tokenizer: Tokenizer, tokens: LocatedTokens) -> tf.Tensor:
     """Returns which tokens begin a word, (T,) bool.
 
-    A WordPiece word ends where no `##` piece follows. Other kinds have no such
-    mark for punctuation: there a word is a run of letters, digits, marks and
+    A WordPiece word ends where no `##` piece follows. Other tokenizers have no such
+    mark for punctuation. There a word is a run of letters, digits, marks and
     underscores, or a piece of anything else. A piece that begins inside the one
-    before it, as the later bytes of a character do, begins no word.
+    before it, such as a later byte of a character, does not begin a word.
     """
     seen = tokens.ends > tokens.starts
     continues = tokenizer.continues_word(tokens.ids.values)
@@ -57,11 +57,11 @@ def word_begins(tokenizer: Tokenizer, tokens: LocatedTokens) -> tf.Tensor:
 def locate_words(
     tokenizer: Tokenizer, words: tf.Tensor
 ) -> tuple[LocatedTokens, tf.Tensor]:
-    """Tokenizes words of shape (B, W), a space between them.
+    """Tokenizes words of shape (B, W), joined by spaces.
 
     Returns:
-        The tokens of the B texts that the words make, and for each token,
-        (T,) int64, which word of its row it is from, 0 to W - 1.
+        The tokens of the B joined texts and, (T,) int64, the index of each
+        token's word in its row, 0 to W - 1.
     """
     shape = tf.shape(words)
     words = tf.reshape(valid_utf8(tf.reshape(words, [-1])), shape)
@@ -70,7 +70,7 @@ def locate_words(
     lengths = tf.strings.length(words, unit="UTF8_CHAR") + 1  # with the space
     starts = tf.cumsum(tf.reshape(lengths, [-1]), exclusive=True)
     row_starts = tf.cumsum(tf.reduce_sum(lengths, 1), exclusive=True)
-    # The last character is one of the word's; the first may be a space.
+    # The last character belongs to the word; the first may be a space.
     last = tf.maximum(tokens.ends - 1, tokens.starts)
     place = tf.gather(row_starts, tokens.rows) + last
     word = tf.searchsorted(starts, place, side="right") - 1
@@ -85,7 +85,7 @@ def firsts_of(rows: tf.Tensor, words: tf.Tensor) -> tf.Tensor:
 
 
 def _begins_inside(tokens: LocatedTokens) -> tf.Tensor:
-    """Which tokens, (T,) bool, begin before the end of the one before them."""
+    """Returns which tokens, (T,) bool, begin before the previous one ends."""
     rows = tokens.rows
     row_before = tf.concat([[-1], rows[:-1]], 0)
     end_before = tf.concat([[0], tokens.ends[:-1]], 0)
@@ -93,13 +93,13 @@ def _begins_inside(tokens: LocatedTokens) -> tf.Tensor:
 
 
 def _in_word(tokens: LocatedTokens, places: tf.Tensor) -> tf.Tensor:
-    """Whether characters are of words, at places (K, T) of the tokens' texts."""
+    """Returns whether characters at positions (K, T) of the texts are in words."""
     lengths = tf.strings.length(tokens.text, unit="UTF8_CHAR")
     inside = tf.logical_and(places >= 0, places < tf.gather(lengths, tokens.rows))
     begins = tf.where(inside, places, 0)
     ends = begins + tf.cast(inside, tf.int32)
     rows = tf.broadcast_to(tokens.rows, tf.shape(places, tf.int64))
     flat = (tf.reshape(x, [-1]) for x in (rows, begins, ends))
-    characters = slices(tokens.text, *flat)  # all at once: it decodes the texts
+    characters = slices(tokens.text, *flat)  # in one call, as it decodes the texts
     found = tf.strings.regex_full_match(characters, _IN_WORD)
     return tf.reshape(found, tf.shape(places))

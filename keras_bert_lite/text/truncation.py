@@ -1,4 +1,4 @@
-"""Shortening rows of tokens."""
+"""Truncation of rows of tokens."""
 
 import tensorflow as tf
 
@@ -8,11 +8,11 @@ from keras_bert_lite.text.ragged import rows_of
 def truncate_longest_first(
     segments: list[tf.RaggedTensor], room: tf.Tensor
 ) -> list[tf.RaggedTensor]:
-    """Shortens rows to `room` tokens, taking from the longer segment first.
+    """Truncates rows to `room` tokens, shortening the longer segment first.
 
-    Where both must shrink they end up equal, the odd token going to the one
-    that was longer (the second if they were equal), as in Hugging Face
-    tokenizers' `truncate_encodings`.
+    If both must shrink, they end up equal. An odd token goes to the one that was
+    longer (the second if they were equal), as in Hugging Face tokenizers'
+    `truncate_encodings`.
     """
     if len(segments) == 1:
         return [head(segments[0], room)]
@@ -22,7 +22,7 @@ def truncate_longest_first(
     longer_first = first > second
     first_room = tf.where(longer_first, rest, half)
     second_room = room - first_room
-    # What one segment leaves unused, the other may take.
+    # Each segment may use the room that the other leaves.
     return [
         head(segments[0], tf.maximum(first_room, room - second)),
         head(segments[1], tf.maximum(second_room, room - first)),

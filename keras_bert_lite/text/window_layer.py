@@ -1,4 +1,4 @@
-"""Windows over texts, as a layer of a string-in model."""
+"""A layer that cuts texts into windows, for models with string inputs."""
 
 from typing import Any
 
@@ -31,33 +31,33 @@ PLACE_DTYPES = {
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class TextWindows(TextLayer):
-    """Cuts texts into windows and says which token stands where.
+    """Cuts texts into windows and reports the position of each token.
 
     B texts become N rows of ids; see `Preprocessor.windows`. For a pair, the
-    `text` (a question) stands before each window of the `text_pair`.
+    `text` (a question) precedes each window of the `text_pair`.
 
     Args:
         preprocessor: A `Preprocessor`.
 
     Call arguments:
         inputs: A dictionary of `text` and, for pairs, `text_pair`: strings of
-            shape `(B,)`. A `text` of shape `(B, W)` is split into words,
-            shorter rows being filled up with empty strings.
+            shape `(B,)`. A `text` of shape `(B, W)` is already split into words,
+            with shorter rows padded with empty strings.
 
     Output shape:
         A dictionary.
 
         - `token_ids`, `segment_ids`, `padding_mask`, `(N, S)`: an encoder's
           inputs;
-        - `text`, `(B,)`: what the offsets count in;
+        - `text`, `(B,)`: the strings that offsets refer to;
         - `window_rows`, `(N,)`: the text of each window;
-        - for the M tokens of all windows: `windows` and `columns`, where in the
-          ids they stand; `tokens`, which of the T tokens they are;
+        - for the M tokens of all windows: `windows` and `columns`, their row and
+          column in the ids; `tokens`, their index among the T tokens;
           `most_context`, true once for each token (see `Windows`);
-        - for the T tokens of all texts: `starts` and `ends`, their code points;
-          `firsts`, whether they begin a word; `words`, which word of the row
-          they are from (of split words; else 0). `row_splits`, `(B + 1,)`, says
-          which tokens are whose.
+        - for the T tokens of all texts: `starts` and `ends`, in code points;
+          `firsts`, whether they begin a word; `words`, the index of their word
+          in the row (0 unless the text is split into words). `row_splits`,
+          `(B + 1,)`, delimits the tokens of each text.
     """
 
     def __init__(self, preprocessor: Preprocessor, **kwargs: Any) -> None:
@@ -88,7 +88,7 @@ class TextWindows(TextLayer):
     def _located(
         self, content: tf.Tensor
     ) -> tuple[LocatedTokens, tf.Tensor, tf.Tensor]:
-        """Returns tokens, the words that they are from and which begin one."""
+        """Returns tokens, the indices of their words and which begin a word."""
         tokenizer = self.preprocessor.tokenizer
         if content.shape.rank == 1:
             tokens = locate(tokenizer, content)

@@ -8,16 +8,15 @@ from keras_bert_lite.text.ragged import repeat, repeated_places
 
 
 class Windows(NamedTuple):
-    """N windows over the T tokens of B texts; every text has one at least.
+    """N windows over the T tokens of B texts; every text has at least one.
 
-    M counts the tokens window by window: one that k windows hold counts k
-    times.
+    M counts the tokens of all windows; a token in k windows counts k times.
     """
 
     num_rows: tf.Tensor  # () int64: B
-    rows: tf.Tensor  # (N,) int64: the text, rising
-    lengths: tf.Tensor  # (N,) int64: tokens in the window
-    tokens: tf.Tensor  # (M,) int64: the token, counted over all texts
+    rows: tf.Tensor  # (N,) int64: the text, in increasing order
+    lengths: tf.Tensor  # (N,) int64: the number of tokens in the window
+    tokens: tf.Tensor  # (M,) int64: the index among the tokens of all texts
 
     @property
     def windows(self) -> tf.Tensor:
@@ -31,15 +30,15 @@ class Windows(NamedTuple):
 
     @property
     def places(self) -> tf.Tensor:
-        """(M,) int64: where in its window the token stands."""
+        """(M,) int64: the position of the token in its window."""
         return _places(self.lengths)
 
     def has_most_context(self) -> tf.Tensor:
-        """(M,) bool: whether no window shows more of what is around the token.
+        """(M,) bool: whether no other window gives the token more context.
 
-        That is the smaller of what stands left and right of it, plus a
-        hundredth of the window's length; of equals the first. Every token has
-        it once.
+        The context is the smaller number of tokens to its left or right, plus a
+        hundredth of the window's length. Of equal windows the first is chosen,
+        so that it is true exactly once for each token.
 
         Reference: `_check_is_max_context` in google-research/bert, run_squad.py.
         """
@@ -54,7 +53,7 @@ class Windows(NamedTuple):
         return tf.equal(candidates, tf.gather(first, self.tokens))
 
     def by_row(self, x: tf.Tensor, fill: int | bool) -> tf.Tensor:
-        """Puts windows `(N, S)` of each text side by side: `(B, W, S)`."""
+        """Groups windows `(N, S)` by text: `(B, W, S)`."""
         ragged = tf.RaggedTensor.from_value_rowids(
             x, self.rows, self.num_rows, validate=False
         )
@@ -69,8 +68,8 @@ def cut(lengths: tf.Tensor, room: tf.Tensor, stride: int) -> Windows:
 
     Args:
         lengths: (B,) int64, tokens of each text.
-        room: (B,) int64, the most tokens that a window may hold, at least 1.
-        stride: Tokens that neighbouring windows share; at most half of `room`.
+        room: (B,) int64, the maximum number of tokens in a window, at least 1.
+        stride: Tokens that adjacent windows share; at most half of `room` is used.
 
     Reference: `_add_overflow` of Hugging Face's fast tokenizers; `doc_spans` in
     google-research/bert, run_squad.py.
@@ -87,6 +86,6 @@ def cut(lengths: tf.Tensor, room: tf.Tensor, stride: int) -> Windows:
 
 
 def _places(lengths: tf.Tensor) -> tf.Tensor:
-    """0, 1, ... inside each of several runs: [2, 3] -> [0, 1, 0, 1, 2]."""
+    """Returns 0, 1, ... in each of several runs: [2, 3] -> [0, 1, 0, 1, 2]."""
     begins = tf.cumsum(lengths, exclusive=True)
     return tf.range(tf.reduce_sum(lengths)) - repeat(begins, lengths)

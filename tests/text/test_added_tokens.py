@@ -102,7 +102,7 @@ def test_refuses_flags_that_it_would_find_tokens_without(make, flag):
 def test_refuses_tokens_and_flags_that_are_not_there(make):
     with pytest.raises(ValueError, match="`additional_special_tokens` must be pieces"):
         make(additional_special_tokens=["[E9]"])
-    with pytest.raises(ValueError, match="`token_flags` must give tokens of the"):
+    with pytest.raises(ValueError, match="`token_flags` must map tokens of the"):
         make(token_flags={"[E1]": ["bold"]})
-    with pytest.raises(ValueError, match="`token_flags` must give tokens of the"):
+    with pytest.raises(ValueError, match="`token_flags` must map tokens of the"):
         make(token_flags={"[E9]": ["lstrip"]})

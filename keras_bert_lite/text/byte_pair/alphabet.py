@@ -1,10 +1,10 @@
 """The alphabet in which words are found: classes of characters as ranges.
 
 `FastBertNormalize` writes every code point as one that the WordPiece kernel
-takes for an ordinary letter, so that the kernel splits at the spaces set by the
-pattern and nowhere else. Characters of the vocabulary get a stand-in each, all
-others of a class share one; stand-ins of a class are neighbours, which keeps the
-pattern's automaton small.
+treats as an ordinary letter, so that the kernel splits only at the spaces inserted
+by the pattern. Each character of the vocabulary gets its own stand-in; all others
+of a class share one. Stand-ins of a class are neighbours, which keeps the pattern's
+automaton small.
 """
 
 import functools
@@ -14,15 +14,15 @@ from keras_bert_lite.text.unicode import character_classes
 from keras_bert_lite.text.unicode.code_points import code_points
 from keras_bert_lite.text.wordpiece.cleaning import characters
 
-# Frequent characters that the kernel would split at, in one byte each.
+# Frequent characters that the kernel would split at; stand-ins of one byte.
 _SHORT = " '.,-\"()!?:;/@$%&*#+=<>[]\n"
-# Not U+0011: the kernel's model uses it as a mark of its own.
+# Not U+0011: the kernel's model uses it as a marker.
 _SHORT_STAND_INS = [
     chr(c) for c in (*range(1, 9), *range(0xE, 0x11), *range(0x12, 0x20), 0x7F)
 ]
 _FIRST = {"letter": 0xF0000, "number": 0xFC000, "space": 0xFE000, "other": 0x100000}
 _MOST = {"letter": 0xC000, "number": 0x2000, "space": 0x100, "other": 0xFFFD}
-# Begins what stands for a piece that no word is.
+# Prefix of the stand-ins for pieces that are not words.
 UNREACHABLE = chr(0x10FFFD)
 SPACE, APOSTROPHE = _SHORT_STAND_INS[:2]
 
@@ -41,12 +41,12 @@ class Alphabet:
     """Stand-ins for the characters of a vocabulary.
 
     Args:
-        characters: The characters to tell from each other.
+        characters: The characters to distinguish.
 
     Attributes:
-        images: What to write in place of a code point, by code point.
-        letters, numbers, spaces: The stand-ins of a class, as the inside of
-            a regular expression's brackets. All other characters are "other".
+        images: The stand-ins of code points.
+        letters, numbers, spaces: The stand-ins of a class, as the content
+            of brackets in a regular expression. All other characters are "other".
     """
 
     def __init__(self, characters: Iterable[str]) -> None:
@@ -77,7 +77,7 @@ class Alphabet:
 
 
 def _shared_images(stand_ins: dict[str, list[str]]) -> dict[int, str]:
-    """What stands for characters that need not be told apart."""
+    """Returns shared stand-ins of characters that need not be distinguished."""
     shared = {name: chr(first) for name, first in _FIRST.items()}
     hidden = {*range(128), *characters().kernel_boundaries}
     for name, members in stand_ins.items():

@@ -1,8 +1,8 @@
-"""How byte-level vocabularies write bytes: each as one printable character."""
+"""Bytes as printable characters, as in byte-level vocabularies."""
 
-# Bytes that are printable in Latin-1 stand for themselves.
+# Bytes that are printable in Latin-1 represent themselves.
 _PRINTABLE = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-# UTF-8 never has the others.
+# UTF-8 never uses the other bytes.
 UTF8_BYTES = [*range(0x80), *range(0x80, 0xC0), *range(0xC2, 0xF5)]
 
 
@@ -19,9 +19,9 @@ _TO_LATIN_1 = str.maketrans({x: chr(byte) for x, byte in BYTES.items()})
 
 
 def piece_bytes(piece: str) -> bytes:
-    """Returns the bytes that a piece stands for.
+    """Returns the bytes that a piece represents.
 
-    A piece with any character that stands for no byte is plain text, as in
+    A piece with any character that represents no byte is plain text, as in
     Hugging Face's `ByteLevel` decoder.
     """
     if BYTES.keys() >= set(piece):

@@ -1,12 +1,11 @@
 """Byte pair merges, by tensorflow-text's SentencePiece op.
 
-The op merges the adjacent symbols whose *union* has the best score, the
-reference the *pair* of the best rank. The two agree if every piece is learned
-after its halves: whenever neither end of a piece's bytes has been merged with
-what stands around it, what happened within is what happens to those bytes alone,
-so all that can form the piece is the one pair that forms it when they are alone.
-A merge that does not, because another merge comes between, never happens at all;
-such merges are left out of the model.
+The op merges the adjacent symbols whose *union* has the best score; the reference
+merges the *pair* of the best rank. The two agree if every piece is learned after
+its halves. As long as neither end of a piece's bytes has been merged with its
+surroundings, the merges inside are those of the bytes alone. So only one pair can
+form the piece: the one that forms it from its bytes alone. Any other merge to that
+piece is always preempted and never happens; such merges are left out of the model.
 """
 
 import hashlib
@@ -21,7 +20,7 @@ from keras_bert_lite.text.byte_pair.merges import Merges
 
 
 class Merger:
-    """Splits words into pieces: start from bytes, merge what was learned.
+    """Splits words into bytes and applies the learned merges.
 
     Args:
         merges: The merges.
@@ -32,8 +31,8 @@ class Merger:
         model = _model(merges, ids)
         name = hashlib.sha256(model).hexdigest()
 
-        # An inner function is stored once however often it is called, and the
-        # op needs no tracking there; by name, all calls share one model.
+        # An inner function is stored once, however often it is called, and its op
+        # needs no tracking. All calls share one model by its name.
         @tf.function(autograph=False)
         def handle():
             return sentencepiece_op(model, name)
@@ -42,13 +41,13 @@ class Merger:
 
     def split(self, words: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Returns the ids of the words' pieces and row splits (int32, int64)."""
-        # One character a byte, whatever the bytes are.
+        # One character per byte, whatever the bytes are.
         characters = tf.strings.unicode_transcode(words, "ISO-8859-1", "UTF-8")
         return sentencepiece_tokenize(self._handle(), characters)
 
 
 def _model(merges: Merges, ids: Mapping[str, int]) -> bytes:
-    """A serialized `sentencepiece.ModelProto`; other pieces are never formed."""
+    """Returns a serialized `ModelProto` that forms only the pieces of `merges`."""
     # Imported late: only some tokenizers need it.
     from sentencepiece import sentencepiece_model_pb2
 

@@ -1,4 +1,4 @@
-"""Which byte pair merges can happen."""
+"""Finds the byte pair merges that can happen."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,8 +13,8 @@ class Merges:
         ids: The vocabulary.
 
     Raises:
-        ValueError: If a merge is not two pieces and a space, appears twice, is
-            not of the vocabulary or stands before the merges of its halves.
+        ValueError: If a merge is not two pieces and a space, appears twice, has a
+            piece outside the vocabulary or comes before the merges of its halves.
     """
 
     def __init__(self, merges: Sequence[str], ids: Mapping[str, int]) -> None:
@@ -33,7 +33,7 @@ class Merges:
                 self._halves[piece] = pair
 
     def __contains__(self, piece: str) -> bool:
-        """Whether text can be split into this piece."""
+        """Returns whether text can be split into this piece."""
         return piece in BYTES or piece in self.ranks
 
     def _refuse_too_early(
@@ -47,7 +47,7 @@ class Merges:
                 )
 
     def _happens(self, rank: int, left: str, right: str) -> bool:
-        """Whether nothing is merged across the middle before this merge."""
+        """Returns whether nothing is merged across the middle before this merge."""
         if left not in self or right not in self or left + right in self:
             return False
         limit = rank
@@ -56,7 +56,7 @@ class Merges:
             right_rank = self.ranks.get(right, -1)
             if left_rank > right_rank:
                 limit, left = left_rank, self._halves[left][1]
-            elif right_rank >= 0:  # of equal merges the leftmost comes first
+            elif right_rank >= 0:  # the leftmost of equal merges comes first
                 limit, right = right_rank + 1, self._halves[right][0]
             else:
                 return True
@@ -89,6 +89,6 @@ def _check(pairs: list[tuple[str, str]], ids: Mapping[str, int]) -> None:
         for piece in (a, b, a + b):
             if piece not in ids:
                 raise ValueError(
-                    "`merges` must be of pieces in the vocabulary. "
+                    "`merges` must join pieces in the vocabulary. "
                     f"Received: {f'{a} {b}'!r}, but {piece!r} is not in it"
                 )

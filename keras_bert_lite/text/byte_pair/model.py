@@ -1,4 +1,4 @@
-"""Byte-level BPE of plain text: words found, looked up, the others merged."""
+"""Byte-level BPE of plain text: looks words up and merges the others."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,8 +13,8 @@ from keras_bert_lite.text.byte_pair.words import WordFinder, Words
 class BytePairModel:
     """Splits strings into the pieces of a byte-level BPE vocabulary.
 
-    Most words are one piece, and are looked up as such; only the others, each
-    once, are built from bytes by the merges.
+    Most words are one piece and are looked up. Only the others are built from
+    bytes by the merges, each distinct word once.
 
     Args:
         ids: The vocabulary, in the order of the ids 0 to V - 1.
@@ -37,8 +37,8 @@ class BytePairModel:
         Returns:
             `(ids, row_splits)`: (T,) int32 and (B + 1,) int64.
         """
-        # A hundred eager ops take 30 times as long as the graph of them. In a
-        # graph, though, calls of one function would wait for each other.
+        # A hundred eager ops take 30 times as long as their graph. Inside a graph,
+        # however, calls of one function would wait for each other.
         return self._traced(source) if tf.executing_eagerly() else self._split(source)
 
     def _split(self, source: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
@@ -70,11 +70,11 @@ class BytePairModel:
 def joined(
     firsts: tf.Tensor, counts: tf.Tensor, row_splits: tf.Tensor
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Replaces each element of rows by a stretch of other elements.
+    """Replaces each element of the rows by a stretch of other elements.
 
     Args:
-        firsts: (W,) int64, where the stretch of an element begins.
-        counts: (W,) int64, how long it is.
+        firsts: (W,) int64, the start of each element's stretch.
+        counts: (W,) int64, the length of each stretch.
         row_splits: (B + 1,) int64, the rows of the elements.
 
     Returns:
@@ -88,4 +88,4 @@ def _text(piece: str) -> str | None:
     try:
         return piece_bytes(piece).decode()
     except UnicodeDecodeError:
-        return None  # part of a character only, so no word
+        return None  # only part of a character, so not a word

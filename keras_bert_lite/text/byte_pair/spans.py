@@ -1,4 +1,4 @@
-"""Where byte-level tokens stand, in characters of the original strings."""
+"""Spans of byte-level tokens in characters of the original strings."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from keras_bert_lite.text.ragged import rows_of
 def byte_tokens(
     ids: tf.Tensor, row_splits: tf.Tensor, lengths: tf.Tensor, source: tf.Tensor
 ) -> Tokens:
-    """Returns tokens with spans in bytes: side by side they make up the text."""
+    """Returns tokens with spans in bytes; they cover the text without gaps."""
     ends = tf.cumsum(tf.cast(lengths, tf.int64))
     rows = rows_of(row_splits)
     sizes = tf.cast(tf.strings.length(source), tf.int64)
@@ -22,11 +22,11 @@ def byte_tokens(
 
 
 def character_spans(tokens: Tokens, source: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns the characters that tokens have bytes of.
+    """Returns the span of characters that each token has bytes of.
 
     Args:
         tokens: Tokens with spans in bytes.
-        source: (B,) the strings they are from.
+        source: (B,) the strings of the tokens.
 
     Returns:
         `(starts, ends)`, both (T,) int32; `ends` is exclusive.
@@ -41,17 +41,17 @@ def character_spans(tokens: Tokens, source: tf.Tensor) -> tuple[tf.Tensor, tf.Te
     first = tf.gather(before, shift)
     starts = tokens.starts + shift
     starts = tf.gather(before, starts) - tf.gather(inside, starts)
-    # A token that is no more than the space added is where the text begins.
+    # A token that is only the added space gets the span of the next character.
     ends = tf.maximum(tf.gather(before, tokens.ends + shift), starts + 1)
     return starts - first, ends - first
 
 
 class Trimmer:
-    """Takes the white space at a token's ends out of its span.
+    """Removes the white space at a token's ends from its span.
 
     Args:
         pieces: The pieces in the order of their ids.
-        add_prefix_space: Whether a first space may not be the text's.
+        add_prefix_space: Whether the first space may be an added one.
 
     Reference: `process_offsets` in Hugging Face tokenizers' `byte_level.rs`.
     """
@@ -66,7 +66,7 @@ class Trimmer:
     def trim(
         self, tokens: Tokens, eaten: tf.Tensor, starts: tf.Tensor, ends: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """Returns spans trimmed; `eaten` (T,) counts white space before tokens."""
+        """Returns trimmed spans; `eaten` (T,) counts the white space before tokens."""
         leading = tf.gather(self._leading, tokens.ids) + eaten
         trailing = tf.gather(self._trailing, tokens.ids)
         if self._add_prefix_space:

@@ -1,4 +1,4 @@
-"""Special tokens in text: cut out before the rest is split into pieces."""
+"""Cuts special tokens out of text before the rest is split into pieces."""
 
 import re
 from collections.abc import Mapping
@@ -9,26 +9,26 @@ import tensorflow as tf
 from keras_bert_lite.text.added_tokens import CUT, SPACE_RANGES
 from keras_bert_lite.text.byte_pair.model import joined
 
-_PLAIN = -1  # instead of an id
+_PLAIN = -1  # the id of plain text
 
 
 class Segments(NamedTuple):
-    """The S segments of B strings: special tokens and what is between them."""
+    """The S segments of B strings: special tokens and the text between them."""
 
     strings: tf.Tensor  # (S,)
     row_splits: tf.Tensor  # (B + 1,) int64
-    ids: tf.Tensor  # (S,) int32: the special token's, or -1
-    eaten: tf.Tensor  # (S,) int32: spaces that a special token has before it
+    ids: tf.Tensor  # (S,) int32: the special token's id, or -1
+    eaten: tf.Tensor  # (S,) int32: leading spaces of special tokens
 
     @property
     def plain(self) -> tf.Tensor:
-        """(S,) the strings, empty where there is a special token."""
+        """(S,) the strings, empty for special tokens."""
         return tf.where(tf.equal(self.ids, _PLAIN), self.strings, "")
 
     def with_special_tokens(
         self, ids: tf.Tensor, row_splits: tf.Tensor, lengths: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor]:
-        """Puts the special tokens among those of the plain segments.
+        """Inserts the special tokens between the tokens of the plain segments.
 
         Args:
             ids: (T,) int32, the tokens of `plain`.
@@ -62,7 +62,7 @@ class SpecialTokens:
 
     Args:
         ids: The special tokens with their ids.
-        eats_spaces: The token that takes the white space before it along, if any.
+        eats_spaces: The token that includes the white space before it, if any.
     """
 
     def __init__(self, ids: Mapping[str, int], eats_spaces: str | None) -> None:
@@ -76,7 +76,7 @@ class SpecialTokens:
         self._ids = {patterns[token]: (ids[token], len(token)) for token in patterns}
 
     def segment(self, source: tf.Tensor) -> Segments:
-        """Cuts (B,) strings at the special tokens in them."""
+        """Splits (B,) strings at their special tokens."""
         cut = tf.strings.regex_replace(source, self._any, CUT + rb"\0" + CUT)
         strings = tf.strings.split(cut, CUT)
         values, row_splits = strings.values, strings.row_splits

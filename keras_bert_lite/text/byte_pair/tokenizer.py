@@ -18,39 +18,39 @@ from keras_bert_lite.text.byte_pair.vocabulary import read_merges, read_pieces
 
 
 class _Pieces(NamedTuple):
-    """The T tokens of B strings; side by side they make up the strings."""
+    """The T tokens of B strings; concatenated, they are the strings."""
 
     ids: tf.Tensor  # (T,) int32
     row_splits: tf.Tensor  # (B + 1,) int64
     lengths: tf.Tensor  # (T,) int32, in bytes of the text
-    eaten: tf.Tensor  # (T,) or () int32, spaces a special token has before it
+    eaten: tf.Tensor  # (T,) or () int32, leading spaces of special tokens
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class BytePairTokenizer(Tokenizer):
-    """Turns strings into byte-level BPE ids, as RoBERTa's and GPT-2's tokenizers.
+    """Converts strings to byte-level BPE ids, like RoBERTa's and GPT-2's tokenizers.
 
     Text is split into words (runs of letters, of digits, of other characters,
-    each with the space before it; English contractions; white space), and each
-    word into bytes, of which adjacent pieces are merged in the order that the
-    merges were learned. No text is unknown. All of it runs in TensorFlow and
-    tensorflow-text ops that stock TF Serving has; the vocabulary lives in the
-    layer's configuration and so travels inside `.keras` files and SavedModels.
+    each with the space before it; English contractions; white space). Each word
+    is split into bytes, and adjacent pieces are merged in the order in which the
+    merges were learned. No text is unknown. Everything runs in TensorFlow and
+    tensorflow-text ops that stock TF Serving has. The vocabulary is part of the
+    layer's configuration, so `.keras` files and SavedModels contain it.
 
     Args:
-        vocabulary: The pieces in the order of their ids, bytes written as
+        vocabulary: The pieces in the order of their ids, with bytes written as
             printable characters (`Ġthe` for ` the`): a list of strings, or the
             path of a `vocab.json`. Every byte of UTF-8 must be a piece.
-        merges: The merges in the order they were learned: a list of strings of
-            two pieces and a space, or the path of a `merges.txt`.
-        add_prefix_space: Whether text that does not begin with a space gets
-            one, so that its first word is split as any other.
-        trim_offsets: Whether offsets leave out the white space at the ends of
-            a token.
+        merges: The merges in the order they were learned: a list of strings,
+            each two pieces with a space between, or the path of a `merges.txt`.
+        add_prefix_space: Whether to add a space to text that does not begin with
+            one, so that its first word is split like any other.
+        trim_offsets: Whether offsets exclude the white space at the ends of a
+            token.
         **options: Options of every tokenizer, see `Tokenizer`: `added_tokens`,
             `additional_special_tokens`, `special_tokens_in_text`, `token_flags`
-            (`lstrip` of the mask is honoured, and its flag by default: found in
-            text, it takes the white space before it along), and the special tokens
+            (`lstrip` of the mask is honoured; by default the mask has it, and in text
+            includes the white space before it), and the special tokens
             `unknown_token` (`"<unk>"`), `cls_token` (`"<s>"`), `sep_token`
             (`"</s>"`), `pad_token` (`"<pad>"`) and `mask_token` (`"<mask>"`).
 
@@ -59,14 +59,14 @@ class BytePairTokenizer(Tokenizer):
             tensors. Bytes that are not valid UTF-8 are skipped.
 
     Output shape:
-        A `tf.RaggedTensor` of int32 ids, one dimension more than `text`; no
+        A `tf.RaggedTensor` of int32 ids with one more dimension than `text`. No
         special tokens are added (`Preprocessor` does that).
 
     Raises:
         ValueError: If the vocabulary is empty, has duplicates or lacks a
-            special token or a byte, or the merges do not fit it or are not in
+            special token or a byte; if the merges do not match it or are not in
             the order they were learned.
-        TypeError: If `text` is not made of strings.
+        TypeError: If `text` does not consist of strings.
 
     Example:
 
@@ -138,7 +138,7 @@ class BytePairTokenizer(Tokenizer):
         if found:
             ids = {token: self._ids[token] for token in found}
             mask = self._roles["mask"]
-            # Nothing normalizes the text, so that `normalized` changes nothing.
+            # The text is not normalized, so `normalized` has no effect.
             allowed = {token: {"normalized"} for token in found}
             allowed |= {mask: {"normalized", "lstrip"}}
             refuse_flags(found, self.token_flags, allowed)
@@ -150,7 +150,7 @@ class BytePairTokenizer(Tokenizer):
 
     @property
     def _mask_takes_spaces(self) -> bool:
-        return False  # the spans say so themselves
+        return False  # the spans already include them
 
     def _token_ids(self, source: tf.Tensor) -> tf.RaggedTensor:
         pieces = self._split(source)
@@ -176,7 +176,7 @@ class BytePairTokenizer(Tokenizer):
         return _Pieces(*segments.with_special_tokens(*plain))
 
     def _split_plain(self, source: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-        """Returns ids, row splits and how many bytes of the source tokens have."""
+        """Returns ids, row splits and the lengths of tokens in bytes of the source."""
         if not self.add_prefix_space:
             ids, row_splits = self._model.split(source)
             return ids, row_splits, tf.gather(self._lengths, ids)

@@ -1,4 +1,4 @@
-"""The files of a byte-level BPE vocabulary: vocab.json and merges.txt."""
+"""Reads the files of a byte-level BPE vocabulary: vocab.json and merges.txt."""
 
 import json
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ def read_pieces(path: str | PathLike) -> list[str]:
 
 
 def read_merges(path: str | PathLike) -> list[str]:
-    """Reads a `merges.txt`: one merge a line, two pieces and a space.
+    """Reads a `merges.txt`: one merge per line, two pieces and a space.
 
     Raises:
         FileNotFoundError: If there is no such file.
@@ -39,7 +39,7 @@ def read_merges(path: str | PathLike) -> list[str]:
 
 
 def in_order(ids: Any, source: str) -> list[str]:
-    """Returns the pieces of a mapping to ids, in the order of their ids.
+    """Returns the pieces of a piece-to-id mapping in the order of their ids.
 
     Args:
         ids: The mapping.

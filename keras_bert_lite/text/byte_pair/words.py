@@ -20,19 +20,19 @@ _MAX_BYTES_PER_WORD = 200  # in stand-ins; longer ones are not looked up
 class Words(NamedTuple):
     """The W words of a flat batch of B strings."""
 
-    ids: tf.Tensor  # (W,) int32; `missing_id` where the word is no piece
+    ids: tf.Tensor  # (W,) int32; `missing_id` if the word is not a piece
     row_splits: tf.Tensor  # (B + 1,) int64
-    ends: tf.Tensor  # (W,) int64, bytes of all normalized strings in a row
+    ends: tf.Tensor  # (W,) int64, in bytes of the concatenated normalized strings
     starts: tf.Tensor  # (W,) int64
     origins: tf.RaggedTensor  # see `FastBertNormalizer.normalize_with_offsets`
 
     def strings(self, chosen: tf.Tensor, source: tf.Tensor) -> tf.Tensor:
-        """(C,) the strings of the chosen words, C indices in rising order."""
+        """Returns the strings (C,) of chosen words, given as C increasing indices."""
         bounds = tf.searchsorted(chosen, self.row_splits)
         rows = tf.searchsorted(self.row_splits, chosen, side="right") - 1
 
         def spans(positions):
-            # Each string has an origin more than bytes: that of its end.
+            # Each string has one more origin than bytes, for its end.
             place = tf.gather(positions, chosen) + tf.cast(rows, tf.int64)
             values = tf.gather(self.origins.flat_values, place)
             return tf.RaggedTensor.from_row_splits(
@@ -50,9 +50,9 @@ class WordFinder:
     """Finds words and looks each up in the vocabulary.
 
     Args:
-        pieces: The pieces' texts in the order of their ids; `None` for those
-            that are no words.
-        missing_id: What stands for a word that is not one of them.
+        pieces: The pieces' texts in the order of their ids; `None` for pieces
+            that are not words.
+        missing_id: The id of words that are not among the pieces.
     """
 
     def __init__(self, pieces: Sequence[str | None], missing_id: int) -> None:
@@ -75,7 +75,7 @@ class WordFinder:
         split = tf.strings.regex_replace(written, self._spaces, r"\1 \2")
         split = tf.strings.regex_replace(split, self._words, r"\0 ")
         ids, starts, ends = self._kernel.tokenize_with_offsets(split)
-        # Nothing stands between words but the spaces put in here.
+        # Words are separated only by the spaces inserted here.
         lengths = ends.flat_values - starts.flat_values
         ends = tf.cumsum(tf.cast(lengths, tf.int64))
         starts = ends - tf.cast(lengths, tf.int64)
@@ -91,7 +91,7 @@ def _written(pieces: Sequence[str | None], alphabet: Alphabet) -> Iterable[str]:
 
 
 def _patterns(alphabet: Alphabet) -> tuple[str, str]:
-    r"""GPT-2's pattern for RE2, which cannot look ahead as `\s+(?!\S)` does.
+    r"""Returns GPT-2's pattern for RE2, which has no look-ahead (`\s+(?!\S)`).
 
     The first pattern cuts a run of white space before its last character if
     text follows; the second matches words.

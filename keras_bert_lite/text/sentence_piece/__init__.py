@@ -1,6 +1,7 @@
-"""SentencePiece, as ALBERT, XLM-R and DeBERTa have it: from bytes to ids.
+"""SentencePiece as in ALBERT, XLM-R and DeBERTa: from bytes to ids.
 
-`tokenizer` is the layer. A string goes through `normalizer` (its rules are `steps`)
-and `kernel` (the op, which holds its `kernel_model`); `clusters` and `paths` find where each
-token stands in the original.
+`tokenizer` is the layer. Most strings are normalized by `paths`, the others by
+`normalizer` and `clusters`, which keep each character's origin; `steps` has the rules.
+`words` cuts text into words, and `kernel` (the op of a `kernel_model`) splits these
+into pieces.
 """

@@ -9,10 +9,10 @@ class Characters(NamedTuple):
     """The N characters of a flat batch of strings."""
 
     code_points: tf.Tensor  # (N,) int32
-    starts: tf.Tensor  # (N,) int32, characters of the original string
+    starts: tf.Tensor  # (N,) int32, in characters of the original string
     ends: tf.Tensor  # (N,) int32, exclusive
-    # (N,) int32, the string and the part between recognized tokens: nothing
-    # is joined across its borders.
+    # (N,) int32, the part of a string between recognized tokens; nothing is
+    # joined across its borders.
     segments: tf.Tensor
     rows: tf.Tensor  # (N,) int64
 
@@ -27,23 +27,23 @@ class Characters(NamedTuple):
 
     @property
     def continues(self) -> tf.Tensor:
-        """(N,) bool: whether the character before is of the same segment."""
+        """(N,) bool: whether the previous character is in the same segment."""
         same = tf.equal(self.segments[1:], self.segments[:-1])
         return tf.concat([tf.zeros_like(self.segments[:1], tf.bool), same], 0)
 
 
 def before(flags: tf.Tensor) -> tf.Tensor:
-    """(N,): what stands one place to the left; zero at the very start."""
+    """Returns the previous element of each, (N,); zero at the start."""
     return tf.concat([tf.zeros_like(flags[:1]), flags[:-1]], 0)
 
 
 def behind(flags: tf.Tensor) -> tf.Tensor:
-    """(N,): what stands one place to the right; zero at the very end."""
+    """Returns the next element of each, (N,); zero at the end."""
     return tf.concat([flags[1:], tf.zeros_like(flags[:1])], 0)
 
 
 def latest(flags: tf.Tensor) -> tf.Tensor:
-    """(N,) int64: the last place up to each one where `flags` (N,) is true."""
+    """(N,) int64: the last index up to each position where `flags` (N,) is true."""
     places = tf.where(flags)[:, 0]
     return tf.gather(places, tf.maximum(tf.cumsum(tf.cast(flags, tf.int64)) - 1, 0))
 
@@ -53,6 +53,6 @@ def number_of(flags: tf.Tensor) -> tf.Tensor:
 
 
 def utf8_lengths(code_points: tf.Tensor) -> tf.Tensor:
-    """(N,) int32: bytes that characters take."""
+    """(N,) int32: the number of bytes of each character."""
     longer = [code_points >= limit for limit in (0x80, 0x800, 0x10000)]
     return 1 + tf.add_n([tf.cast(x, tf.int32) for x in longer])

@@ -4,9 +4,9 @@ A charsmap is a double-array trie over the UTF-8 bytes of the keys, followed by
 the images, each ended by a NUL byte.
 
 Reference: `normalizer.cc` in google/sentencepiece; `precompiled.rs` in Hugging
-Face tokenizers, which reads the same bytes another way: it cuts text into
-grapheme clusters, and a cluster of fewer than six bytes is replaced by the image
-of its shortest prefix that is a key; what then is left of it is dropped.
+Face tokenizers, which reads the same bytes differently. It cuts text into
+grapheme clusters and replaces a cluster of fewer than six bytes by the image of
+its shortest prefix that is a key; the rest of the cluster is dropped.
 """
 
 import functools
@@ -24,10 +24,10 @@ _BYTES = np.arange(1, 256)
 
 @functools.lru_cache(maxsize=8)
 def read_charsmap(charsmap: bytes) -> dict[str, str]:
-    """Returns the keys a cluster of at most five bytes can meet, with images.
+    """Returns the keys that a cluster of at most five bytes can match, with images.
 
     Raises:
-        ValueError: If the bytes are no charsmap.
+        ValueError: If the bytes are not a charsmap.
     """
     if not charsmap:
         return {}
@@ -36,7 +36,7 @@ def read_charsmap(charsmap: bytes) -> dict[str, str]:
     except (struct.error, IndexError, ValueError) as error:
         raise ValueError(
             "`charsmap` must be a `precompiled_charsmap` of SentencePiece. "
-            f"Received: {len(charsmap)} bytes that are none ({error})"
+            f"Received: {len(charsmap)} invalid bytes ({error})"
         ) from error
 
 

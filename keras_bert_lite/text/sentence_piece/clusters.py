@@ -1,4 +1,4 @@
-"""Replacement of characters, and of grapheme clusters, by strings."""
+"""Replacement of characters and grapheme clusters by strings."""
 
 import functools
 import itertools
@@ -20,7 +20,7 @@ from keras_bert_lite.text.sentence_piece.steps import Steps
 from keras_bert_lite.text.unicode.lookup import CodePointSet, ImageTable
 
 _ZERO_WIDTH_JOINER = 0x200D
-_MAX_CLUSTER = 3  # characters that five bytes can have
+_MAX_CLUSTER = 3  # characters in a cluster of five bytes
 _EMPTY = 1  # the number of the empty image
 
 
@@ -35,12 +35,12 @@ class Replacement:
         return self._expand(text, numbers, tf.ones_like(numbers))
 
     def _expand(self, text, numbers, widths):
-        """Puts images in place of characters.
+        """Replaces characters by images.
 
         Args:
             text: N characters.
             numbers: (N,) int32, the numbers of images.
-            widths: (N,) int32, how many characters an image takes the place of.
+            widths: (N,) int32, how many characters each image replaces.
         """
         lengths = self._images.lengths(numbers)
         index = tf.cast(repeated_places(lengths), tf.int32)
@@ -59,7 +59,7 @@ class Replacement:
         return text.take(origin)._replace(code_points=points)
 
     def _origins(self, text, numbers, widths, index, place):
-        """(M,) int32: the characters that those of images stand for."""
+        """(M,) int32: the original character of each character of the images."""
         return index + tf.minimum(place, tf.gather(widths, index) - 1)
 
 
@@ -116,7 +116,7 @@ class Clusters(Replacement):
         return tf.logical_and(text.continues, tf.reduce_any(tf.stack(kinds), 0))
 
     def _shortest_prefix(self, points, firsts, sizes):
-        """The number of the shortest key that each cluster begins with, or 0."""
+        """Returns the number of the shortest key that begins each cluster, or 0."""
         code = tf.zeros_like(firsts)
         found = tf.zeros_like(sizes)
         last = tf.size(points, tf.int64) - 1
@@ -139,14 +139,14 @@ class Clusters(Replacement):
         """Follows Hugging Face's offsets: a deleted character belongs to the last
         replacement before it."""
         lengths = self._images.lengths(numbers)
-        # Deleted at the start of a segment: all origins lag behind.
+        # Deletions at the start of a segment shift all its origins back.
         starts = tf.logical_not(text.continues)
         segment = number_of(starts)
         total = tf.cumsum(lengths)
         earlier = tf.gather(total - lengths, tf.where(starts)[:, 0])
         nothing = tf.cast(tf.equal(total, tf.gather(earlier, segment)), tf.int32)
         late = tf.gather(tf.math.segment_sum(nothing, segment), segment)
-        # Deleted behind a longer image: its last character moves there.
+        # A deletion after a longer image moves the image's last origin there.
         size = tf.size(lengths)
         following = tf.minimum(tf.range(size) + widths, size - 1)
         deleted = tf.equal(tf.gather(lengths, following), 0) & tf.equal(

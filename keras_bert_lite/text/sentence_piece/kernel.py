@@ -1,4 +1,4 @@
-"""Calls of tensorflow-text's unigram kernel."""
+"""Calls tensorflow-text's unigram kernel."""
 
 from collections.abc import Sequence
 
@@ -13,11 +13,11 @@ from keras_bert_lite.text.sentence_piece.kernel_model import Entry
 class Kernel:
     """Tokenizes strings of words.
 
-    The model is a constant of the graph: no resource, nothing to track.
+    The model is a constant of the graph, not a resource that must be tracked.
 
     Args:
-        found: What is to be found.
-        unknown_id: The id of characters that are no piece.
+        found: The entries of the model.
+        unknown_id: The id of characters that are not pieces.
     """
 
     def __init__(self, found: Sequence[Entry], unknown_id: int) -> None:
@@ -28,12 +28,12 @@ class Kernel:
         self._fuses = tf.constant(model.fuses)
 
     def __call__(self, strings: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """Returns the ids, and the row splits, of strings."""
+        """Returns the ids and row splits of strings."""
         found, row_splits = self._find(strings)
         return self._fused(found, row_splits, self._repeats(found))
 
     def tokens(self, strings: tf.Tensor) -> Tokens:
-        """Returns tokens that count characters of all strings in a row."""
+        """Returns tokens with spans in characters of the concatenated strings."""
         found, row_splits = self._find(strings)
         repeats = self._repeats(found)
         lengths = tf.gather(self._lengths, found)
@@ -53,7 +53,7 @@ class Kernel:
         return found.values, tf.cast(found.row_splits, tf.int64)
 
     def _repeats(self, found: tf.Tensor) -> tf.Tensor:
-        """(T,) bool: which belong to the unknown token before them."""
+        """(T,) bool: whether each belongs to the unknown token before it."""
         fuses = tf.gather(self._fuses, found)
         return tf.concat(
             [tf.zeros_like(fuses[:1]), tf.logical_and(fuses[1:], fuses[:-1])], 0

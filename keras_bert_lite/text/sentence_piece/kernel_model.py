@@ -1,11 +1,11 @@
-"""The model that tensorflow-text's unigram kernel is given.
+"""The model of tensorflow-text's unigram kernel.
 
-The kernel (`FastSentencepieceTokenize`) adds scores up as float32 along a whole
-string, Hugging Face's as float64 word by word. Two rewritings that change no
-comparison between segmentations make float32 enough: every character is worth
-a constant, so that sums stay near zero however long the string is, and scores
-are multiples of a power of two, so that sums are exact and what ties there,
-ties here.
+The kernel (`FastSentencepieceTokenize`) adds up scores as float32 along a whole
+string; Hugging Face uses float64, word by word. Two changes of the scores make float32
+sufficient. A constant is added for every character, so that sums stay near zero
+however long the string is; this preserves all comparisons between segmentations.
+Scores are rounded to multiples of 2^-14, so that sums are exact and ties remain ties;
+this decides only between segmentations whose scores differ by less than the rounding.
 """
 
 from collections.abc import Sequence
@@ -24,19 +24,19 @@ class Entry(NamedTuple):
     """A string that the kernel finds."""
 
     piece: str
-    score: float | None  # None: it has no rivals
+    score: float | None  # `None` if it has no rivals
     id: int
-    length: int = 1  # characters it stands for
-    word: bool = False  # a stand-in that is a word by itself
+    length: int = 1  # characters that it represents
+    word: bool = False  # whether it is a stand-in and a whole word
 
 
 class KernelModel(NamedTuple):
-    """The kernel's model, and what its own ids stand for."""
+    """The kernel's model and the meaning of its ids."""
 
     proto: bytes  # a serialized `sentencepiece.ModelProto`
     ids: list[int]
     lengths: list[int]
-    fuses: list[bool]  # those in a row become one unknown token
+    fuses: list[bool]  # whether a run becomes one unknown token
 
 
 def entries(
@@ -46,19 +46,19 @@ def entries(
     stand_ins: dict[str, int],
     unknown_stand_in: str,
 ) -> list[Entry]:
-    """Returns what can be found in text.
+    """Returns the entries that can be found in text.
 
     Args:
         pieces: Pieces in the order of ids.
-        scores: The scores of the first of them.
-        unknown_id: What a character that is no piece becomes.
+        scores: The scores of the first pieces.
+        unknown_id: The id of characters that are not pieces.
         stand_ins: Characters that are words of their own, with the id of each.
-        unknown_stand_in: What takes the place of characters no piece has.
+        unknown_stand_in: The stand-in of characters that are in no piece.
     """
     found = [
         Entry(piece, score, i, len(piece))
         for i, (piece, score) in enumerate(zip(pieces, scores, strict=False))
-        # Words begin at each metaspace: no other piece is ever met.
+        # A word begins at each metaspace, so no other piece can occur.
         if piece and METASPACE not in piece[1:] and " " not in piece
     ]
     alone = {entry.piece for entry in found if entry.length == 1}
@@ -71,7 +71,7 @@ def entries(
 
 
 def known_characters(found: Sequence[Entry], unknown_stand_in: str) -> set[str]:
-    """Returns the characters that pieces have."""
+    """Returns the characters in pieces."""
     pieces = (entry.piece for entry in found if not entry.word)
     return set().union(*pieces) - {unknown_stand_in}
 

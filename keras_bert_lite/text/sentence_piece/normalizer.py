@@ -1,7 +1,7 @@
 """Normalization of characters, with grapheme clusters and canonical composition.
 
-The exact way: it knows where every character came from. Strings that need none
-of it go the fast way, one look-up per character, in `FastPath`.
+This is the exact path, which keeps the origin of every character. Strings that do
+not need it take the `FastPath`, with one look-up per character.
 """
 
 from collections.abc import Callable
@@ -38,7 +38,7 @@ class Normalizer:
             elif name == "charsmap":
                 self._run.append(Clusters(steps))
             elif name == "nfc":
-                # What decomposes does so by itself, which keeps its origin.
+                # Each character is decomposed alone first, which keeps its origin.
                 self._run += [Replacement(steps.images((name,))), composed_characters]
             else:
                 self._run.append(getattr(self, f"_{name}"))
@@ -49,7 +49,7 @@ class Normalizer:
         return text
 
     def _quotes(self, text: Characters) -> Characters:
-        """Makes one quotation mark of two grave accents or apostrophes."""
+        """Replaces two grave accents or apostrophes by one quotation mark."""
         points = text.code_points
         quote = tf.logical_or(tf.equal(points, ord("`")), tf.equal(points, ord("'")))
         same = tf.logical_and(text.continues, tf.equal(points, before(points)))
@@ -71,7 +71,7 @@ class Normalizer:
         return self._without_repeats(text_of, spaces)
 
     def _without_repeats(self, text: Characters, spaces: tf.Tensor) -> Characters:
-        """Keeps the last of spaces in a row."""
+        """Keeps the last space of each run."""
         repeats = tf.logical_and(text.continues, tf.logical_and(spaces, before(spaces)))
         return text.keep(tf.logical_not(behind(repeats)))
 
@@ -92,8 +92,8 @@ class Normalizer:
 
 
 def composed_characters(text: Characters) -> Characters:
-    """Composes (NFC); a composed character stands where its first part stood."""
-    # Without empty strings, which an op refuses.
+    """Composes (NFC); a composed character keeps the origin of its first part."""
+    # Leave out empty strings, which an op refuses.
     earlier = tf.concat([text.rows[:1] - 1, text.rows[:-1]], 0)
     rows = tf.cumsum(tf.cast(tf.not_equal(text.rows, earlier), tf.int64)) - 1
     strings = tf.strings.unicode_encode(
@@ -105,10 +105,10 @@ def composed_characters(text: Characters) -> Characters:
     row = rows_of(points.row_splits)
     lengths = tf.cast(tf.strings.length(strings), tf.int64)
     place = sources + tf.gather(tf.cumsum(lengths, exclusive=True), row)
-    # The character of the old text that begins at or before a byte.
+    # The old character that begins at or before a byte.
     ends = tf.cumsum(utf8_lengths(text.code_points))
     index = tf.searchsorted(ends, tf.cast(place, tf.int32), side="right")
-    # Inside an edit ICU answers with its end: count back from there.
+    # Inside an edit, ICU returns the end of the edit: count back from there.
     group = tf.cumsum(
         tf.cast(
             tf.not_equal(place, before(place)) | tf.not_equal(row, before(row)),

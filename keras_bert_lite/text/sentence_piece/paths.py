@@ -1,8 +1,7 @@
-"""The fast way to the words of text: one look-up per character.
+"""The fast path of normalization: one look-up per character.
 
-Nearly all strings are normalized character by character. Those that may not
-be, told by a regular expression that errs on the safe side, go through
-`Normalizer`.
+Nearly all strings can be normalized character by character. A conservative
+regular expression finds the others, which go through `Normalizer`.
 """
 
 import itertools
@@ -24,12 +23,12 @@ _PLANES = range(0x80, 0x30000)  # where unknown characters get a stand-in
 
 
 class FastPath:
-    """Normalizes strings to what the kernel reads.
+    """Normalizes strings to the input of the kernel.
 
     Args:
         steps: The steps of normalization.
-        stand_ins: What stands for tokens and others.
-        known: The characters that pieces have.
+        stand_ins: The stand-ins of tokens and other characters.
+        known: The characters in pieces.
         split_white_space, split_punctuation: As in `Words`.
     """
 
@@ -83,7 +82,7 @@ class FastPath:
         return {c: image for c, image in images.items() if image != chr(c)}
 
     def _written(self, text: str) -> str:
-        """What the kernel is to read for normalized characters."""
+        """Returns the input of the kernel for normalized characters."""
         written = "".join(map(self._character, text))
         unknown = self._stand_ins.unknown
         while unknown * 2 in written:  # they become one token anyway
@@ -120,7 +119,7 @@ class FastPath:
             yield from self._spaces(changed)
 
     def _clusters(self) -> Iterable[str]:
-        """What may be a cluster that is replaced as a whole."""
+        """Yields patterns of clusters that may be replaced as a whole."""
         names = self._steps.names
         earlier = self._steps.images(names[: names.index("charsmap")])
         firsts = {key[0] for key in self._steps.keys}
@@ -141,7 +140,7 @@ class FastPath:
         yield r"\r\n"
 
     def _compositions(self) -> Iterable[str]:
-        """What NFC may change."""
+        """Yields patterns of text that NFC may change."""
         names = self._steps.names
         earlier = self._steps.images(names[: names.index("nfc")])
         changing = _changed_by_nfc()
@@ -151,7 +150,7 @@ class FastPath:
         yield f"{_class(marks)}{{2}}"
 
     def _spaces(self, changed: dict[int, str]) -> Iterable[str]:
-        """What makes a word of a space, or none, where every space counts."""
+        """Yields patterns of spaces that need `Normalizer` if each begins a word."""
         names = self._steps.names
         plain = " \n\r\t" if "collapse_white_space" in names else " "
         odd = steps_of.WHITE_SPACE - {ord(x) for x in plain}
@@ -192,7 +191,7 @@ def _classes(code_points: set[int]) -> Iterable[str]:
 
 
 def _class(code_points: Iterable[int]) -> str:
-    """A character class of RE2."""
+    """Returns a character class of RE2."""
     spans: list[list[int]] = []
     for c in sorted(code_points):
         if spans and spans[-1][1] == c - 1:

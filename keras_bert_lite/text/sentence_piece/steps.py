@@ -13,7 +13,7 @@ from keras_bert_lite.text.unicode import (
 from keras_bert_lite.text.unicode.code_points import code_points, pairs
 
 METASPACE = "▁"
-# What `char::is_whitespace` and `\s` of the reference mean.
+# The reference's `char::is_whitespace` and `\s`.
 WHITE_SPACE = frozenset(
     itertools.chain(
         range(0x9, 0xE),
@@ -45,11 +45,11 @@ _LATE_LOWERCASE = pairs(properties.LATE_LOWERCASE)
 
 @dataclasses.dataclass(frozen=True)
 class Steps:
-    """What is done to text before it is cut into words.
+    """The normalization of text before it is cut into words.
 
     Args:
         names: Names of `STEPS`, in order.
-        charsmap: The `precompiled_charsmap` that the step of this name applies.
+        charsmap: The `precompiled_charsmap` for the step `"charsmap"`.
     """
 
     names: tuple[str, ...] = ()
@@ -63,7 +63,7 @@ class Steps:
             )
         if ("charsmap" in self.names) != bool(self.charsmap):
             raise ValueError(
-                '`charsmap` and the step "charsmap" of `normalization` go together. '
+                '`charsmap` and the step "charsmap" must be given together. '
                 f"Received: {len(self.charsmap)} bytes and the steps {self.names}"
             )
         read_charsmap(self.charsmap)
@@ -73,7 +73,7 @@ class Steps:
         return read_charsmap(self.charsmap)
 
     def image(self, character: str, names: tuple[str, ...] | None = None) -> str:
-        """Returns what the steps make of a character by itself."""
+        """Returns the image of a single character under the steps."""
         for name in self.names if names is None else names:
             if name == "lowercase":
                 character = "".join(map(lower, character))
@@ -88,12 +88,12 @@ class Steps:
         return character
 
     def images(self, names: tuple[str, ...] | None = None) -> dict[int, str]:
-        """Returns every code point that changes by itself, with its image."""
+        """Returns the images of all code points that change on their own."""
         return _images(self, self.names if names is None else names)
 
 
 def lower(character: str) -> str:
-    """Lower-cases one character, as the reference's tables have it."""
+    """Lower-cases one character, by the reference's tables."""
     return _LATE_LOWERCASE.get(character) or character.lower()
 
 

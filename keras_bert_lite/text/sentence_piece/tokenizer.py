@@ -25,55 +25,55 @@ from keras_bert_lite.text.strings import valid_utf8
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class SentencePieceTokenizer(Tokenizer):
-    """Turns strings into SentencePiece unigram ids, as Hugging Face's tokenizers.
+    """Converts strings to SentencePiece unigram ids, like Hugging Face's tokenizers.
 
-    Text is normalized by the steps of `normalization`, cut into words that begin
-    with `▁` (U+2581), and each word is split into the pieces whose scores add up
-    to the most; characters that no piece has become `unknown_token`, one for all
-    in a row. ALBERT, XLM-R and DeBERTa-v2 and v3 differ in their steps;
-    `load_tokenizer` reads them from a checkpoint. All of it runs in TensorFlow and
-    tensorflow-text ops that stock TF Serving has; the vocabulary lives in the
-    layer's configuration and so travels inside `.keras` files and SavedModels.
+    Text is normalized by the steps of `normalization` and cut into words that
+    begin with `▁` (U+2581). Each word is split into the pieces with the highest
+    total score; a run of characters that no piece covers becomes one
+    `unknown_token`. ALBERT, XLM-R and DeBERTa-v2 and v3 differ in their steps;
+    `load_tokenizer` reads them from a checkpoint. Everything runs in TensorFlow and
+    tensorflow-text ops that stock TF Serving has. The vocabulary is part of the
+    layer's configuration, so `.keras` files and SavedModels contain it.
 
     Args:
         vocabulary: The pieces in the order of their ids, added tokens last.
-        scores: The pieces' log probabilities. Pieces of `vocabulary` behind
-            the last score are added tokens, which no text yields by itself.
-        normalization: Names of steps, done in order:
+        scores: The pieces' log probabilities. Pieces of `vocabulary` after
+            the last score are added tokens; words are never split into them.
+        normalization: Names of steps, applied in order:
 
             - `"quotes"`: two grave accents or apostrophes become `"`;
             - `"lowercase"`: character by character;
             - `"strip_accents"`: NFKD, then combining marks are dropped;
             - `"nfc"`: canonical composition;
             - `"charsmap"`: the replacements of `charsmap`;
-            - `"collapse_spaces"`: spaces in a row become one;
-            - `"collapse_white_space"`: white space in a row becomes a space,
-              and so do line ends and tabs;
+            - `"collapse_spaces"`: a run of spaces becomes one space;
+            - `"collapse_white_space"`: a run of white space becomes one space,
+              as does a single line end or tab;
             - `"strip"`, `"strip_right"`: white space at the ends is dropped.
         charsmap: The `precompiled_charsmap` of a SentencePiece model, as bytes or
-            in base64, for the step of this name.
-        split_white_space: Whether white space of any kind stands between words
-            (ALBERT, XLM-R); else only U+0020 does, each one by itself (DeBERTa).
+            in base64, for the step `"charsmap"`.
+        split_white_space: Whether any white space separates words (ALBERT, XLM-R).
+            Otherwise only U+0020 does, and each one begins a word (DeBERTa).
         split_punctuation: Whether each punctuation mark is a word of its own.
         **options: Options of every tokenizer, see `Tokenizer`: `added_tokens`,
             `additional_special_tokens`, `special_tokens_in_text`, `token_flags`
             (`lstrip` of the mask is honoured with `split_white_space`), and the
             special tokens `unknown_token` (`"<unk>"`), `cls_token` (`"[CLS]"`),
             `sep_token` (`"[SEP]"`), `pad_token` (`"<pad>"`) and `mask_token`
-            (`"[MASK]"`). A new word begins behind each added token.
+            (`"[MASK]"`). A new word begins after each added token.
 
     Call arguments:
         text: Strings of any shape: Python strings, lists, numpy arrays, string
             tensors. Bytes that are not valid UTF-8 are skipped.
 
     Output shape:
-        A `tf.RaggedTensor` of int32 ids, one dimension more than `text`; no
+        A `tf.RaggedTensor` of int32 ids with one more dimension than `text`. No
         special tokens are added (`Preprocessor` does that).
 
     Raises:
         ValueError: If the vocabulary is empty, has duplicates, lacks `▁` or a
-            special token, or does not go with the scores; if a step is unknown.
-        TypeError: If `text` is not made of strings.
+            special token, or does not match the scores; if a step is unknown.
+        TypeError: If `text` does not consist of strings.
 
     Example:
 
@@ -147,7 +147,7 @@ class SentencePieceTokenizer(Tokenizer):
         recognized = dict.fromkeys(self.added_tokens)
         if self.special_tokens_in_text:
             recognized |= dict.fromkeys(self.special_tokens)
-        # White space before a word is dropped only where it is split at.
+        # White space before a token is dropped only if words are split at it.
         mask = {self._roles["mask"]: {"lstrip"}} if self.split_white_space else {}
         refuse_flags(list(recognized), self.token_flags, mask)
         pieces = self._pieces[: len(self._scores)]
@@ -175,7 +175,7 @@ class SentencePieceTokenizer(Tokenizer):
         return tf.RaggedTensor.from_row_splits(ids, row_splits, validate=False)
 
     def _written(self, source: tf.Tensor) -> tf.Tensor:
-        """Returns what the kernel is to read."""
+        """Returns the kernel's input."""
         rare = self._fast_path.is_rare(source)
         fast = self._fast_path(source)
         return tf.cond(
@@ -183,7 +183,7 @@ class SentencePieceTokenizer(Tokenizer):
         )
 
     def _exact(self, source: tf.Tensor, rare: tf.Tensor, fast: tf.Tensor) -> tf.Tensor:
-        """Puts strings that are normalized the exact way in place of others."""
+        """Replaces rare strings in `fast` by their exact normalization."""
         strings = tf.boolean_mask(source, rare)
         words = self._words.cut(self._normalizer(self._words.read(strings)))
         exact = self._words.write(words, tf.size(strings, tf.int64))
@@ -204,7 +204,7 @@ def _check_scores(scores: Sequence[float], pieces: list[str]) -> list[float]:
     scores = [float(score) for score in scores]
     if not 0 < len(scores) <= len(pieces):
         raise ValueError(
-            "`scores` must be as many as the pieces of `vocabulary`, less the added "
+            "`scores` must be as many as the pieces of `vocabulary`, except the added "
             f"tokens at its end. Received: {len(scores)} scores, {len(pieces)} pieces"
         )
     odd = [score for score in scores if not math.isfinite(score)]

@@ -1,4 +1,4 @@
-"""From normalized characters to the words that the unigram kernel reads."""
+"""Cuts normalized characters into the words that the unigram kernel reads."""
 
 import itertools
 from collections.abc import Iterable, Sequence
@@ -17,26 +17,25 @@ _METASPACE = ord(METASPACE)
 
 
 class StandIns:
-    """Private-use characters that no piece has, each with a meaning.
+    """Private-use characters that are in no piece, each with a meaning.
 
     Args:
         tokens: Tokens to recognize in the text.
-        taken: Characters that mean themselves.
+        taken: Characters that cannot be stand-ins.
     """
 
     def __init__(self, tokens: Sequence[str], taken: Iterable[str]) -> None:
         reserved = {ord(x) for x in taken}
         free = itertools.filterfalse(reserved.__contains__, _PRIVATE_USE)
-        # A metaspace that is a word; what no piece has; `` or ''; what fills up
-        # the place of a token; what a stand-in in the text itself becomes.
+        # A metaspace that is a word; characters in no piece; `` or ''; padding to
+        # the length of a token; private-use characters of the text itself.
         names = [chr(next(free)) for _ in range(5 + len(tokens))]
         self.alone, self.unknown, self.quote, self.filler, self.spare = names[:5]
         self.of_token = dict(zip(tokens, names[5:], strict=True))
-        # Including reserved ones between, which is harmless.
         self.pattern = f"[{names[0]}{''.join(names[1:])}]"
 
     def mark(self, strings: tf.Tensor) -> tf.Tensor:
-        """Puts stand-ins for tokens, at equal length in characters."""
+        """Replaces tokens of several characters by stand-ins of the same length."""
         strings = tf.strings.regex_replace(strings, self.pattern, self.spare)
         return replace_tokens(
             strings,
@@ -52,10 +51,10 @@ class Words:
     """Cuts characters into words.
 
     Args:
-        stand_ins: What stands for recognized tokens.
-        known: The characters that pieces have.
-        split_white_space: Whether white space of any kind stands between words;
-            else each space begins the word behind it.
+        stand_ins: The stand-ins of recognized tokens.
+        known: The characters in pieces.
+        split_white_space: Whether any white space separates words; otherwise
+            each space begins the word after it.
         split_punctuation: Whether each punctuation mark is a word of its own.
     """
 
@@ -80,7 +79,7 @@ class Words:
         self._punctuation = CodePointSet(steps_of.PUNCTUATION)
 
     def read(self, strings: tf.Tensor) -> Characters:
-        """Reads valid UTF-8, each token to recognize as one character."""
+        """Decodes valid UTF-8, each recognized token as one character."""
         decoded = tf.strings.unicode_decode(self._stand_ins.mark(strings), "UTF-8")
         rows, points = rows_of(decoded.row_splits), decoded.values
         starts = tf.range(tf.size(points, tf.int64)) - tf.gather(
@@ -105,8 +104,8 @@ class Words:
         return self._lengths(text.code_points) > 0
 
     def cut(self, text: Characters) -> Characters:
-        """Returns the characters of words: a metaspace, or a token's stand-in,
-        begins each."""
+        """Returns the characters of words, each of which begins with a metaspace
+        or a token's stand-in."""
         if self._split_white_space:
             spaces = self._white_space(text.code_points)
             begins = tf.logical_not(tf.logical_and(text.continues, ~before(spaces)))
@@ -126,7 +125,7 @@ class Words:
         return text.take(index).replace(prefix, _METASPACE)
 
     def write(self, words: Characters, count: tf.Tensor) -> tf.Tensor:
-        """Returns `count` strings for the kernel, which puts a metaspace at the
+        """Returns `count` strings for the kernel, which writes a metaspace at the
         start of each string and for each space."""
         points = words.code_points
         token = self.is_token(words)

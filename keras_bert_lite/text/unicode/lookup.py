@@ -1,4 +1,4 @@
-"""Look-up of code points inside a graph."""
+"""Look-up of code points in a graph."""
 
 from collections.abc import Iterable, Mapping
 
@@ -32,7 +32,7 @@ class CodePointTable:
 class ImageTable:
     """A string for each code point, as a number and as code points.
 
-    The number 0 stands for a character that stays, 1 for the empty string.
+    The number 0 means an unchanged character, 1 the empty string.
     """
 
     def __init__(self, images: Mapping[int, str], others: Iterable[str] = ()) -> None:
@@ -49,12 +49,12 @@ class ImageTable:
         return tf.gather(self._lengths, numbers)
 
     def character(self, numbers: tf.Tensor, place: tf.Tensor) -> tf.Tensor:
-        """The characters at `place` of images; any of an image that stays."""
+        """Returns the characters at `place` of images; arbitrary for number 0."""
         return tf.gather(self._pool, tf.gather(self._starts, numbers) + place)
 
 
 class CodePointSet:
-    """Whether code points are in a set."""
+    """A membership test for code points."""
 
     def __init__(self, members: Iterable[int]) -> None:
         self._table = CodePointTable(dict.fromkeys(members, 1))

@@ -1,5 +1,5 @@
-"""WordPiece, as BERT has it: from bytes to ids.
+"""WordPiece as in BERT: from bytes to ids.
 
-`tokenizer` is the layer. `cleaning` says what takes the place of each character,
-`character_map` compiles that for the op, and `training` learns a vocabulary.
+`tokenizer` is the layer. `cleaning` defines the replacement of each character,
+`character_map` compiles them for the op, and `training` learns a vocabulary.
 """

@@ -2,17 +2,16 @@
 
 `FastBertNormalizer` takes its table as a FlatBuffer (`model_buffer`): a
 double-array trie over UTF-8 bytes whose values point into a pool of strings.
-The stock table is not the reference's (it folds compatibility characters and
-turns control characters into spaces); the op itself maps any code point to
-any string of up to 63 bytes, at the full speed of the stock one.
+The stock table differs from the reference (it folds compatibility characters
+and turns control characters into spaces). The op itself maps any code point to
+any string of up to 63 bytes, as fast as with the stock table.
 
 Layout of the trie, as read by `DartsCloneTrieWrapper` in tensorflow/text: node
 `n` with unit `u` has the child for byte `b` at `n ^ offset(u) ^ b`, where the
 child's unit holds `b` in its low 8 bits, bit 8 when a value follows, and the
-offset from bit 10 up; the value is stored at `n ^ offset(u)`. UTF-8
-continuation bytes are 64 in number, so one aligned block of 64 units holds all
-children of a node, no search for free slots is needed, and equal blocks are
-stored once.
+offset from bit 10 up. The value is stored at `n ^ offset(u)`. There are 64
+UTF-8 continuation bytes, so one aligned block of 64 units holds all children of
+a node. No search for free slots is needed, and equal blocks are stored once.
 """
 
 from collections.abc import Mapping
@@ -33,8 +32,8 @@ def compile_character_map(images: Mapping[int, str]) -> bytes:
     """Returns the `model_buffer` that replaces each key by its string.
 
     Args:
-        images: Maps a code point to what takes its place, at most 63 bytes
-            of UTF-8. Code points that are absent stay as they are.
+        images: Maps code points to their replacements, at most 63 bytes of
+            UTF-8. Other code points are left unchanged.
 
     Raises:
         ValueError: If an image is longer than 63 bytes.
@@ -107,7 +106,7 @@ def _trie(table: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 def _shared_blocks(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the distinct blocks of 64 and, for each place, 1 + its block.
+    """Returns the distinct blocks of 64 and the number of each block, from 1.
 
     A block of zeros has the number 0 and is not stored.
     """
@@ -120,7 +119,7 @@ def _shared_blocks(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _entries(start: int, count: int) -> np.ndarray:
-    """Where offsets of parents lead, so that `^ byte` lands in the block."""
+    """Returns the targets of parent offsets, so that `^ byte` lands in the block."""
     return (start + 64 * np.arange(count)) ^ 0x80
 
 

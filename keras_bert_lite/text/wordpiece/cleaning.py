@@ -1,11 +1,11 @@
-"""BERT's text cleaning as one table: code point -> what takes its place.
+"""BERT's text cleaning as one table from code points to replacements.
 
-`BertNormalizer` of Hugging Face's `tokenizers` (itself Google's
-`BasicTokenizer`) treats every code point by itself: it deletes control
-characters, turns every white space into U+0020, sets Chinese characters
-apart, decomposes (NFD), drops combining marks and lower-cases. The table made
-here does all of that in one look-up, and further makes tensorflow-text's
-WordPiece kernel split words where the reference does.
+`BertNormalizer` of Hugging Face's `tokenizers` (after Google's
+`BasicTokenizer`) treats every code point separately: it deletes control
+characters, turns all white space into U+0020, sets Chinese characters apart,
+decomposes (NFD), drops combining marks and lower-cases. The table built here
+does all of that in one look-up. It also makes tensorflow-text's WordPiece
+kernel split words where the reference does.
 """
 
 import dataclasses
@@ -18,18 +18,18 @@ from keras_bert_lite.text.unicode import properties as tables
 from keras_bert_lite.text.unicode.code_points import code_points, pairs
 
 # Where the kernel would split a word and the reference does not, a stand-in
-# takes the character's place, in the text and in the vocabulary alike. The
-# stand-ins are private-use characters: cleaning deletes those from any text,
-# so no text can contain one of its own.
+# replaces the character, both in the text and in the vocabulary. Stand-ins are
+# private-use characters; cleaning deletes these from any text, so no text can
+# contain its own.
 STAND_IN_RANGES = (range(0xF0000, 0xFFFFE), range(0x100000, 0x10FFFD))
-# Begins what stands for a piece that no text can contain.
+# Prefix of the stand-ins for pieces that no text can contain.
 UNREACHABLE = chr(0x10FFFD)
-# Likewise for special tokens, when they are looked for in the text.
+# First of the stand-ins for special tokens that are recognized in text.
 FIRST_SPECIAL_STAND_IN = 0xE000
 
 
 class Characters(NamedTuple):
-    """What the reference and the kernel do to single code points."""
+    """Code points that the reference or the kernel treats specially."""
 
     deleted: frozenset[int]
     spaces: frozenset[int]
@@ -44,7 +44,7 @@ class Characters(NamedTuple):
 
 @functools.cache
 def characters() -> Characters:
-    """Returns the tables, which take 50 ms to read."""
+    """Returns the tables; reading them takes 50 ms."""
     punctuation = code_points(tables.PUNCTUATION)
     kernel_boundaries = code_points(tables.KERNEL_BOUNDARIES)
     hidden = sorted(kernel_boundaries - punctuation)
@@ -62,13 +62,13 @@ def characters() -> Characters:
     )
 
 
-# The only plane-2 characters that decompose; none there has a lower case.
+# The only characters of plane 2 that decompose; none there is upper-case.
 _CJK_COMPATIBLE = range(0x2F800, 0x2FA20)
 
 
 @dataclasses.dataclass(frozen=True)
 class Normalization:
-    """The switches of BERT's text cleaning.
+    """The options of BERT's text cleaning.
 
     Args:
         lowercase: Whether to lower-case, character by character (`İ` keeps
@@ -85,7 +85,7 @@ class Normalization:
     split_cjk: bool = True
 
     def normalize_character(self, code_point: int) -> str:
-        """Returns what the reference makes of one code point."""
+        """Returns the reference's replacement of one code point."""
         known = characters()
         if code_point in known.deleted:
             return ""
@@ -101,7 +101,7 @@ class Normalization:
         return text
 
     def map_character(self, code_point: int) -> str:
-        """Returns what the kernel is to read in place of one code point."""
+        """Returns the text that the kernel reads in place of one code point."""
         known = characters()
         cjk = self.split_cjk and code_point in known.cjk
         return "".join(
@@ -109,10 +109,10 @@ class Normalization:
         )
 
     def map_piece(self, piece: str) -> str:
-        """Returns a vocabulary piece as the kernel is to find it in text."""
+        """Returns a vocabulary piece in the form that the kernel finds in text."""
         known = characters()
         letters = piece.removeprefix("##")
-        if letters.isascii() and letters.isalnum():  # nearly all
+        if letters.isascii() and letters.isalnum():  # nearly all pieces
             return piece
         if any(ord(x) in known.deleted or ord(x) in known.spaces for x in piece):
             return UNREACHABLE + piece.encode().hex()
@@ -121,7 +121,7 @@ class Normalization:
         )
 
     def code_point_map(self) -> dict[int, str]:
-        """Returns every code point that changes, with what it becomes."""
+        """Returns the replacements of all code points that change."""
         return _code_point_map(self)
 
     def _apart(self, character: str) -> bool:
@@ -143,7 +143,7 @@ class Normalization:
 
 
 def _candidates(split_cjk: bool) -> frozenset[int]:
-    """Code points that may change, told by cheap tests."""
+    """Returns the code points that may change, found by cheap tests."""
     known = characters()
     boundaries = known.punctuation | known.cjk if split_cjk else known.punctuation
     return (known.spaces | known.marks | (known.kernel_boundaries ^ boundaries)).union(

@@ -24,32 +24,32 @@ from keras_bert_lite.text.wordpiece.cleaning import (
 
 _SPECIAL_STAND_INS = "[\ue000-\uf8ff]"
 _MAX_BYTES_PER_CHARACTER = 4
-MOST_BYTES = 256  # of a piece, without its `##`
+MOST_BYTES = 256  # in a piece, without its `##`
 MOST_STAND_INS = 0xF900 - FIRST_SPECIAL_STAND_IN
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class WordPieceTokenizer(Tokenizer):
-    """Turns strings into WordPiece ids, as Hugging Face's `BertTokenizerFast`.
+    """Converts strings to WordPiece ids, like Hugging Face's `BertTokenizerFast`.
 
     Text is cleaned character by character (control characters removed, white
-    space unified, Chinese characters set apart, accents stripped, lower-cased),
-    split at white space and punctuation, and each word is split into the
-    longest pieces of the vocabulary from left to right; a word that cannot be
-    split, or has more than `max_characters_per_word` characters, becomes
-    `unknown_token`. All of it runs in three tensorflow-text and TensorFlow ops
-    that stock TF Serving has; the vocabulary lives in the layer's configuration
-    and so travels inside `.keras` files and SavedModels.
+    space unified, Chinese characters set apart, accents stripped, lower-cased)
+    and split at white space and punctuation. Each word is split into the longest
+    pieces of the vocabulary from left to right. A word that cannot be split, or
+    has more than `max_characters_per_word` characters, becomes `unknown_token`.
+    Everything runs in TensorFlow and tensorflow-text ops that stock TF Serving
+    has. The vocabulary is part of the layer's configuration, so `.keras` files
+    and SavedModels contain it.
 
     Args:
         vocabulary: The pieces in the order of their ids: a list of strings, or
-            the path of a text file with one piece a line.
+            the path of a text file with one piece per line.
         lowercase: Whether to lower-case the text.
         strip_accents: Whether to remove accents; `None` follows `lowercase`.
         split_cjk: Whether each Chinese character is a word of its own.
         max_characters_per_word: Longer words become `unknown_token`.
-        num_model_pieces: How many pieces, from the first on, words are split into;
-            those behind are found as they are written only. `None`: all but the
+        num_model_pieces: Words are split into this many pieces, the first of the
+            vocabulary; the others are only found verbatim. `None` leaves out the
             added and additional special tokens at the end.
         **options: Options of every tokenizer, see `Tokenizer`: `added_tokens`,
             `additional_special_tokens`, `special_tokens_in_text`, `token_flags`
@@ -62,13 +62,13 @@ class WordPieceTokenizer(Tokenizer):
             tensors. Bytes that are not valid UTF-8 are skipped.
 
     Output shape:
-        A `tf.RaggedTensor` of int32 ids, one dimension more than `text`; no
+        A `tf.RaggedTensor` of int32 ids with one more dimension than `text`. No
         special tokens are added (`Preprocessor` does that).
 
     Raises:
         ValueError: If the vocabulary is empty, has duplicates or lacks a
             special token.
-        TypeError: If `text` is not made of strings.
+        TypeError: If `text` does not consist of strings.
 
     Example:
 
@@ -117,8 +117,8 @@ class WordPieceTokenizer(Tokenizer):
             num_model_pieces = self._count_model_pieces()
         if not self.unknown_id < num_model_pieces <= len(self._pieces):
             raise ValueError(
-                "`num_model_pieces` must reach to the unknown token, of id "
-                f"{self.unknown_id}, and not beyond the {len(self._pieces)} pieces. "
+                "`num_model_pieces` must include the unknown token, with id "
+                f"{self.unknown_id}, and be at most {len(self._pieces)}. "
                 f"Received: {num_model_pieces}"
             )
         self.num_model_pieces = num_model_pieces
@@ -158,8 +158,8 @@ class WordPieceTokenizer(Tokenizer):
         normalization = Normalization(self.lowercase, strip, self.split_cjk)
         count = self.num_model_pieces
         pieces = [normalization.map_piece(piece) for piece in self._pieces[:count]]
-        # A token's stand-in is a piece behind the others, so that a token that is
-        # a piece too hides none.
+        # Stand-ins are extra pieces at the end, so that words can still be split
+        # into a piece that is also such a token.
         found = self._found_in_text
         stand_ins = {
             token: chr(FIRST_SPECIAL_STAND_IN + i) for i, token in enumerate(found)
@@ -191,7 +191,7 @@ class WordPieceTokenizer(Tokenizer):
         return tokens, starts, ends
 
     def _mark(self, strings: tf.Tensor) -> tf.Tensor:
-        """Puts stand-ins for special tokens, at equal length in bytes."""
+        """Replaces special tokens by stand-ins of the same length in bytes."""
         if not self._stand_ins:
             return strings
         replace = tf.strings.regex_replace
@@ -222,7 +222,7 @@ class WordPieceTokenizer(Tokenizer):
         if self._stand_ins:
             values = tf.gather(self._token_ids_found, values)
         tokens = Tokens(values, ids.row_splits, starts.flat_values, ends.flat_values)
-        # The op limits the bytes of a word, at four times the characters.
+        # The op limits the bytes of a word, to four times the number of characters.
         continues = tf.gather(self._continues, tokens.ids)
         words = Words.of(tokens, continues)
         longest = tf.reduce_max(words.ends - words.starts)
@@ -264,9 +264,9 @@ def _make_splitter(
             token_out_type=tf.int32,
             unknown_token=pieces[unknown_id],
         )
-    except RuntimeError as error:  # of tensorflow-text, which names no argument
+    except RuntimeError as error:  # tensorflow-text's, which names no argument
         raise ValueError(
-            "`vocabulary` must have pieces that make up words, beside special tokens. "
+            "`vocabulary` must have pieces that form words, not only special tokens. "
             f"Received: {len(pieces)} pieces; tensorflow-text says: {error}"
         ) from error
 
@@ -276,8 +276,8 @@ def _check_lengths(pieces: list[str]) -> None:
     if longest > MOST_BYTES:
         piece = max(pieces, key=lambda piece: len(piece.encode()))
         raise ValueError(
-            f"`vocabulary` must have pieces of at most {MOST_BYTES} bytes, which is as "
-            f"many as the op takes. Received: {piece!r:.50}, of {longest} bytes"
+            f"`vocabulary` must have pieces of at most {MOST_BYTES} bytes, the "
+            f"limit of the op. Received: {piece!r:.50}, of {longest} bytes"
         )
 
 
@@ -286,7 +286,7 @@ def _check_room_for_stand_ins(special_tokens: list[str]) -> None:
     if short or len(special_tokens) > MOST_STAND_INS:
         raise ValueError(
             "`added_tokens`, and special tokens with `special_tokens_in_text`, must "
-            f"have at least 3 bytes and be at most {MOST_STAND_INS}. Received: "
+            f"have at least 3 bytes each and be {MOST_STAND_INS} at most. Received: "
             f"{short or len(special_tokens)}"
         )
 
@@ -299,7 +299,7 @@ def _character_map(normalization: Normalization, num_special: int) -> bytes:
 
 
 def read_vocabulary(path: str | PathLike) -> list[str]:
-    """Reads a `vocab.txt`: one piece a line, in the order of the ids.
+    """Reads a `vocab.txt`: one piece per line, in the order of the ids.
 
     Raises:
         FileNotFoundError: If there is no such file.

@@ -1,4 +1,4 @@
-"""Learning a WordPiece vocabulary."""
+"""Training of WordPiece vocabularies."""
 
 import io
 import os
@@ -24,32 +24,33 @@ def train_wordpiece(
 ) -> list[str]:
     """Learns a WordPiece vocabulary from text.
 
-    The trainer is that of Hugging Face's `tokenizers`; the text is cleaned and
-    split as `WordPieceTokenizer` does with the same switches.
+    Uses the trainer of Hugging Face's `tokenizers`. Text is cleaned and split as
+    in `WordPieceTokenizer` with the same options.
 
     Args:
-        texts: Paths of UTF-8 text files (`pathlib.Path`s), `.gz` or `.xz` if
-            compressed, an iterable of strings, or a `tf.data.Dataset` of strings,
+        texts: Paths of UTF-8 text files (`pathlib.Path`s, `.gz` or `.xz` if
+            compressed), an iterable of strings, or a `tf.data.Dataset` of strings,
             batched or not. The texts are read twice; an iterator is first copied
             to memory.
-        vocabulary_size: The most pieces to return, all others included.
+        vocabulary_size: The maximum number of pieces, including special and
+            unused tokens.
         lowercase, strip_accents, split_cjk: See `WordPieceTokenizer`.
-        num_unused: How many `[unused0]`, `[unused1]`, ... to put behind the
+        num_unused: How many tokens `[unused0]`, `[unused1]`, ... to put after the
             special tokens, for later additions.
-        min_frequency: How often a pair of pieces must occur to be joined.
+        min_frequency: How often a pair of pieces must occur to be merged.
         special_tokens: The first pieces.
         show_progress: Whether to draw a progress bar.
 
     Returns:
-        The pieces in the order of their ids, the same for the same texts.
+        The pieces in the order of their ids. The result is deterministic.
 
     Raises:
-        ValueError: If `texts` has no text, or `vocabulary_size` has no room for
+        ValueError: If `texts` has no text, or `vocabulary_size` is too small for
             the special tokens and the characters.
 
     Reference: `tokenizers.trainers.WordPieceTrainer`.
     """
-    import tokenizers  # only those who use it pay for its import
+    import tokenizers  # imported only when used
 
     reserved = [*special_tokens, *(f"[unused{i}]" for i in range(num_unused))]
     if isinstance(texts, Iterator):
@@ -73,8 +74,8 @@ def train_wordpiece(
         ids = model.get_vocab()
         return sorted(ids, key=ids.__getitem__)
 
-    # The trainer numbers the characters by chance, and what it learns depends
-    # on that: the first round finds them, the second has them in order.
+    # The trainer numbers the characters in random order, and its result depends
+    # on it. The first round finds the characters; the second gets them sorted.
     characters = sorted(set(train(reserved, len(reserved), False)) - set(reserved))
     if not characters:
         raise ValueError(f"`texts` must hold some text. Received: {texts!r}")

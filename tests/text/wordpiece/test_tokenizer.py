@@ -554,5 +554,5 @@ def test_refuses_pieces_longer_than_the_op_takes(piece):
 
 @pytest.mark.parametrize("pieces", [[], ["##"]])
 def test_refuses_a_vocabulary_that_makes_up_no_words(pieces):
-    with pytest.raises(ValueError, match="`vocabulary` must have pieces that make up"):
+    with pytest.raises(ValueError, match="`vocabulary` must have pieces that form"):
         WordPieceTokenizer([*REQUIRED, *pieces])
