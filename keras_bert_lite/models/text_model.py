@@ -130,8 +130,8 @@ def with_text(
         preprocessor: The preprocessor that makes the model's inputs. Its
             `stride` controls how long texts are split into windows for question
             answering and token classification.
-        pairs: Whether an encoder, a classifier or a regressor takes text pairs;
-            ignored for other tasks.
+        pairs: Whether the model takes text pairs; ignored for tasks whose inputs
+            are fixed.
         **options: Options of the task's answer; see
             `keras_bert_lite.models.tasks.registry`.
 
