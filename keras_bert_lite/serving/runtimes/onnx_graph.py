@@ -1,4 +1,4 @@
-"""ONNX graphs rewritten with the operators that engines have fast kernels for."""
+"""Rewrites of ONNX graphs for operators with fast kernels."""
 
 from collections import defaultdict
 
@@ -8,12 +8,12 @@ from onnx import helper, numpy_helper
 
 
 def simplify(model: onnx.ModelProto) -> None:
-    """Replaces the parts of a layer normalization or of GELU, in place.
+    """Fuses layer normalizations and rewrites GELUs, in place.
 
-    Converters write TensorFlow's ops one by one. A layer normalization in
-    Keras's form becomes one `LayerNormalization`; `0.5 x (1 - erf(-x / sqrt 2))`
-    becomes `0.5 x (1 + erf(x / sqrt 2))` in the order in which ONNX Runtime
-    knows it as GELU. What looks otherwise stays as it is.
+    Converters translate TensorFlow's ops one by one. A layer normalization in
+    Keras's form becomes one `LayerNormalization`. `0.5 x (1 - erf(-x / sqrt 2))`
+    becomes `0.5 x (1 + erf(x / sqrt 2))`, in the order that ONNX Runtime
+    recognizes as GELU. All other nodes are kept.
     """
     graph = _Graph(model.graph)
     for node in list(model.graph.node):
@@ -38,8 +38,10 @@ class _Graph:
         self.replacements: dict[str, list[onnx.NodeProto]] = {}
 
     def replace_normalization(self, node: onnx.NodeProto) -> None:
-        """Matches `x r + (-mean r + beta)`, `r = gamma / sqrt(variance + epsilon)`,
-        from the reciprocal on: up to `x`, and down to the last sum.
+        """Matches `x r + (-mean r + beta)` around the reciprocal in `r`.
+
+        Here `r = gamma / sqrt(variance + epsilon)`. The search goes up to `x` and
+        down to the last sum.
         """
         chain = self._up(node, "Sqrt", "Add", "ReduceMean", "Mul", "Sub")
         scaled = self._down(node, "Mul")
@@ -63,7 +65,7 @@ class _Graph:
     def _scaled_sums(
         self, scaled: onnx.NodeProto | None
     ) -> tuple[onnx.NodeProto, onnx.NodeProto] | None:
-        """Returns the last sum of a layer normalization and the one with beta."""
+        """Returns the last sum of a layer normalization, and the sum with beta."""
         products = [] if scaled is None else self.consumers[scaled.output[0]]
         found = [self._down(product, "Add") for product in products]
         sums = [node for node in found if node is not None]
@@ -73,7 +75,7 @@ class _Graph:
         return sums[1 - sums.index(with_beta[0])], with_beta[0]
 
     def replace_gelu(self, node: onnx.NodeProto) -> None:
-        """Matches `(0.5 x) (1 - erf(-x c))` from erf on, up to `x` and down."""
+        """Matches `(0.5 x) (1 - erf(-x c))` around erf, upwards and downwards."""
         chain = self._up(node, "Mul", "Neg")
         last = self._down(self._down(node, "Sub"), "Mul")
         if chain is None or last is None:
@@ -96,7 +98,7 @@ class _Graph:
         ]
 
     def write(self) -> None:
-        """Puts the replacements in, and leaves out what nothing uses any more."""
+        """Inserts the replacements, and removes unused nodes and constants."""
         nodes: list[onnx.NodeProto] = []
         for node in self.proto.node:
             nodes += self.replacements.get(node.output[0], [node])
@@ -112,7 +114,10 @@ class _Graph:
         self.proto.initializer.extend(constants)
 
     def _up(self, node: onnx.NodeProto, *types: str) -> list[onnx.NodeProto] | None:
-        """Follows the first input that is not constant, past nodes of `types`."""
+        """Returns the chain of producers with these types, or `None`.
+
+        At each node it follows the first input that is not constant.
+        """
         chain = []
         for op_type in types:
             names = [name for name in node.input if name in self.producer]
@@ -123,7 +128,7 @@ class _Graph:
         return chain
 
     def _down(self, node: onnx.NodeProto | None, op_type: str) -> onnx.NodeProto | None:
-        """Returns the only node that uses this one's output, if of this type."""
+        """Returns the only consumer of a node's output, if it has this type."""
         users = [] if node is None else self.consumers[node.output[0]]
         return users[0] if len(users) == 1 and users[0].op_type == op_type else None
 
