@@ -87,7 +87,7 @@ def _signatures(model: TextModel) -> dict[str, Any]:
     choice = blocks.unpadding
     blocks.unpadding = False
     try:
-        longest = preprocessor_of(model).sequence_length or 0  # checked by with_text
+        longest = preprocessor_of(model).sequence_length or 0
         return {
             f"length_{length}": tf.function(
                 lambda **inputs: body(inputs, training=False)

@@ -20,7 +20,7 @@ MODEL_CONFIG = "model.config"
 MONITORING = "monitoring.config"
 BATCHING = "batching_params.pbtxt"
 IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/@-]*")
-# The health check uses bash, the image's entry point, because there is no curl.
+# The image has no curl, but it has bash, which runs its entry point.
 COMPOSE = """\
 services:
   {name}:
