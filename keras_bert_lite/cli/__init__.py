@@ -1,1 +1,1 @@
-"""What the commands do; `keras_bert_lite_command.py` has their arguments."""
+"""The commands; `keras_bert_lite_command.py` defines their arguments."""

@@ -1,7 +1,7 @@
-"""The demo: from sentences to a served classifier, on data made here.
+"""`demo`: trains and exports a classifier on generated data.
 
-The sentences are messages to a shop, put together from a small grammar written
-for this package; a message is about a delivery, a payment or an account.
+The texts are messages to a shop about a delivery, a payment or an account,
+generated from a small grammar.
 """
 
 import argparse
@@ -99,14 +99,14 @@ QUESTIONS = {
         "how much is",
     ],
 }
-HELD_OUT = 5  # one message in so many is kept for the evaluation
+HELD_OUT = 5  # one in five contents is held out for evaluation
 DECORATIONS = 10
 UNSEEN = [
     "I waited all day, where is the parcel?",
     "I was charged twice for one invoice!",
     "The page says that my password is wrong, please unlock my profile.",
 ]
-# What a process with TensorFlow and tensorflow-text alone does with the export.
+# Runs the export in a process with only TensorFlow and tensorflow-text.
 CLIENT = """
 import sys
 import tensorflow as tf
@@ -121,10 +121,10 @@ for text, label, scores in zip(
 
 
 def messages(seed: int = 0) -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
-    """Returns `(text, label)` pairs to learn from, and others to evaluate on.
+    """Returns `(text, label)` pairs for training and for evaluation.
 
-    What is said in a message for evaluation is said in none to learn from:
-    only its words are, and its opening and closing.
+    The contents of the evaluation messages do not occur in training; only their
+    words, openings and closings do.
     """
     rng = random.Random(seed)
     contents = [
@@ -185,5 +185,5 @@ def run(directory: Path = Path("saved_models/messages"), epochs: int = 1) -> flo
 
 
 def main(options: argparse.Namespace) -> None:
-    """Runs the demonstration with the command's options."""
+    """Runs the demo with the command's options."""
     run(options.directory, options.epochs)

@@ -1,4 +1,4 @@
-"""From a large encoder to a small one with a vocabulary of its own: `distil`."""
+"""`distil`: distils a large encoder into a small one with its own vocabulary."""
 
 import argparse
 from typing import Any
@@ -16,7 +16,7 @@ from keras_bert_lite.models.word_distillation import share_segments
 
 
 def main(options: argparse.Namespace) -> None:
-    """Trains a small encoder to see words as a large one does."""
+    """Trains a small encoder to match a large one's word vectors."""
     begin(options)
     load = {"sequence_length": options.sequence_length}
     preprocessor = kbl.load_preprocessor(options.preprocessor, **load)
@@ -46,7 +46,7 @@ def main(options: argparse.Namespace) -> None:
 
 
 def _with_dropout(student: Any, rate: float) -> Any:
-    """An encoder of the same weights."""
+    """Returns an encoder with the same weights and new dropout rates."""
     config = config_of(student).replace(dropout=rate, attention_dropout=rate)
     encoder = kbl.encoder(config)
     encoder.set_weights(student.get_weights())

@@ -1,4 +1,4 @@
-"""From text to a pretrained encoder: `vocabulary`, `pretraining-data`, `pretrain`."""
+"""`vocabulary`, `pretraining-data`, `pretrain`: from text to a pretrained encoder."""
 
 import argparse
 import json
@@ -13,8 +13,8 @@ from keras_bert_lite.checkpoints.tokenizers.saving import write_tokenizer
 from keras_bert_lite.models.encoder_model import config_of, encoder_of
 from keras_bert_lite.training.pretraining.data.dataset import read_recipe
 
-MODEL = "model"  # where a run leaves what it has trained
-RUN = (  # options that are handed on
+MODEL = "model"  # the folder of a run's trained model
+RUN = (  # options passed on to the training functions
     "batch_size",
     "learning_rate",
     "warmup",
@@ -39,7 +39,7 @@ def vocabulary(options: argparse.Namespace) -> None:
 
 
 def pretraining_data(options: argparse.Namespace) -> None:
-    """Turns text into data for pretraining."""
+    """Converts text to pretraining data."""
     preprocessor = kbl.load_preprocessor(
         options.preprocessor, sequence_length=options.sequence_length
     )
@@ -52,14 +52,14 @@ def pretraining_data(options: argparse.Namespace) -> None:
 
 
 def begin(options: argparse.Namespace) -> None:
-    """Sets what a run's bits depend on."""
+    """Sets the random seed and, if requested, determinism."""
     keras.utils.set_random_seed(options.seed)
     if options.deterministic:
         tf.config.experimental.enable_op_determinism()
 
 
 def pretrain(options: argparse.Namespace) -> None:
-    """Pretrains an encoder, or goes on."""
+    """Pretrains an encoder, or resumes pretraining."""
     begin(options)
     if options.precision:
         keras.config.set_dtype_policy(options.precision)
@@ -88,7 +88,7 @@ def pretrain(options: argparse.Namespace) -> None:
 
 
 def _models(options: argparse.Namespace, recipe: Any) -> tuple[Any, Any]:
-    """The model that is saved in the end, and the one that is trained."""
+    """Returns the model to save in the end and the model to train."""
     if options.model is not None:
         full = kbl.load_model(options.model)
     else:
@@ -104,28 +104,30 @@ def _models(options: argparse.Namespace, recipe: Any) -> tuple[Any, Any]:
 
 
 def _with_heads(encoder: Any, pairs: bool) -> Any:
-    """The encoder with the heads that the data have targets for."""
+    """Returns the encoder with a head for each of the data's targets."""
     if pairs and "pooled_output" in encoder.output:
         return kbl.pretraining.bert_pretrainer(encoder)
     if pairs:
-        print("The encoder has no pooler to judge pairs: it learns masked words alone.")
+        print(
+            "The encoder has no pooler to classify pairs: training masked words only."
+        )
     return kbl.masked_lm(encoder)
 
 
 def config_for(name: str, preprocessor: Any, **changes: Any) -> Any:
-    """A configuration by its name or its file, with the tokenizer's vocabulary."""
+    """Returns a configuration by name or file, with the tokenizer's vocabulary."""
     changes["vocabulary_size"] = preprocessor.tokenizer.vocabulary_size()
     if name in kbl.EncoderConfig.names():
         return kbl.EncoderConfig.named(name, **changes)
     if not Path(name).is_file():
         names = ", ".join(kbl.EncoderConfig.names())
         raise FileNotFoundError(
-            f"`config` must be a file, or one of {names}. Received: {name!r}"
+            f"`config` must be a file or one of {names}. Received: {name!r}"
         )
     fields = json.loads(Path(name).read_text(encoding="utf-8"))
     return kbl.EncoderConfig(**{**fields, **changes})
 
 
 def given(options: argparse.Namespace, *names: str) -> dict[str, Any]:
-    """The options that were given; the others have the functions' defaults."""
+    """Returns the options that were given; the others keep the functions' defaults."""
     return {x: y for x in names if (y := getattr(options, x)) is not None}

@@ -1,4 +1,4 @@
-"""Whether a model and a preprocessor belong together."""
+"""Checks that a preprocessor fits a model."""
 
 import keras
 
@@ -7,15 +7,16 @@ from keras_bert_lite.text.preprocessor import Preprocessor
 
 
 def check_fits(model: keras.Model, preprocessor: Preprocessor, role: str) -> None:
-    """Refuses rows and ids that a model has no embeddings for.
+    """Checks that a model has embeddings for every position and id it may receive.
 
     Args:
-        model: An encoder, or a model with one.
-        preprocessor: What makes its inputs.
-        role: What the model is called.
+        model: An encoder, or a model that contains one.
+        preprocessor: The preprocessor that makes its inputs.
+        role: The model's name in error messages.
 
     Raises:
-        ValueError: If rows may be too long, or there are more pieces.
+        ValueError: If sequences may be too long for the model, or the vocabulary
+            is too large.
     """
     config = encoder_layers(encoder_of(model))[0].config
     length, rows = preprocessor.sequence_length, config.max_sequence_length

@@ -1,4 +1,4 @@
-"""A student that learns from a teacher, beside its own task."""
+"""Knowledge distillation from a teacher to a student."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -27,38 +27,40 @@ def distillation_model(
     comparisons: Sequence[Comparison] | None = None,
     name: str = "distillation",
 ) -> keras.Model:
-    """Builds the model that trains a student beside its teacher.
+    """Builds a model that trains a student to imitate a teacher.
 
-    It computes both on the same input, adds a loss for each comparison, and gives
-    the student's outputs. Compiled with the student's own losses and trained with
-    `fit`, it trains the student, which can be used at any time.
+    The model runs both on the same input, adds a loss for each comparison and
+    returns the student's outputs. Compile it with the student's own losses and call
+    `fit`; this trains `student` itself.
 
-    Where there is one output, nothing is masked and only scores are compared,
-    `keras.distillation.Distiller` does the same, given a `KLDivergence()` object.
+    For a single output without masking, and with only logits compared,
+    `keras.distillation.Distiller` with a `KLDivergence()` object does the same.
 
     Args:
-        student: Any model on ids: of `masked_positions_model`, or of a task; or one of
-            yours, whose outputs of logits have names that end so.
-        teacher: One with the same inputs and, for `LogitDistillation`, the same
-            outputs. It is made untrainable.
+        student: A model on token ids: a task's model, the result of
+            `masked_positions_model`, or your own model whose logits outputs have
+            names ending in `logits`.
+        teacher: A model with the same inputs and, for `LogitDistillation`, the same
+            outputs. It is frozen.
         comparisons: Layers; see `layers.LogitDistillation`,
             `layers.HiddenStateDistillation` and `layers.AttentionDistillation`. The
-            latter two need student and teacher built on
-            `with_hidden_states(encoder)`. `None`: soft targets at a temperature of 2,
-            times 5. DistilBERT has `HiddenStateDistillation()` too, and the student's
-            own loss times 2 beside them.
+            last two need a student and a teacher built on
+            `with_hidden_states(encoder)`. `None` compares logits at a temperature of
+            2 with a weight of 5. DistilBERT adds `HiddenStateDistillation()` and the
+            student's own loss with a weight of 2.
         name: Name of the model.
 
     Returns:
         A functional model with the student's inputs and outputs. Its layers
-        `"student"` and `"teacher"` are the two, the latter a `layers.Teacher`.
+        `"student"` and `"teacher"` hold the two models; the teacher's is a
+        `layers.Teacher`.
 
     Raises:
-        ValueError: If the inputs differ, there is no output to compare, a model
-            does not give what is compared, or `LogitDistillation` is to compare what
-            no softmax reads (numbers, labels that do not exclude each other,
-            replaced tokens) or other labels. In their place a student can be
-            trained on what its teacher predicts.
+        ValueError: If the inputs differ, the models share no logits, or a model does
+            not return the compared states. Also if `LogitDistillation` is used with
+            outputs that take no softmax (regression, multi-label classification,
+            replaced tokens) or with different labels; train such a student on its
+            teacher's predictions instead.
 
     Reference: [Sanh et al., 2019](https://arxiv.org/abs/1910.01108);
     [Jiao et al., 2020](https://arxiv.org/abs/1909.10351).
@@ -90,7 +92,7 @@ def distillation_model(
 
 
 def _need(comparison: Comparison) -> str | None:
-    """What of the encoders is compared; `None`: scores are."""
+    """Returns the encoder output that a comparison needs; `None` for logits."""
     if isinstance(comparison, layers.LogitDistillation):
         return None
     for kind, name in NEEDS.items():
@@ -115,7 +117,7 @@ def _check_inputs(student: keras.Model, teacher: keras.Model) -> None:
 
 
 def _with_internals(model: keras.Model, names: set[str], role: str) -> keras.Model:
-    """A model of the same layers that also gives what its encoder has."""
+    """Returns a model with the same layers that also returns encoder states."""
     given: dict[str, Any] = {}
 
     def call(layer: Any, *args: Any, **kwargs: Any) -> Any:
@@ -124,8 +126,8 @@ def _with_internals(model: keras.Model, names: set[str], role: str) -> keras.Mod
             given.update(outputs)
         return outputs
 
-    # The same layers, called once more: `layer.output` would be of any model with
-    # this layer.
+    # Call the same layers again: `layer.output` may belong to another model that
+    # shares the layer.
     again = keras.models.clone_model(
         model, call_function=call, clone_function=lambda layer: layer
     )
@@ -140,14 +142,14 @@ def _with_internals(model: keras.Model, names: set[str], role: str) -> keras.Mod
 
 
 def _check_alternatives(student: keras.Model, teacher: keras.Model) -> None:
-    """Refuses scores that are not of alternatives, or of others than the teacher's."""
+    """Checks that both models score exclusive classes, with the same labels."""
     for role, model in ((STUDENT, student), (TEACHER, teacher)):
         task = task_of(model)
         if task is not None and not task.alternatives:
             raise ValueError(
-                f"`{role}` must give scores of which a softmax makes probabilities, "
-                "for `LogitDistillation`; train the student on what the teacher "
-                f"predicts instead. Received: {model.name!r}, of the task {task.name!r}"
+                f"`{role}` must return logits of a softmax for `LogitDistillation`; "
+                "train the student on the teacher's predictions instead. "
+                f"Received: {model.name!r}, of the task {task.name!r}"
             )
     theirs = labels_by_output(teacher)
     for output, labels in labels_by_output(student).items():
@@ -159,7 +161,7 @@ def _check_alternatives(student: keras.Model, teacher: keras.Model) -> None:
 
 
 def _score_names(student: keras.Model) -> list[str]:
-    """The outputs that a softmax reads: all of a task, else those named so."""
+    """Returns the logits outputs: all of a task's, else those named `*logits`."""
     task = task_of(student)
     if task is None:
         return [name for name in student.output if name.endswith("logits")]
@@ -187,7 +189,7 @@ def _compare_scores(
                 f"{outputs[name].shape}. Received: {theirs[name].shape}"
             )
         layer = comparison
-        if i:  # a layer each, since each adds a loss
+        if i:  # one layer per output, since each adds a loss
             config = comparison.get_config()
             layer = type(comparison).from_config(
                 {**config, "name": f"{comparison.name}_{name}"}
@@ -199,7 +201,7 @@ def _compare_scores(
 def _valid(
     inputs: dict[str, keras.KerasTensor], logits: keras.KerasTensor
 ) -> keras.KerasTensor | None:
-    """Which scores count: of rows all, of tokens those that are real or masked."""
+    """Returns the mask of tokens to compare; `None` for logits of whole sequences."""
     if len(logits.shape) < 3:
         return None
     if "masked_positions" in inputs:

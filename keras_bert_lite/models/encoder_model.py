@@ -1,4 +1,4 @@
-"""The encoder as a functional model."""
+"""Encoders as functional models."""
 
 import contextlib
 from typing import Any
@@ -9,7 +9,7 @@ from keras_bert_lite import layers
 from keras_bert_lite._private import sublayers
 from keras_bert_lite.config import EncoderConfig
 
-GENERATOR = "generator_"  # how layers beside an encoder's own are named
+GENERATOR = "generator_"  # name prefix of ELECTRA's generator layers
 
 
 def encoder(
@@ -22,7 +22,7 @@ def encoder(
     """Builds an encoder with freshly initialized weights.
 
     Args:
-        config: Sizes, rates and functions.
+        config: The encoder's configuration.
         hidden_states: Whether to return every layer's hidden states.
         attentions: Whether to return every layer's attention weights.
         unpadding: Whether to compute on real tokens only; see
@@ -34,7 +34,8 @@ def encoder(
         `padding_mask` (bool, true at real tokens), each `(B, S)`. Outputs:
         `sequence_output` `(B, S, H)`; `pooled_output` `(B, H)` unless
         `config.pooling` is `None`; on request `hidden_states`, a list of L + 1
-        of `(B, S, H)`, and `attentions`, a list of L of `(B, N, S, S)`.
+        tensors `(B, S, H)`, and `attentions`, a list of L tensors
+        `(B, N, S, S)`.
 
     Example:
 
@@ -59,7 +60,7 @@ def encoder(
 def with_hidden_states(
     model: keras.Model, hidden_states: bool = True, attentions: bool = True
 ) -> keras.Model:
-    """Returns a model of the same weights that also returns its internals.
+    """Returns an encoder with the same weights that also returns its hidden states.
 
     Args:
         model: A model made by `encoder` or `load_encoder`.
@@ -81,9 +82,9 @@ def with_hidden_states(
 
 
 def without_pooler(model: keras.Model) -> keras.Model:
-    """Returns an encoder of the same weights for heads that read no `pooled_output`.
+    """Returns an encoder with the same weights and no pooler.
 
-    A pooler that nothing reads gets no gradient, of which Keras warns.
+    An unused pooler would get no gradient, and Keras would warn about it.
     """
     embeddings, blocks, pooler = encoder_layers(model)
     if pooler is None:
@@ -92,15 +93,15 @@ def without_pooler(model: keras.Model) -> keras.Model:
 
 
 def set_unpadding(model: keras.Model, choice: bool | str) -> None:
-    """Chooses how the encoder inside any model runs.
+    """Sets whether the encoder in a model skips padding.
 
     Args:
-        model: A model with an encoder in it.
+        model: A model that contains an encoder.
         choice: `True`, `False` or `"auto"`; see `layers.Encoder`.
 
     Raises:
-        ValueError: If the model holds no encoder, or for another choice.
-        NotImplementedError: For `True` under another backend than TensorFlow.
+        ValueError: If the model contains no encoder, or the choice is invalid.
+        NotImplementedError: If `True` and the backend is not TensorFlow.
 
     Example:
 
@@ -117,13 +118,13 @@ def recompile(model: keras.Model) -> None:
 
 
 def encoder_of(model: keras.Model) -> keras.Model:
-    """Returns the encoder of a model: itself, or a model inside.
+    """Returns the encoder of a model: the model itself, or a model inside it.
 
-    Of a model that holds an encoder's layers beside others, such as
-    `masked_lm` makes, it is a new model of those layers.
+    If a model holds the encoder's layers directly, as those of `masked_lm` do, the
+    result is a new model of these layers.
 
     Raises:
-        ValueError: If there is none.
+        ValueError: If the model contains no encoder.
 
     Example:
 
@@ -148,7 +149,7 @@ def encoder_of(model: keras.Model) -> keras.Model:
 def encoder_layers(
     model: keras.Model,
 ) -> tuple[layers.Embeddings, layers.Encoder, layers.Pooler | None]:
-    """Returns the embeddings, the blocks and the pooler of an encoder.
+    """Returns the embeddings, the blocks and the pooler (or `None`) of an encoder.
 
     Raises:
         ValueError: If the model was not made by `encoder`.
@@ -167,14 +168,14 @@ def encoder_layers(
 
 
 def config_of(model: keras.Model) -> EncoderConfig:
-    """Returns the configuration of an encoder, as its layers have it."""
+    """Returns the configuration of an encoder, read from its layers."""
     _, blocks, pooler = encoder_layers(model)
-    # A pooler may have been left out.
+    # The pooler may have been removed.
     return blocks.config.replace(pooling=pooler and pooler.pooling)
 
 
 def id_inputs() -> dict[str, keras.KerasTensor]:
-    """Returns the inputs that every model on ids takes."""
+    """Returns the inputs of every model on token ids."""
     return {
         "token_ids": keras.Input((None,), dtype="int32", name="token_ids"),
         "segment_ids": keras.Input((None,), dtype="int32", name="segment_ids"),
@@ -198,7 +199,7 @@ def connect_layers(
 
 
 def places(inputs: dict[str, keras.KerasTensor]) -> dict[str, keras.KerasTensor]:
-    """Returns what embeddings take beside tokens: packed rows restart positions."""
+    """Returns segment ids and, for packed rows, positions that restart."""
     arguments = {"segment_ids": inputs["segment_ids"]}
     if "sequence_ids" in inputs:
         positions = layers.SequencePositions(name="positions")
@@ -232,18 +233,18 @@ def _alone(model: keras.Model) -> keras.Model:
 
 
 def copy_weights(source: keras.layers.Layer, target: keras.layers.Layer) -> None:
-    """Gives a layer the values of another of the same kind; both are built."""
+    """Copies the weights of a layer to another of the same kind; both are built."""
     for variable, value in zip(target.variables, source.variables, strict=True):
         variable.assign(value)
 
 
 def check_plain_weights(model: keras.Model) -> None:
-    """Raises an error if weights are quantized or have LoRA's parts beside them."""
+    """Raises an error if a layer is quantized or has LoRA weights."""
     for layer in sublayers(model):
         if getattr(layer, "lora_enabled", False):
             raise ValueError(
-                "`model` must be without LoRA: `model.save_weights` and "
-                "`load_weights` into a model built anew merge it. Received: "
+                "`model` must be without LoRA: merge it with `model.save_weights` and "
+                "`load_weights` into a new model. Received: "
                 f"{layer.path!r} with LoRA"
             )
         if getattr(layer, "quantization_mode", None) is not None:

@@ -1,4 +1,4 @@
-"""Encoders with other tokens, positions or layers, from the weights of one."""
+"""Model surgery: changes of vocabulary, positions and depth that keep weights."""
 
 import contextlib
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ from keras_bert_lite.models.text_model import TextModel
 from keras_bert_lite.text.preprocessor import Preprocessor
 
 WAYS = ("interpolate", "tile")
-# Layers that have the encoder's configuration.
+# Layers whose config holds the encoder's configuration.
 CONFIGURED = ("keras_bert_lite>Embeddings", "keras_bert_lite>Encoder")
 OUTPUT = "prediction_dense"  # of an untied masked language model
 
@@ -32,27 +32,27 @@ def resize(
     positions: str = "interpolate",
     seed: int = 0,
 ) -> keras.Model:
-    """Returns a model of the same weights with larger or smaller tables.
+    """Returns a copy of a model with larger or smaller embedding tables.
 
     Args:
         model: An encoder, or a model made by a task's builder.
-        vocabulary_size: Rows of the token table. New rows are drawn from a
-            normal distribution about the mean of the old ones, with the
-            encoder's `initializer_range`; rows too many are cut off.
-        max_sequence_length: Rows of the position table. A shorter table is the
-            beginning of the old one.
-        positions: How a longer position table is made of the old one:
-            `"interpolate"` stretches it, `"tile"` repeats it, as Longformer's
-            authors did, so that the old positions stay as they were.
-        seed: Of the new rows.
+        vocabulary_size: Rows of the token table. New rows are sampled from a
+            normal distribution around the mean of the old ones, with the
+            encoder's `initializer_range`; surplus rows are dropped.
+        max_sequence_length: Number of positions. A shorter position table keeps
+            the first rows of the old one.
+        positions: How to extend the position table: `"interpolate"` stretches
+            it; `"tile"` repeats it, as Longformer does, and so keeps the old
+            positions unchanged.
+        seed: Random seed of the new rows.
 
     Returns:
-        A new model; weights of other shapes apart, all are copies.
+        A new model. All weights are copied, except those whose shape changes.
 
     Raises:
         ValueError: If the encoder has no position table to change, or the model
-            takes strings (resize the model on ids that it was made of), is
-            quantized or has LoRA.
+            is quantized, has LoRA or takes strings (resize the model passed to
+            `with_text` instead).
 
     Reference: [Beltagy et al., 2020](https://arxiv.org/abs/2004.05150), section 5,
     for tiling.
@@ -91,29 +91,29 @@ def resize(
                 scale = encoder_config.initializer_range
                 weights = _vocabulary(weights, tuple(new.shape), scale, generator)
         new.assign(weights)
-        new.trainable = old.trainable  # as a user may have frozen it
+        new.trainable = old.trainable  # the user may have frozen it
     return resized
 
 
 def add_tokens(
     model: keras.Model, preprocessor: Preprocessor, tokens: list[str], seed: int = 0
 ) -> tuple[keras.Model, Preprocessor]:
-    """Returns a model and a preprocessor that know more tokens.
+    """Adds tokens to the vocabulary of a model and its preprocessor.
 
-    A token that stands in the text, as it is written here, becomes one piece.
+    A text that contains such a token verbatim keeps it as one piece.
 
     Args:
         model: An encoder, or a model made by a task's builder.
-        preprocessor: What makes its inputs.
-        tokens: What to add, such as `["[ENTITY]", "covid"]`; those that the
-            vocabulary has are passed over.
-        seed: Of the new rows; see `resize`.
+        preprocessor: The preprocessor that makes its inputs.
+        tokens: Tokens to add, such as `["[ENTITY]", "covid"]`; tokens already in
+            the vocabulary are skipped.
+        seed: Random seed of the new rows; see `resize`.
 
     Returns:
-        `(model, preprocessor)`, both new.
+        A new `(model, preprocessor)` pair.
 
     Raises:
-        ValueError: If a token is empty or has white space at an end.
+        ValueError: If a token is empty or has leading or trailing white space.
     """
     tokenizer = preprocessor.tokenizer.with_tokens(tokens)
     config = {
@@ -129,12 +129,12 @@ def add_tokens(
 
 
 def _changed(config: Any, changes: dict[str, int]) -> Any:
-    """Returns a model's configuration with other fields of its encoder."""
+    """Changes the encoder's fields in a serialized model."""
     if isinstance(config, list):
         return [_changed(part, changes) for part in config]
     if not isinstance(config, dict):
         return config
-    # Layers are built anew, for other shapes than those that are recorded.
+    # The recorded shapes no longer hold, so layers must be built again.
     found = {k: _changed(v, changes) for k, v in config.items() if k != "build_config"}
     inner = found.get("config")
     if found.get("registered_name") in CONFIGURED and isinstance(inner, dict):
@@ -146,7 +146,7 @@ def _changed(config: Any, changes: dict[str, int]) -> Any:
 
 
 def _positions(table: np.ndarray, rows: int, offset: int, way: str) -> np.ndarray:
-    """Makes a table of `rows`, the first `offset` of which stand for no position."""
+    """Resizes a position table, keeping its first `offset` rows (no positions)."""
     before, old = table[:offset], table[offset:]
     count = rows - offset
     if count <= len(old):
@@ -165,7 +165,7 @@ def _positions(table: np.ndarray, rows: int, offset: int, way: str) -> np.ndarra
 def _vocabulary(
     table: np.ndarray, shape: tuple[int, ...], scale: float, generator: Any
 ) -> np.ndarray:
-    """Cuts or extends the axis that differs, with values about the mean."""
+    """Truncates the axis that differs, or extends it with noise around the mean."""
     axis = next(i for i, n in enumerate(shape) if n != table.shape[i])
     missing = shape[axis] - table.shape[axis]
     if missing < 0:
@@ -189,19 +189,20 @@ EMBEDDING_PARTS = (
 def keep_layers(
     model: keras.Model, layers: Sequence[int], family: str | None = None
 ) -> keras.Model:
-    """Returns an encoder of some of the blocks of another, with copies of weights.
+    """Returns a new encoder with copies of some of the blocks of another.
 
     Args:
-        model: An encoder, or a model with one in it.
-        layers: Which blocks, counted from 0, in their new order. DistilBERT was
-            initialized from `[0, 2, 4, 7, 9, 11]` of a BERT base.
-        family: `"distilbert"` makes a BERT a DistilBERT, which has neither
-            segments nor a pooler: their weights are left out, as its authors
-            did. `None` keeps the family.
+        model: An encoder, or a model that contains one.
+        layers: Indices of the blocks, from 0, in their new order. DistilBERT was
+            initialized from `[0, 2, 4, 7, 9, 11]` of BERT base.
+        family: `"distilbert"` converts a BERT into a DistilBERT and, like its
+            authors, drops the segment embeddings and the pooler. `None` keeps
+            the family.
 
     Raises:
-        ValueError: If a block is not there, the encoder shares its blocks, is
-            quantized or has LoRA, or is no BERT but is to be a DistilBERT.
+        ValueError: If an index is out of range, the encoder shares its blocks, is
+            quantized or has LoRA, or `family="distilbert"` is used with an
+            encoder other than BERT.
 
     Reference: [Sanh et al., 2019](https://arxiv.org/abs/1910.01108), section 3.
     """
@@ -212,7 +213,7 @@ def keep_layers(
     check_plain_weights(body)
     if family is not None and config.family != "bert":
         raise ValueError(
-            "`family` must be None but for a BERT. "
+            "`family` must be None unless the encoder is a BERT. "
             f"Received: {family!r} and an encoder of the family {config.family!r}"
         )
     if config.num_groups is not None:
@@ -249,7 +250,7 @@ def keep_layers(
 
 @contextlib.contextmanager
 def _policy(policy: keras.DTypePolicy) -> Iterator[None]:
-    """Makes layers inside of a policy, as another layer is."""
+    """Sets the global dtype policy for the layers created inside."""
     before = keras.config.dtype_policy()
     keras.config.set_dtype_policy(policy)
     try:

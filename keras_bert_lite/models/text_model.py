@@ -1,4 +1,4 @@
-"""The string-in form of a model."""
+"""Models that take strings."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -18,10 +18,10 @@ HALF_FLOATS = ("bfloat16", "float16")
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class TextModel(keras.Model):
-    """A functional model whose inputs are strings.
+    """A functional model whose inputs are strings, made by `with_text`.
 
-    Made by `with_text`. It differs from a plain `keras.Model` in one thing:
-    `predict` and calls take Python strings, which plain Keras refuses.
+    Unlike those of a plain `keras.Model`, `predict` and `__call__` accept Python
+    strings.
 
     Example:
 
@@ -41,18 +41,18 @@ class TextModel(keras.Model):
         """Returns the outputs for strings, as numpy arrays by name.
 
         Args:
-            x: A list of strings; for a model of pairs a dictionary of two
-                lists, `text` and `text_pair`, or a tuple of them; or a
-                `tf.data.Dataset` of batches of these. Where a row has several
-                strings (choices, split words) a list of lists.
-            batch_size: Rows a batch, 32 if `None`.
+            x: A list of strings; for text pairs, a dictionary of two lists,
+                `text` and `text_pair`, or a tuple of them; or a
+                `tf.data.Dataset` of batches of these. A list of lists if a row
+                has several strings (choices, split words).
+            batch_size: Rows per batch; `None` means 32.
             *args, **kwargs: As in `keras.Model.predict`.
 
         Returns:
-            A dictionary of arrays, numbers as float32. Outputs with a sequence
-            axis are padded to the longest batch, with zeros or empty strings
-            (-1 for places in a text); they are computed without progress bar
-            and callbacks.
+            A dictionary of arrays; floating-point values are float32. Outputs
+            with a sequence axis are padded to the longest batch with zeros or
+            empty strings (-1 for offsets in a text). They are computed without
+            progress bar and callbacks.
         """
         if isinstance(x, tf.data.Dataset):
             if self._has_sequence_outputs():
@@ -79,10 +79,10 @@ class TextModel(keras.Model):
         return any(None in output.shape[1:] for output in self.outputs)
 
     def _predict_batches(self, batches: Iterable[dict[str, tf.Tensor]]) -> Any:
-        """Joins batches of different length, which Keras does element by element."""
+        """Joins batches of different lengths, which Keras cannot concatenate."""
         answers = [self.predict_on_batch(batch) for batch in batches]
         if not answers:
-            raise ValueError("`x` must hold a batch or more. Received: none")
+            raise ValueError("`x` must hold at least one batch. Received: none")
         absent = {
             name: value
             for layer in self.layers
@@ -98,7 +98,7 @@ class TextModel(keras.Model):
         }
 
     def _strings(self, inputs: Any) -> dict[str, Any]:
-        """Returns batches of strings by name, exactly those that the model takes."""
+        """Returns batches of strings by name, after checking the names and sizes."""
         named = named_texts(inputs)
         if set(named) != set(self.input):
             raise ValueError(
@@ -123,29 +123,30 @@ class TextModel(keras.Model):
 def with_text(
     model: keras.Model, preprocessor: Preprocessor, pairs: bool = False, **options: Any
 ) -> TextModel:
-    """Puts a preprocessor before a model and readable answers behind it.
+    """Builds a model from strings to readable answers.
 
     Args:
         model: An encoder, or a model made by a task's builder.
-        preprocessor: What turns strings into the model's inputs. Its `stride`
-            says how long texts are cut into windows for question answering and
-            token classification.
-        pairs: Whether an encoder, a classifier or a regressor takes pairs of
-            texts; other tasks know.
-        **options: Of the task's answer; see `keras_bert_lite.models.tasks.registry`.
+        preprocessor: The preprocessor that makes the model's inputs. Its
+            `stride` controls how long texts are split into windows for question
+            answering and token classification.
+        pairs: Whether the model takes text pairs; ignored for tasks whose inputs
+            are fixed.
+        **options: Options of the task's answer; see
+            `keras_bert_lite.models.tasks.registry`.
 
     Returns:
-        A model that takes strings of shape `(B,)`; `predict` and calls take
-        Python strings. Inputs, answers and options of each task stand in
-        `keras_bert_lite.models.tasks.registry`, their shapes beside the task.
+        A model that takes strings of shape `(B,)`; `predict` and `__call__` accept
+        Python strings. `keras_bert_lite.models.tasks.registry` lists the inputs,
+        answers and options of each task; the answer layers document the shapes.
 
     Raises:
-        NotImplementedError: Under another backend than TensorFlow.
-        TypeError: If `preprocessor` is not a `Preprocessor`, or an option is not
-            one of the task's.
-        ValueError: If the preprocessor can make rows or ids that the model has
-            no embeddings for, the model's outputs have no names, or an option
-            has a value that it cannot have.
+        NotImplementedError: If the backend is not TensorFlow.
+        TypeError: If `preprocessor` is not a `Preprocessor`, or the task has no
+            such option.
+        ValueError: If the preprocessor may make sequences or ids that the model
+            has no embeddings for, the model's outputs have no names, or an
+            option has an invalid value.
 
     Example:
 
@@ -164,8 +165,8 @@ def with_text(
     check_fits(model, preprocessor, "model")
     if not isinstance(model.output, dict):
         raise ValueError(
-            "`model` must return a dictionary of outputs, whose names the SavedModel "
-            f"takes over. Received: {model.output!r}"
+            "`model` must return a dictionary of outputs, which names those of the "
+            f"SavedModel. Received: {model.output!r}"
         )
     task = task_of(model)
     form, answer = (task.string_form, task.answer) if task else (plain_form, None)
@@ -175,10 +176,10 @@ def with_text(
 
 
 def as_array(value: Any) -> np.ndarray:
-    """Returns a tensor as numpy: strings as text, halves as float32.
+    """Converts a tensor to numpy: bytes to text, half precision to float32.
 
-    Text is of dtype `str_`, or of `object` if a string ends in NUL, which the former
-    cannot hold.
+    Text has dtype `str_`, or `object` if a string ends in NUL, which `str_` cannot
+    hold.
     """
     if isinstance(value, tf.RaggedTensor):
         value = value.to_tensor()
@@ -201,7 +202,7 @@ def _joined(parts: Sequence[Any], absent: int) -> np.ndarray:
 
 
 def _padded(x: np.ndarray, shape: Sequence[int], absent: int) -> np.ndarray:
-    """Fills rows up to a shape: numbers with `absent`, strings with nothing."""
+    """Pads to a shape: numbers with `absent`, strings with empty ones."""
     missing = [(0, n - m) for n, m in zip(shape, x.shape[1:], strict=True)]
     if not missing:
         return x

@@ -1,4 +1,4 @@
-"""A student that learns a teacher's vectors of words, with a vocabulary of its own."""
+"""Distillation of word vectors into a student with its own vocabulary."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -10,14 +10,14 @@ from keras import ops
 from keras_bert_lite import layers
 from keras_bert_lite.models.encoder_model import config_of, encoder_layers, id_inputs
 
-TEACHER = "teacher_"  # begins the names of the teacher's inputs
-SECOND = "teacher_second_"  # those of the second text of a pair
-PAIR = "pair_"  # the student's, of both texts in one row
-WORDS = "word_positions"  # (B, W), where the words' first tokens stand
+TEACHER = "teacher_"  # name prefix of the teacher's inputs
+SECOND = "teacher_second_"  # the teacher's, for the second text of a pair
+PAIR = "pair_"  # the student's, for both texts in one row
+WORDS = "word_positions"  # (B, W), positions of the words' first tokens
 MASK = "word_mask"  # (B, W), true at words
 WORDS_LAYER = "words"
 COMPONENTS = "teacher_components"
-SIMILARITY_WEIGHT = 10.0  # a squared difference of cosines is small
+SIMILARITY_WEIGHT = 10.0  # squared differences of cosines are small
 
 
 def word_distillation_model(
@@ -26,42 +26,43 @@ def word_distillation_model(
     pairs: bool = False,
     name: str = "word_distillation",
 ) -> keras.Model:
-    """Builds the model that trains an encoder to see words as another one does.
+    """Builds a model that trains a student to match a teacher's word vectors.
 
-    Its loss is `1 - cosine` between what the two give for a word, at its first
-    token, and between what they give for the text, the mean over its tokens;
-    each is a mean over what is real. So the two may split words differently. A
-    teacher that is wider is reduced to the student's width by a matrix that
-    `set_components` finds and that is not trained.
+    The loss is `1 - cosine` between the two encoders' vectors, once for words (the
+    vector of the first token) and once for whole texts (the mean over tokens).
+    Padding is ignored. The two tokenizers may therefore split words differently. A
+    wider teacher is projected to the student's width by a fixed matrix, which
+    `set_components` computes.
 
-    With `pairs` the student also reads two texts in one row, and its mean over the
-    row's tokens is to tell, through a linear layer, the cosine of the teacher's
-    vectors of the two (`layers.SimilarityDistillation`, its weight 10).
+    With `pairs`, the student also encodes two texts in one row. A linear layer
+    predicts, from the mean over the row's tokens, the cosine of the teacher's
+    vectors of the two texts (`layers.SimilarityDistillation` with a weight of 10).
 
     Args:
         student: An encoder.
-        teacher: An encoder, at least as wide. It is made untrainable.
-        pairs: Whether there are pairs of texts.
+        teacher: An encoder, at least as wide. It is frozen.
+        pairs: Whether to train on text pairs too.
         name: Name of the model.
 
     Returns:
-        A functional model whose inputs are those of an encoder, the same for the
+        A functional model. Its inputs are those of an encoder, the same for the
         teacher (`teacher_token_ids` and so on), `word_positions` and
-        `teacher_word_positions` `(B, W)` int32, and `word_mask` `(B, W)` bool; with
-        `pairs`, an encoder's for both texts in a row (`pair_token_ids` and so on)
-        and for the second text alone (`teacher_second_token_ids` and so on). Its
-        output is the student's vectors of words, `(B, W, H)`. Compile it with an
-        optimizer alone. Training it trains `student`.
+        `teacher_word_positions` `(B, W)` int32, and `word_mask` `(B, W)` bool. With
+        `pairs` there are also an encoder's inputs for both texts in one row
+        (`pair_token_ids` and so on) and for the second text alone
+        (`teacher_second_token_ids` and so on). The output is the student's word
+        vectors, `(B, W, H)`. Compile it with only an optimizer. Training it trains
+        `student`.
 
     Raises:
-        ValueError: If the teacher is narrower, or, with `pairs`, the student has no
-            embeddings of segments.
+        ValueError: If the teacher is narrower than the student, or the student has
+            no segment embeddings and `pairs` is true.
 
     Reference: hidden states, [Sanh et al., 2019](https://arxiv.org/abs/1910.01108);
-    texts, and a teacher reduced by its principal components,
+    text vectors, and a teacher reduced to its principal components,
     [Reimers and Gurevych, 2020](https://arxiv.org/abs/2004.09813) and their code;
-    another vocabulary, [Zhao et al., 2019](https://arxiv.org/abs/1909.11687); pairs,
-    [Liu et al., 2022](https://arxiv.org/abs/2109.13059), section 2.
+    a different vocabulary, [Zhao et al., 2019](https://arxiv.org/abs/1909.11687);
+    pairs, [Liu et al., 2022](https://arxiv.org/abs/2109.13059), section 2.
     """
     width, wide = (config_of(x).hidden_dim for x in (student, teacher))
     if wide < width:
@@ -72,8 +73,8 @@ def word_distillation_model(
     segments = config_of(student).num_segments
     if pairs and segments < 2:
         raise ValueError(
-            "`pairs=True` needs a `student` that tells two texts apart by their "
-            f"segments. Received: num_segments={segments}"
+            "`pairs=True` needs a `student` with at least two segment embeddings. "
+            f"Received: num_segments={segments}"
         )
     inputs = _inputs(pairs)
     ours = _Reader(_states(student, "student"), inputs)
@@ -106,19 +107,20 @@ def word_distillation_model(
 
 
 def set_components(model: keras.Model, batches: Iterable[dict[str, Any]]) -> None:
-    """Finds the matrix that loses least of a teacher that is wider.
+    """Computes the projection of a wider teacher to the student's width.
 
-    Its columns are the teacher's principal components, turned so that the words come
-    to lie where the student's lie already: one that has learned from this teacher
-    before goes on from there.
+    Its columns are the teacher's principal components. They are rotated to align
+    with the student's current word vectors, so a student that has already learned
+    from this teacher continues where it stopped.
 
     Args:
-        model: Made by `word_distillation_model`; if both are as wide, nothing is
-            done.
-        batches: Inputs, with a few thousand words in all.
+        model: A model made by `word_distillation_model`. If both encoders have the
+            same width, nothing is done.
+        batches: Batches of its inputs, with a few thousand words in total.
 
-    Reference: [Reimers and Gurevych, 2020](https://arxiv.org/abs/2004.09813), their
-    code; [Schönemann, 1966](https://doi.org/10.1007/BF02289451), the rotation.
+    Reference: the code of
+    [Reimers and Gurevych, 2020](https://arxiv.org/abs/2004.09813); for the rotation,
+    [Schönemann, 1966](https://doi.org/10.1007/BF02289451).
     """
     if COMPONENTS not in [layer.name for layer in model.layers]:
         return
@@ -134,12 +136,12 @@ def set_components(model: keras.Model, batches: Iterable[dict[str, Any]]) -> Non
             for x in read.predict_on_batch(values)
         )
         vectors = states[values[f"{TEACHER}padding_mask"]]
-        moments += vectors.T @ vectors  # not about the mean: angles stay as they are
+        moments += vectors.T @ vectors  # not centred, to preserve angles
         places = values[TEACHER + WORDS][..., None]
         theirs = np.take_along_axis(states, places, axis=1)
         theirs, ours = (_unit(x[values[MASK]]) for x in (theirs, ours))
         shared += theirs.T @ ours
-    _, components = np.linalg.eigh(moments)  # rising
+    _, components = np.linalg.eigh(moments)  # in ascending order
     components = components[:, ::-1][:, : layer.units]
     left, _, right = np.linalg.svd(components.T @ shared)
     layer.set_weights([components @ left @ right])
@@ -151,9 +153,9 @@ def _unit(vectors: np.ndarray) -> np.ndarray:
 
 
 def share_segments(encoder: keras.Model) -> None:
-    """Gives all segments the embedding of the first.
+    """Copies the embedding of the first segment to all others.
 
-    Where single texts trained it from random weights, the others are noise still.
+    After training from scratch on single texts, the others are still random.
     """
     table = encoder_layers(encoder)[0].segment_embedding
     if table is not None:
@@ -167,7 +169,7 @@ def _states(encoder: keras.Model, role: str) -> keras.Model:
 
 
 class _Reader:
-    """An encoder on the inputs of one prefix or another."""
+    """Applies an encoder to the inputs with a given prefix."""
 
     def __init__(self, encoder: keras.layers.Layer, inputs: dict[str, Any]) -> None:
         self.encoder, self.inputs = encoder, inputs

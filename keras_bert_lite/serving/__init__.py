@@ -1,4 +1,4 @@
-"""Serving: SavedModels, what servers need beside them, and calling them."""
+"""Serving: SavedModel export and checks, server files, and a client."""
 
 from keras_bert_lite.serving.check.servable import ServableReport, check_servable
 from keras_bert_lite.serving.client import Client

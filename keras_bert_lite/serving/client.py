@@ -1,4 +1,4 @@
-"""Calls a served model over gRPC."""
+"""A gRPC client for served models."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -9,45 +9,45 @@ import numpy as np
 
 from keras_bert_lite.serving.tensor_protos import as_array, as_proto, by_name
 
-# By the name of gRPC's status.
+# Exceptions by gRPC status code.
 ERRORS = {
     "DEADLINE_EXCEEDED": TimeoutError,
     "UNAVAILABLE": ConnectionError,
     "INVALID_ARGUMENT": ValueError,
     "NOT_FOUND": ValueError,
-    # What TF Serving answers to a signature that the model does not have.
+    # TF Serving's answer to an unknown signature.
     "FAILED_PRECONDITION": ValueError,
 }
-# gRPC itself makes no more than five attempts.
+# gRPC makes at most five attempts.
 MOST_RETRIES = 4
 
 
 class Client:
     """A connection to one model of a TensorFlow Serving server.
 
-    It may be shared by threads, and is a context manager that closes itself:
+    It can be shared between threads and used as a context manager:
 
         with Client("localhost:8500", "sentiment") as client:
             print(client.predict(["a fine day"])["label"])
 
     Args:
         target: The server's gRPC address, such as `"localhost:8500"`.
-        model: The name under which the server knows the model.
+        model: The model's name on the server.
         signature: The signature to call.
-        version: The version to call; `None` lets the server choose, which is
-            the newest one unless it was told otherwise.
-        timeout: Seconds after which a call is given up, its retries included.
-        retries: How often a call is repeated when the server is unavailable,
-            0 to 4, after 0.1 s at first and then twice as long each time. No
-            other failure is repeated.
-        wait_for_ready: Whether a call to a server that does not listen yet
-            waits for it, until the timeout, instead of failing.
-        credentials: For a TLS connection, such as
-            `grpc.ssl_channel_credentials()`; `None` connects without.
+        version: The version to call; `None` lets the server choose, by default
+            the newest.
+        timeout: Timeout of a call in seconds, including retries.
+        retries: Number of retries when the server is unavailable, 0 to 4. The
+            first is after 0.1 s, and the delay doubles each time. Other errors
+            are not retried.
+        wait_for_ready: Whether calls wait, until the timeout, for a server that
+            is not listening yet, instead of failing.
+        credentials: Credentials for a TLS connection, such as
+            `grpc.ssl_channel_credentials()`; `None` connects without TLS.
 
     Raises:
         TypeError: If `target`, `model` or `signature` is not a string.
-        ValueError: If one of these is empty, or `version`, `timeout` or
+        ValueError: If one of them is empty, or `version`, `timeout` or
             `retries` is out of range.
     """
 
@@ -90,21 +90,21 @@ class Client:
         """Returns the model's outputs.
 
         Args:
-            inputs: A list of strings, for a signature that takes `text`; or the
+            inputs: A list of strings for the input `text`, or a dictionary of
                 inputs by name, each a list of strings or an array. Arrays keep
-                their type: ids must be int32, a padding mask bool.
+                their dtype: ids must be int32, a padding mask bool.
 
         Returns:
-            Arrays by name, the first axis being the inputs'. Those of strings
-            hold `str` (dtype object).
+            Arrays by name, with the batch first. String arrays hold `str`
+            (dtype object).
 
         Raises:
-            TypeError: If `inputs` is neither, or mixes strings with others.
-            TimeoutError: If there was no answer within `timeout` seconds.
-            ConnectionError: If the server is unavailable, after all retries.
-            ValueError: If the server refused the request: no such model,
-                version, signature or input, a wrong type or shape.
-            RuntimeError: If the server failed in another way.
+            TypeError: If `inputs` is neither, or mixes strings with other types.
+            TimeoutError: If there is no answer within `timeout` seconds.
+            ConnectionError: If the server is still unavailable after all retries.
+            ValueError: If the server refuses the request, because of an unknown
+                model, version, signature or input, or a wrong type or shape.
+            RuntimeError: If the server fails in another way.
         """
         import grpc
         from tensorflow_serving.apis import predict_pb2
@@ -125,7 +125,7 @@ class Client:
         return {name: as_array(proto) for name, proto in response.outputs.items()}
 
     def close(self) -> None:
-        """Ends the connection; calls under way are cancelled."""
+        """Closes the connection and cancels pending calls."""
         self._channel.close()
 
     def __enter__(self) -> "Client":
@@ -165,8 +165,8 @@ def _check_numbers(version: int | None, timeout: float, retries: int) -> None:
         )
     if type(retries) is not int or not 0 <= retries <= MOST_RETRIES:
         raise ValueError(
-            f"`retries` must be a number from 0 to {MOST_RETRIES}, the most that gRPC "
-            f"makes. Received: {retries!r}"
+            f"`retries` must be a number from 0 to {MOST_RETRIES}, gRPC's maximum. "
+            f"Received: {retries!r}"
         )
 
 
@@ -174,11 +174,11 @@ def _channel_options(retries: int) -> list[tuple[str, Any]]:
     options: list[tuple[str, Any]] = [
         ("grpc.max_send_message_length", -1),
         ("grpc.max_receive_message_length", -1),
-        # A channel that could not connect does not try again for a second, unless
-        # told otherwise: longer than the first three retries take.
+        # By default a channel reconnects after a second, which is longer than the
+        # first three retries take.
         ("grpc.initial_reconnect_backoff_ms", 100),
         ("grpc.max_reconnect_backoff_ms", 2000),
-        # Requests that do not fit here are not repeated.
+        # Requests larger than this buffer are not retried.
         ("grpc.per_rpc_retry_buffer_size", 2**31 - 1),
     ]
     if retries:

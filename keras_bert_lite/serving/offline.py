@@ -1,4 +1,4 @@
-"""Answers for any number of texts."""
+"""Batch prediction for any number of texts."""
 
 import itertools
 import os
@@ -13,7 +13,7 @@ from keras_bert_lite.checks import check_positive
 from keras_bert_lite.models.text_model import TextModel
 from keras_bert_lite.serving.check.saved_model_files import find_version
 
-WINDOW = 64  # batches that are sorted by length together
+WINDOW = 64  # batches whose texts are sorted by length together
 
 
 def predict_texts(
@@ -22,31 +22,31 @@ def predict_texts(
     batch_size: int = 32,
     progress: bool = True,
 ) -> Iterator[dict[str, Any]]:
-    """Returns the answer to each of any number of texts, in their order.
+    """Predicts the answers for any number of texts, in order.
 
-    Texts are read and answered a window of 64 batches at a time, so neither
-    all texts nor all answers need to fit into memory. Inside a window texts of
-    similar length share a batch.
+    Texts are processed in windows of 64 batches, so neither all texts nor all
+    answers need to fit into memory. Within a window, texts of similar length
+    share a batch.
 
     Args:
         model: A model made by `with_text`, or the path of a SavedModel made by
-            `export_saved_model`: a version, or the model's directory, of which
-            the newest is taken.
-        texts: Strings, or `(text, text_pair)` tuples for a model of pairs; any
-            iterable, a generator too.
-        batch_size: Texts a batch.
+            `export_saved_model`: a version directory, or the model's directory
+            for its newest version.
+        texts: An iterable, possibly a generator, of strings or, for text pairs,
+            of `(text, text_pair)` tuples.
+        batch_size: Texts per batch.
         progress: Whether to show a progress bar.
 
     Returns:
-        An iterator with, for each text, a dictionary of the model's outputs
-        without the batch axis. Outputs with a sequence axis have the length of
-        their batch.
+        An iterator that yields, for each text, a dictionary of the model's
+        outputs without the batch axis. Outputs with a sequence axis are padded to
+        the length of their batch.
 
     Raises:
         TypeError: If `model` is neither, or a text is not a string.
         ValueError: If `batch_size` is not positive, the path holds no
-            SavedModel, or the texts are not the pairs or single texts that the
-            model takes.
+            SavedModel, or the model takes pairs and the texts are single, or
+            vice versa.
 
     Example:
 
@@ -88,7 +88,7 @@ def _answers(
 
 
 def _callable(model: Any) -> tuple[Callable, list[str]]:
-    """Returns a function from lists of strings by name to arrays by name."""
+    """Returns a function from strings to arrays, both by name, and its input names."""
     if isinstance(model, TextModel):
         run = lambda **texts: model.predict_on_batch(  # noqa: E731
             {name: tf.constant(x) for name, x in texts.items()}

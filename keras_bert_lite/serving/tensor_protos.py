@@ -1,4 +1,4 @@
-"""Strings and arrays as the messages that TensorFlow Serving takes and gives."""
+"""Conversion between arrays and TensorFlow Serving's protocol buffers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,7 +8,7 @@ import tensorflow as tf
 
 
 def by_name(inputs: Any) -> Mapping[str, Any]:
-    """Returns the inputs by name; a plain list is the input `text`."""
+    """Returns the inputs by name; a plain list becomes the input `text`."""
     if isinstance(inputs, Mapping):
         return inputs
     if isinstance(inputs, (list, tuple, np.ndarray)):
@@ -20,9 +20,9 @@ def by_name(inputs: Any) -> Mapping[str, Any]:
 
 
 def as_proto(name: str, value: Any) -> Any:
-    """Returns a TensorProto: of strings, or of the array's own type."""
-    # As objects: numpy's own strings lose a NUL at the end, and take as much
-    # memory a row as the longest one.
+    """Converts strings, or an array with its own dtype, to a TensorProto."""
+    # Use objects: numpy's string dtypes drop trailing NULs, and store every row at
+    # the length of the longest.
     array = np.asarray(value, object if isinstance(value, (list, tuple)) else None)
     numbers = array.dtype.kind not in "OSU"
     strings = [] if numbers else [isinstance(x, (str, bytes)) for x in array.flat]
@@ -40,7 +40,7 @@ def as_proto(name: str, value: Any) -> Any:
 
 
 def as_array(proto: Any) -> np.ndarray:
-    """Returns a TensorProto's values, strings as `str`."""
+    """Converts a TensorProto to an array, with strings as `str`."""
     array = tf.make_ndarray(proto)
     if array.dtype != object:
         return array

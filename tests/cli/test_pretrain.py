@@ -96,7 +96,7 @@ def test_pairs_without_a_pooler(folder, tmp_path, capsys):
     config.write_text(json.dumps(fields), encoding="utf-8")
     run = ("--directory", tmp_path / "run", *SMALL)
     command("pretrain", folder / "pairs", "--config", config, *run)
-    assert "learns masked words alone" in capsys.readouterr().out
+    assert "training masked words only" in capsys.readouterr().out
 
 
 def test_deterministic(folder, tmp_path, monkeypatch):

@@ -261,7 +261,9 @@ def test_fewer_layers_have_the_policy_of_all():
 def test_only_berts_become_distilberts(family):
     with pytest.raises(ValueError, match="`family`"):
         kbl.surgery.keep_layers(tiny.encoder(), [0], family=family)
-    with pytest.raises(ValueError, match="`family` must be None but for a BERT"):
+    with pytest.raises(
+        ValueError, match="`family` must be None unless the encoder is a BERT"
+    ):
         kbl.surgery.keep_layers(
             tiny.encoder(**FAMILIES["roberta"]), [0], family="distilbert"
         )

@@ -1,4 +1,4 @@
-"""Models of the pretraining objectives."""
+"""Models of BERT's and ALBERT's pretraining, and ELECTRA's discriminator."""
 
 import keras
 
@@ -54,19 +54,19 @@ def bert_pretrainer(
     tied: bool = True,
     name: str = "bert_pretrainer",
 ) -> keras.Model:
-    """Builds BERT's and ALBERT's pretraining model: words, and the next sentence.
+    """Builds BERT's and ALBERT's pretraining model: masked words and text pairs.
 
     Args:
         encoder: An encoder with `pooled_output`.
-        dropout: Rate before the layer that judges the pair (ALBERT has it).
+        dropout: Dropout rate before the layer that classifies pairs (ALBERT).
         tied: See `masked_lm`.
         name: Name of the model.
 
     Returns:
         A functional model with the encoder's inputs and the outputs
         `prediction_logits`, `(B, S, V)`, and `seq_relationship_logits`,
-        `(B, 2)`: the first is that the second text follows (BERT) or that the
-        two are in order (ALBERT).
+        `(B, 2)`. Class 0 of the latter means that the second text follows the
+        first (BERT) or that both are in order (ALBERT).
 
     Raises:
         ValueError: If the encoder has no `pooled_output`.
@@ -87,11 +87,11 @@ def bert_pretrainer(
 def next_sentence_predictor(
     encoder: keras.Model, name: str = "next_sentence_predictor"
 ) -> keras.Model:
-    """Builds a model that tells whether the second text follows the first.
+    """Builds a model that predicts whether the second text follows the first.
 
     Returns:
         A functional model with the encoder's inputs and the output
-        `seq_relationship_logits`, `(B, 2)`; the first is that it follows.
+        `seq_relationship_logits`, `(B, 2)`; class 0 means that it does.
 
     Raises:
         ValueError: If the encoder has no `pooled_output`.
@@ -106,7 +106,7 @@ def next_sentence_predictor(
 def replaced_token_detector(
     encoder: keras.Model, name: str = "replaced_token_detector"
 ) -> keras.Model:
-    """Builds ELECTRA's discriminator: whether each token was replaced.
+    """Builds ELECTRA's discriminator, which detects replaced tokens.
 
     Returns:
         A functional model with the encoder's inputs and the output `logits`,
@@ -124,26 +124,28 @@ def replaced_token_detector(
 
 
 def masked_positions_model(model: keras.Model, packed: bool = False) -> keras.Model:
-    """Returns a model of the same weights that scores masked words only.
+    """Returns a model with the same weights that scores only masked positions.
 
-    That is how a model is pretrained: the scores of a whole vocabulary at all
-    positions would take most of the time and of the memory.
+    Use it for pretraining: logits over the vocabulary at all positions would take
+    most of the time and memory.
 
     Args:
-        model: Made by `masked_lm` or `bert_pretrainer`, or loaded with such a head.
+        model: A model made by `masked_lm` or `bert_pretrainer`, or loaded with such
+            a head.
         packed: Whether rows hold several sequences, which do not attend to each
             other; the model then has an input `sequence_ids`.
 
     Returns:
-        A functional model with the encoder's inputs, `masked_positions` `(B, P)`
-        and perhaps `sequence_ids` `(B, S)`, as `pretraining_dataset` makes them,
-        and the outputs `prediction_logits` `(B, P, V)` and, of a `bert_pretrainer`,
-        `seq_relationship_logits` `(B, 2)`. `kbl.compile` trains it with
-        `keras.losses.SparseCategoricalCrossentropy(from_logits=True,
-        reduction="mean_with_sample_weight")` for each, whose sum is BERT's loss.
+        A functional model. Its inputs are the encoder's, `masked_positions` `(B, P)`
+        and, if packed, `sequence_ids` `(B, S)`, as `pretraining_dataset` makes them.
+        Its outputs are `prediction_logits` `(B, P, V)` and, from a
+        `bert_pretrainer`, `seq_relationship_logits` `(B, 2)`. `kbl.compile` trains
+        each with `keras.losses.SparseCategoricalCrossentropy(from_logits=True,
+        reduction="mean_with_sample_weight")`; their sum is BERT's loss.
 
     Raises:
-        ValueError: If the model has no such head, or `packed` and it judges pairs.
+        ValueError: If the model has no such head, or `packed` is true and the model
+            classifies pairs.
 
     Reference: `gather_indexes` in google-research/bert; packing: [Krell et al.,
     2021](https://arxiv.org/abs/2107.02027).
@@ -152,7 +154,7 @@ def masked_positions_model(model: keras.Model, packed: bool = False) -> keras.Mo
     pair_head = next(iter(head_layers(model, PAIRS.name).values()), None)
     if packed and pair_head is not None:
         raise ValueError(
-            "`packed` needs a model that does not judge pairs. "
+            "`packed` needs a model that does not classify pairs. "
             f"Received: {model.name!r}, which has {sorted(model.output)}"
         )
     embeddings, blocks, pooler = encoder_layers(model)
@@ -173,7 +175,7 @@ def _again(mark: layers.TaskOutput) -> layers.TaskOutput:
 
 
 def masked_inputs(packed: bool) -> dict[str, keras.KerasTensor]:
-    """Returns the inputs of a model that is being pretrained."""
+    """Returns the inputs of a pretraining model."""
     added = ("masked_positions", "sequence_ids") if packed else ("masked_positions",)
     inputs = {x: keras.Input((None,), dtype="int32", name=x) for x in added}
     return id_inputs() | inputs

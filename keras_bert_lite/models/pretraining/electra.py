@@ -1,4 +1,4 @@
-"""ELECTRA's pretraining: a generator replaces tokens, the encoder finds them."""
+"""ELECTRA's pretraining: the encoder detects tokens replaced by a generator."""
 
 import keras
 
@@ -40,7 +40,7 @@ from keras_bert_lite.models.tasks.task import (
     task_model,
 )
 
-# The weight is ELECTRA's: most tokens are easy, so the loss is small.
+# ELECTRA's weight: most tokens are easy, so the loss is small.
 REPLACED = Output(
     "replaced_logits",
     "replaced_tokens",
@@ -68,36 +68,35 @@ def electra_pretrainer(
 ) -> keras.Model:
     """Builds ELECTRA's pretraining model: replaced token detection.
 
-    A small masked language model, the generator, scores words for the masked
-    positions; a word is drawn from its scores for each; the encoder, with a head,
-    tells for every token whether it was replaced. A drawn word that is the
-    original one counts as original. No gradient goes through the draws.
+    The generator, a small masked language model, predicts words at the masked
+    positions, and a word is sampled for each. The encoder, with a head, classifies
+    every token as original or replaced. A sampled word equal to the original one is
+    labelled original. No gradient flows through the sampling.
 
     Args:
-        encoder: What is pretrained, without a pooler that it may have; or a
+        encoder: The encoder to pretrain, whose pooler, if any, is not used; or a
             `replaced_token_detector`, whose head is then trained further.
-        generator: Its configuration; a model made by `masked_lm` or loaded with
-            such a head, whose weights are copied; or `None`: as the encoder, with
-            a quarter of the attention heads and widths.
-        sharing: What generator and encoder share of their embeddings: `"tied"`,
-            all tables (ELECTRA); `"gradient_disentangled"`, the token table,
-            which the encoder adds to but does not change (DeBERTa-v3); `"none"`.
+        generator: The generator's configuration, or a model made by `masked_lm` or
+            loaded with such a head, whose weights are copied. `None` means the
+            encoder's configuration with a quarter of the attention heads and widths.
+        sharing: Which embeddings generator and encoder share. `"tied"`: all tables
+            (ELECTRA). `"gradient_disentangled"`: the token table, without gradients
+            from the encoder, which adds its own table (DeBERTa-v3). `"none"`: none.
         packed: See `masked_positions_model`.
-        seed: Of the draws.
+        seed: Random seed of the sampling.
         name: Name of the model.
 
     Returns:
         A functional model with the inputs of `masked_positions_model(...)` and the
         outputs `prediction_logits`, `(B, P, V)`, and `replaced_logits`, `(B, S, 2)`
-        float32: a score, above 0 for replaced, and the token that was seen.
-        `kbl.compile` trains the first as `masked_positions_model` says, the second with
-        `losses.ReplacedTokenLoss()`, times 50. What is fine-tuned is
-        `electra_discriminator(model)`, or the `encoder_of` that.
+        float32: a logit, above 0 for replaced, and the encoder's input token.
+        `kbl.compile` trains the first as described in `masked_positions_model`, the
+        second with `losses.ReplacedTokenLoss()` and a weight of 50. Fine-tune
+        `electra_discriminator(model)`, or its `encoder_of`.
 
     Raises:
-        ValueError: If generator and encoder do not have the embeddings' sizes in
-            common that they share, or the generator's output is not tied to its
-            embeddings.
+        ValueError: If the shared embeddings of generator and encoder differ in
+            size, or the generator's output is not tied to its embeddings.
 
     Reference: [Clark et al., 2020](https://arxiv.org/abs/2003.10555), section 2;
     [He et al., 2021](https://arxiv.org/abs/2111.09543), section 3.3.
@@ -131,19 +130,19 @@ def electra_pretrainer(
 def electra_discriminator(
     model: keras.Model, name: str = "replaced_token_detector"
 ) -> keras.Model:
-    """Returns the `replaced_token_detector` that a pretrainer has trained.
+    """Returns the `replaced_token_detector` inside a pretrainer.
 
     Args:
-        model: Made by `electra_pretrainer`.
+        model: A model made by `electra_pretrainer`.
         name: Name of the new model.
 
     Returns:
-        A model of the pretrainer's own layers; of a pretrainer with
-        gradient-disentangled embeddings, one whose embeddings are a copy, the sum
-        of both tables.
+        A model that shares the pretrainer's layers. With gradient-disentangled
+        embeddings, however, its embeddings are a copy with the sum of both token
+        tables.
 
     Raises:
-        ValueError: If the model is no such pretrainer.
+        ValueError: If the model was not made by `electra_pretrainer`.
     """
     marks = marked_model(model)[1]
     if REPLACED.name not in marks:
@@ -160,7 +159,7 @@ def electra_discriminator(
 
 
 def _head(model: keras.Model) -> keras.layers.Layer:
-    """The head of a detector, or a new one for an encoder."""
+    """Returns the head of a detector, or a new one for an encoder."""
     marks = marked_model(model)[1].values()
     if [mark.task for mark in marks] != [REPLACED_TOKENS.name]:
         model = replaced_token_detector(encoder_of(model))

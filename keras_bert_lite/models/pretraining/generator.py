@@ -1,4 +1,4 @@
-"""The generator of replaced token detection, and what it shares with the encoder."""
+"""ELECTRA's generator and the embeddings that it shares with the encoder."""
 
 import functools
 from collections.abc import Callable
@@ -25,13 +25,13 @@ SHARED_EMBEDDINGS = "shared_embeddings"
 
 
 class Copied:
-    """Layers made after others, whose weights they get once they have their own."""
+    """Copies layers now, and their weights once the copies are built."""
 
     def __init__(self) -> None:
         self._pairs: list[tuple[keras.layers.Layer, keras.layers.Layer]] = []
 
     def of(self, layer: keras.layers.Layer) -> Any:
-        """Returns such a layer; its name tells that it is the generator's."""
+        """Returns a copy of a layer, with the generator's name prefix."""
         name = GENERATOR + layer.name
         new = type(layer).from_config({**layer.get_config(), "name": name})
         self._pairs.append((new, layer))
@@ -45,10 +45,10 @@ class Copied:
 def as_masked_lm(
     config: EncoderConfig, generator: EncoderConfig | keras.Model | None
 ) -> keras.Model:
-    """Returns the masked language model that a generator begins as.
+    """Returns the masked language model to copy the generator from.
 
     Raises:
-        ValueError: If it has no such head, or one with weights of its own.
+        ValueError: If it has no such head, or an untied output layer.
     """
     if isinstance(generator, keras.Model):
         if not isinstance(masked_lm_head(generator)[1], layers.VocabularyBias):
@@ -61,7 +61,7 @@ def as_masked_lm(
 
 
 def _quarter(config: EncoderConfig) -> EncoderConfig:
-    """A quarter of the heads, and of the widths but the embeddings'."""
+    """Divides heads and widths by four, except the embeddings' width."""
     heads = max(1, config.num_heads // 4)
     return config.replace(
         num_heads=heads,
@@ -88,7 +88,7 @@ def check_sizes(config: EncoderConfig, small: EncoderConfig, sharing: str) -> No
         )
     if sharing == "tied" and (config.project_before_norm or small.project_before_norm):
         raise ValueError(
-            "`sharing` must not be 'tied' where the embeddings are projected before "
+            "`sharing` must not be 'tied' if the embeddings are projected before "
             "they are normalized. Received: project_before_norm=True"
         )
 
@@ -96,7 +96,7 @@ def check_sizes(config: EncoderConfig, small: EncoderConfig, sharing: str) -> No
 def shared_embedding(
     embeddings: layers.Embeddings, small: keras.Model, sharing: str, copied: Copied
 ) -> tuple[Callable, Callable, keras.layers.Layer]:
-    """What embeds for the generator and for the encoder, and what scores vectors."""
+    """Returns the generator's and the encoder's embeddings, and the output table."""
     own = encoder_layers(small)[0]
     if sharing == "none":
         tables = copied.of(own)
@@ -126,7 +126,7 @@ def generator_scores(
     tables: keras.layers.Layer,
     copied: Copied,
 ) -> tuple[keras.KerasTensor, tuple[keras.layers.Layer, keras.layers.Layer]]:
-    """The generator's scores at the masked positions, (B, P, V), and its head."""
+    """Returns the generator's logits at masked positions, (B, P, V), and its head."""
     blocks = copied.of(encoder_layers(small)[1])
     states = connect_blocks(inputs, x, blocks)["sequence_output"]
     take = layers.TakePositions(name=GENERATOR + "masked_tokens")
@@ -141,7 +141,7 @@ def divide_tables(
     embeddings: layers.Embeddings,
     trained: bool,
 ) -> None:
-    """Fills both sides: their token tables are the encoder's together."""
+    """Fills both sides so that their token tables add up to the encoder's."""
     copy_weights(embeddings, both.discriminator)
     sides = (both.generator, both.discriminator)
     table, rest = (x.token_embedding.embeddings for x in sides)
@@ -151,7 +151,7 @@ def divide_tables(
 
 
 def united_embeddings(both: layers.GradientDisentangledEmbeddings) -> layers.Embeddings:
-    """Returns the encoder's embeddings with a token table that is the sum."""
+    """Returns the encoder's embeddings with the sum of both token tables."""
     config = {**both.discriminator.get_config(), "name": "embeddings"}
     embeddings = layers.Embeddings.from_config(config)
     embeddings.build((None, None))

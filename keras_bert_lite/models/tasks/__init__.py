@@ -1,4 +1,4 @@
-"""The tasks, one file each: the answer, the row (`Task`) and the builders.
+"""The tasks. Each file defines a task's answer layer, its `Task` and its builders.
 
 | file | builders |
 |---|---|

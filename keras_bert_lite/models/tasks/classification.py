@@ -1,4 +1,4 @@
-"""Classification of texts and of pairs of texts; numbers for them."""
+"""Classification and regression of texts and text pairs."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -22,7 +22,7 @@ from keras_bert_lite.text.preprocessor import Preprocessor
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class LabelAnswer(Answer):
-    """Names the most probable label.
+    """Returns the most probable label.
 
     Args:
         labels: The names of the labels, in the order of the logits.
@@ -56,22 +56,22 @@ class LabelAnswer(Answer):
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class LabelSetAnswer(Answer):
-    """Names the labels whose probability exceeds a threshold.
+    """Returns the labels whose probability exceeds a threshold.
 
     Args:
         labels: The names of the labels, in the order of the logits.
-        threshold: A number between 0 and 1, both excluded.
+        threshold: A number between 0 and 1, exclusive.
 
     Call arguments:
         inputs: Logits of shape `(B, L)`.
 
     Output shape:
-        A dictionary, both `(B, L)`, in the order of the argument `labels`:
-        `labels`, strings, the names of those over the threshold and empty
-        strings for the others; `scores`, float32, the sigmoid of the logits.
+        A dictionary of two `(B, L)` tensors, in the order of the argument
+        `labels`: `labels`, strings, empty for labels not above the threshold;
+        `scores`, float32, the sigmoid of the logits.
 
     Raises:
-        ValueError: If the threshold is not between 0 and 1.
+        ValueError: If the threshold is not between 0 and 1, exclusive.
     """
 
     def __init__(
@@ -103,14 +103,14 @@ class LabelSetAnswer(Answer):
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class NumberAnswer(Answer):
-    """Returns the numbers of a regression: one alone without its axis.
+    """Returns the values of a regression; a single unit loses its axis.
 
     Call arguments:
         inputs: Values of shape `(B, units)`.
 
     Output shape:
-        A dictionary of float32: `score`, `(B,)`, if there is one number a text;
-        `scores`, `(B, units)`, otherwise.
+        A dictionary of float32: `score`, `(B,)`, for a single unit; `scores`,
+        `(B, units)`, for several.
     """
 
     def call(self, inputs: tf.Tensor) -> dict[str, tf.Tensor]:
@@ -132,7 +132,7 @@ def _string_form(
     pairs: bool,
     options: Options,
 ) -> tuple[Tensors, Tensors]:
-    """The answer about a text, or a pair, that reads the `logits`."""
+    """Applies the answer to a text's or a pair's `logits`."""
     labels = labels_of(model)
     given = {} if labels is None else {"labels": labels}
     windows = "windows" in options_of(model)
@@ -183,24 +183,23 @@ def text_classifier(
     windows: str | None = None,
     name: str = "text_classifier",
 ) -> keras.Model:
-    """Builds a classifier: the encoder, dropout, one logit for each label.
+    """Builds a text classifier: encoder, dropout and one logit per label.
 
-    BERT and ALBERT classify the `pooled_output`; the other families have a
-    hidden layer on the first token's vector.
+    BERT and ALBERT classify the `pooled_output`; the other families apply a
+    hidden layer to the first token's vector.
 
     Args:
         encoder: An encoder.
         labels: The names of the labels; a target is an index into them.
-        dropout: Rate before the last layer; `None` means the encoder's.
+        dropout: Dropout rate before the last layer; `None` means the encoder's.
         head_form: `hidden_activation` and `hidden_dropout` of the
             `layers.DenseHead`; by default those of the encoder's family. `{}`
             classifies the `pooled_output`.
-        pooling: What makes the vector that the head reads; see `layers.Pooler`.
-            `None`: as the family has it.
-        windows: For texts longer than the encoder takes: the head reads the
-            `"mean"` or the `"max"` of the vectors of a text's windows. The
-            inputs then are `(B, W, S)`, as a `Preprocessor` with a `stride`
-            makes them.
+        pooling: How to pool the tokens for the head; see `layers.Pooler`.
+            `None` means the family's way.
+        windows: For texts longer than the encoder takes: `"mean"` or `"max"`
+            pools the vectors of a text's windows for the head. The inputs are
+            then `(B, W, S)`, as a `Preprocessor` with a `stride` makes them.
         name: Name of the model.
 
     Returns:
@@ -210,7 +209,7 @@ def text_classifier(
 
     Raises:
         ValueError: If the encoder has no `pooled_output` and the head needs
-            one, or the labels are not different names.
+            one, or the labels are not at least two unique names.
 
     Example:
 
@@ -235,14 +234,14 @@ def multi_label_classifier(
     windows: str | None = None,
     name: str = "multi_label_classifier",
 ) -> keras.Model:
-    """Builds a classifier of which any number of labels may be true.
+    """Builds a classifier whose texts may have any number of labels.
 
     Args:
         encoder, labels, dropout, head_form, pooling, windows, name: See
-            `text_classifier`; a target is a row of 0 and 1, one for each label.
+            `text_classifier`; a target is a row of 0s and 1s, one per label.
 
     Returns:
-        As `text_classifier`. `kbl.compile` trains it with
+        A model like that of `text_classifier`. `kbl.compile` trains it with
         `keras.losses.BinaryCrossentropy(from_logits=True)`.
 
     Example:
@@ -267,13 +266,13 @@ def regressor(
     windows: str | None = None,
     name: str = "regressor",
 ) -> keras.Model:
-    """Builds a model that gives a text, or a pair, a number.
+    """Builds a regression model for texts or text pairs.
 
     Args:
         encoder, dropout, head_form, pooling, windows, name: See
             `text_classifier`.
-        num_outputs: How many numbers.
-        names: What they are called, for those who read the model.
+        num_outputs: Number of values per text.
+        names: The names of the values, for documentation only.
 
     Returns:
         A functional model with the encoder's inputs and the output `logits`,

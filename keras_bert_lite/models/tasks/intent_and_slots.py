@@ -1,4 +1,4 @@
-"""Intent and slots: one label for a text, and a tag for each of its words."""
+"""Intent and slot classification: a label for each text and a tag for each word."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -28,7 +28,7 @@ SLOTS = Output("slot_logits", "word_cross_entropy", ("entity_f1",))
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class IntentAndSlotAnswer(Answer):
-    """Names the intent of a text, and the slots that its words fill.
+    """Returns the intent of a text and the slots filled by its words.
 
     Args:
         intents: The names of the intents, in the order of the logits.
@@ -37,12 +37,12 @@ class IntentAndSlotAnswer(Answer):
 
     Call arguments:
         inputs: A dictionary of `intent_logits` `(N, I)`, `slot_logits`
-            `(N, S, L)`, and what `TextWindows` returns. The intent of a text that
-            is cut into windows is that of the first.
+            `(N, S, L)`, and the other outputs of `TextWindows`. The first window
+            determines the intent of a text.
 
     Output shape:
         A dictionary: `label`, strings `(B,)`, the most probable intent;
-        `label_scores`, float32 `(B, I)`, the softmax; and `entities`,
+        `label_scores`, float32 `(B, I)`, their softmax; and `entities`,
         `entity_labels`, `entity_starts`, `entity_ends` and `entity_scores`, as
         `EntityAnswer` returns them.
     """
@@ -121,25 +121,25 @@ def intent_and_slot_classifier(
     pooling: str | None = None,
     name: str = "intent_and_slot_classifier",
 ) -> keras.Model:
-    """Builds a model that labels a text and every token of it, in one pass.
+    """Builds a model that labels a text and its tokens in one forward pass.
 
     Args:
         encoder: An encoder.
         intents: The names of the texts' labels.
         slots: The names of the tokens' labels, such as `"O"`, `"B-artist"`.
-        dropout: Rate before the last layers; `None` means the encoder's.
-        pooling: What the intent is read from; see `text_classifier`.
+        dropout: Dropout rate before the last layers; `None` means the encoder's.
+        pooling: How to pool the tokens for the intent; see `text_classifier`.
         name: Name of the model.
 
     Returns:
         A functional model with the encoder's inputs and the outputs
         `intent_logits`, `(B, len(intents))`, and `slot_logits`,
-        `(B, S, len(slots))`. `kbl.compile` trains it, on what
-        `intent_and_slot_dataset` makes, with the sum of both cross-entropies.
+        `(B, S, len(slots))`. `kbl.compile` trains it with the sum of both
+        cross-entropies, on the data of `intent_and_slot_dataset`.
 
     Raises:
-        ValueError: If the encoder has no `pooled_output` and `pooling` is `None`,
-            in families that classify it; or names are not at least two, or the same.
+        ValueError: If the encoder has no `pooled_output` and the intent head needs
+            one, or `intents` or `slots` are not at least two unique names.
 
     Example:
 

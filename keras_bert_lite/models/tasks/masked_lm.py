@@ -1,4 +1,4 @@
-"""Prediction of masked words."""
+"""Masked language modelling."""
 
 from collections.abc import Callable
 from typing import Any
@@ -36,11 +36,11 @@ from keras_bert_lite.text.strings import valid_utf8
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class MaskAnswer(Answer):
-    """Names the most probable pieces at each mask, and fills them in.
+    """Returns the most probable pieces for each mask, and the filled text.
 
     Args:
-        tokenizer: The tokenizer, which must find masks in text.
-        top_k: How many pieces to name.
+        tokenizer: The tokenizer, which must recognize mask tokens in text.
+        top_k: Number of pieces per mask.
 
     Call arguments:
         inputs: A dictionary of `prediction_logits` `(B, S, V)`, `token_ids`
@@ -49,17 +49,17 @@ class MaskAnswer(Answer):
     Output shape:
         A dictionary.
 
-        - `tokens`, strings `(B, M, top_k)`: the most probable pieces at each of
-          the text's masks, the best first; M is the most masks that a text of
-          the batch has, and the place of missing ones holds empty strings;
-        - `scores`, float32 of the same shape: their shares of the softmax;
-        - `filled`, strings `(B,)`: the text with the best piece for each mask.
-          A piece from inside a word (`##ing`) joins what stands before. Masks
-          that were truncated stay.
+        - `tokens`, strings `(B, M, top_k)`: the most probable pieces for each
+          mask of the text, the best first. M is the largest number of masks in
+          a text of the batch; shorter rows are padded with empty strings;
+        - `scores`, float32 of the same shape: their softmax probabilities;
+        - `filled`, strings `(B,)`: the text with each mask replaced by its best
+          piece. A piece that continues a word (`##ing`) is appended without a
+          space. Truncated masks are kept.
 
     Raises:
-        ValueError: If the tokenizer takes a mask in a text for plain text, or
-            `top_k` is not from 1 to the size of the vocabulary.
+        ValueError: If the tokenizer does not recognize masks in text, or `top_k`
+            is not between 1 and the size of the vocabulary.
     """
 
     def __init__(self, tokenizer: Tokenizer, top_k: int = 5, **kwargs: Any) -> None:
@@ -82,8 +82,8 @@ class MaskAnswer(Answer):
         ids = self.tokenizer([self._mask_token]).flat_values.numpy().tolist()
         if ids != [self.tokenizer.token_to_id(self._mask_token)]:
             raise ValueError(
-                "`tokenizer` must find masks in text: make it with "
-                "`special_tokens_in_text=True`. Received one that cuts "
+                "`tokenizer` must recognize masks in text: make it with "
+                "`special_tokens_in_text=True`. Received one that splits "
                 f"{self._mask_token!r} into {len(ids)} pieces"
             )
         return ids[0]
@@ -105,7 +105,7 @@ class MaskAnswer(Answer):
         }
 
     def _filled(self, text: tf.Tensor, ids: tf.RaggedTensor) -> tf.Tensor:
-        """Puts pieces (B, None) in the place of the masks of texts (B,)."""
+        """Replaces the masks of texts (B,) with pieces (B, None)."""
         parts = tf.strings.split(valid_utf8(text), self._mask_token)
         joins = tf.gather(tf.constant(self._inside), ids)
         pieces = tf.gather(tf.constant(self._texts), ids)
@@ -114,7 +114,7 @@ class MaskAnswer(Answer):
             tf.strings.regex_replace(pieces.values, "^##", ""),
             pieces.values,
         )
-        # Behind them the masks that were truncated, and the end of the text.
+        # Append the truncated masks and the end of the text.
         missing = parts.row_lengths() - ids.row_lengths()
         places = tf.ragged.range(missing)
         ends = tf.equal(places.values, repeat(missing, missing) - 1)
@@ -184,19 +184,18 @@ def masked_lm(
     enhanced: bool = False,
     name: str = "masked_lm",
 ) -> keras.Model:
-    """Builds a masked language model: a score for each piece at each position.
+    """Builds a masked language model, with logits for every position.
 
-    The model holds the encoder's own layers, so that its output is scored
-    against the very table that its input was looked up in; `encoder_of` gives
-    the encoder back.
+    The model uses the encoder's own layers, so input and output can share the
+    token embeddings; `encoder_of` returns the encoder.
 
     Args:
         encoder: An encoder.
-        tied: Whether the output is scored against the token embedding.
-            Otherwise it has weights of its own.
-        activation: Of the hidden layer; `None` means the encoder's.
-        enhanced: Whether checkpoints have the head in DeBERTa's own layout; the
-            arithmetic is the same.
+        tied: Whether the output layer shares the token embeddings. Otherwise it
+            has its own weights.
+        activation: Activation of the hidden layer; `None` means the encoder's.
+        enhanced: Whether checkpoints store the head in DeBERTa's own layout; the
+            computation is the same.
         name: Name of the model.
 
     Returns:
@@ -223,7 +222,7 @@ def masked_lm(
 def masked_lm_layers(
     encoder: keras.Model, tied: bool, activation: str | None = None
 ) -> tuple[layers.MaskedLMTransform, keras.layers.Layer]:
-    """Makes the two layers of the head of a masked language model."""
+    """Makes the two layers of a masked language model's head."""
     config = config_of(encoder)
     transform = layers.MaskedLMTransform(
         config.embedding_dim or config.hidden_dim,
@@ -241,10 +240,10 @@ def masked_lm_layers(
 def masked_lm_head(
     model: keras.Model,
 ) -> tuple[layers.MaskedLMTransform, keras.layers.Layer]:
-    """Returns the two layers of a model's head that predicts words.
+    """Returns the two layers of a model's masked language modelling head.
 
     Raises:
-        ValueError: If it has none.
+        ValueError: If the model has no such head.
     """
     head = tuple(head_layers(model, PREDICTION.name).values())
     if not head:
@@ -261,7 +260,7 @@ def word_scores(
     last: keras.layers.Layer,
     x: keras.KerasTensor,
 ) -> keras.KerasTensor:
-    """Scores each piece of the vocabulary for each vector."""
+    """Returns the logits over the vocabulary for each vector."""
     x = transform(x)
     if isinstance(last, layers.VocabularyBias):
         x = embeddings(x, reverse=True)

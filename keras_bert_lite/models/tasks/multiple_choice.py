@@ -1,4 +1,4 @@
-"""Choosing among several texts."""
+"""Multiple choice."""
 
 from collections.abc import Callable
 from typing import Any
@@ -28,7 +28,7 @@ from keras_bert_lite.text.strings import valid_utf8
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class ChoiceAnswer(Answer):
-    """Picks one of several texts.
+    """Returns the best of several texts.
 
     Call arguments:
         inputs: A dictionary of `logits`, `(B, C)`, and `choices`, strings of the
@@ -36,7 +36,7 @@ class ChoiceAnswer(Answer):
 
     Output shape:
         A dictionary: `choice`, int32 `(B,)`, the index of the best; `answer`,
-        strings `(B,)`, its text without bytes that are not UTF-8; `scores`,
+        strings `(B,)`, its text without invalid UTF-8; `scores`,
         float32 `(B, C)`, the softmax.
     """
 
@@ -92,13 +92,13 @@ def multiple_choice(
 
     Args:
         encoder, dropout, pooling, name: See `text_classifier`.
-        head_form: See `text_classifier`; by default that of the family, but
-            `{}` for RoBERTa, which scores choices by the `pooled_output`.
+        head_form: See `text_classifier`; the default for RoBERTa is `{}`, because
+            it scores choices with the `pooled_output`.
 
     Returns:
-        A functional model whose inputs are those of an encoder with an axis of
-        C choices, `(B, C, S)`, and whose output `logits`, `(B, C)`, scores
-        each. A target is the index of the right choice.
+        A functional model with the encoder's inputs for C choices, `(B, C, S)`,
+        and the output `logits`, `(B, C)`. A target is the index of the right
+        choice.
 
     Example:
 

@@ -1,4 +1,4 @@
-"""Extractive question answering: the best spans of a context."""
+"""Extractive question answering."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -38,41 +38,42 @@ class _Spans(NamedTuple):
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class SpanAnswer(Answer):
-    """Reads the best answers off the scores of begins and ends.
+    """Returns the best answer spans from start and end logits.
 
-    A span's score is `start_logits[first] + end_logits[last]`. A span begins
-    where its window shows most of what is around (BERT's max-context rule), so
-    that windows that share tokens do not count one span twice. All such spans
-    of up to `max_answer_length` tokens are compared, over all windows of a
-    context; of equal texts among the best `3 n_best` the best counts. No answer
-    scores as the least `start_logits[0] + end_logits[0]` of the windows.
+    A span's score is `start_logits[first] + end_logits[last]`. A span counts only
+    in the window that gives its first token the most context (BERT's max-context
+    rule), so overlapping windows do not yield it twice. All such spans of up to
+    `max_answer_length` tokens are compared, over all windows of a context. Among
+    the best `3 n_best`, only the best span of each text is kept. The score of no
+    answer is the minimum of `start_logits[0] + end_logits[0]` over the windows.
 
     Args:
-        max_answer_length: The most tokens of an answer.
-        n_best: How many answers to give.
-        no_answer_threshold: Answers nothing where no answer scores higher than
-            the best span by more than this, infinities included. `None` always
-            answers.
+        max_answer_length: The maximum number of tokens in an answer.
+        n_best: Number of answers to return.
+        no_answer_threshold: Returns no answer if its score exceeds that of the
+            best span by more than this number, which may be infinite. `None`
+            always returns an answer.
 
     Call arguments:
         inputs: A dictionary of `start_logits` and `end_logits`, `(N, S)`, and
-            what `TextWindows` returns.
+            the other outputs of `TextWindows`.
 
     Output shape:
         A dictionary.
 
-        - `answer`, strings `(B,)`, `start` and `end`, int32 `(B,)`: code points
-          of the context, `end` exclusive; an empty string and -1 for no answer;
-        - `score`, float32 `(B,)`: the answer's share of the softmax over the n
+        - `answer`, strings `(B,)`, `start` and `end`, int32 `(B,)`: the best
+          answer and its code point offsets in the context, `end` exclusive; an
+          empty string and -1 for no answer;
+        - `score`, float32 `(B,)`: the answer's softmax probability among the n
           best and, with a threshold, no answer;
-        - `no_answer_score`, float32 `(B,)`: the score of no answer less that of
+        - `no_answer_score`, float32 `(B,)`: the score of no answer minus that of
           the best span; 10,000 for a context without tokens;
-        - `answers`, `starts`, `ends`, `scores`, `(B, n_best)`: the n best; empty
-          strings, -1 and 0 where there are fewer.
+        - `answers`, `starts`, `ends`, `scores`, `(B, n_best)`: the n best; padded
+          with empty strings, -1 and 0 if there are fewer.
 
     Reference: [Devlin et al., 2019](https://arxiv.org/abs/1810.04805), sections
     4.2 and 4.3; `write_predictions` in google-research/bert, run_squad.py, which
-    looks at the 20 best begins and ends only.
+    only considers the 20 best starts and ends.
     """
 
     def __init__(
@@ -103,13 +104,13 @@ class SpanAnswer(Answer):
         return self._answers(spans, null, x)
 
     def _of_windows(self, x: dict[str, tf.Tensor]) -> _Spans:
-        """The best spans of each of the N windows."""
+        """Returns the best spans of each of the N windows."""
         place = tf.stack([x["windows"], x["columns"]], axis=1)
         shape = tf.shape(x["start_logits"], tf.int64)
         begins = _kept(x["start_logits"], place, x["most_context"])
         ends = _kept(x["end_logits"], place, tf.ones_like(x["most_context"]))
         token = tf.scatter_nd(place, x["tokens"], shape)
-        # (N, S, D): the span from each token over D tokens more.
+        # (N, S, D): the spans of 1 to D tokens from each position.
         length = self.max_answer_length
         ends = tf.pad(ends, [[0, 0], [0, length]], constant_values=LOWEST)
         reach = tf.range(shape[1])[:, None] + tf.range(length, dtype=tf.int64)
@@ -124,11 +125,11 @@ class SpanAnswer(Answer):
 
     @property
     def _count(self) -> int:
-        """How many spans to look at: several may have the same text."""
+        """Number of spans to consider; several may have the same text."""
         return 3 * self.n_best
 
     def _of_contexts(self, spans: _Spans, x: dict[str, tf.Tensor]) -> _Spans:
-        """The best spans of each of the B contexts."""
+        """Returns the best spans of each of the B contexts."""
         rows = tf.size(x["text"], tf.int64)
         parts = [
             tf.RaggedTensor.from_value_rowids(
@@ -146,7 +147,7 @@ class SpanAnswer(Answer):
         ).best(self._count)
 
     def _different(self, spans: _Spans, x: dict[str, tf.Tensor]) -> _Spans:
-        """The n best spans with different texts."""
+        """Returns the n best spans with distinct texts."""
         texts = _texts(spans, x)[0]
         same = tf.equal(texts[:, :, None], texts[:, None, :])  # (B, K, K)
         before = tf.linalg.band_part(tf.ones([self._count] * 2), -1, 0)
@@ -209,22 +210,22 @@ def _check_threshold(value: Any) -> None:
 
 
 def _kept(scores: tf.Tensor, place: tf.Tensor, keep: tf.Tensor) -> tf.Tensor:
-    """Scores (N, S) where `keep` (M,) says so, `LOWEST` elsewhere."""
+    """Returns the scores (N, S) where `keep` (M,) is true, `LOWEST` elsewhere."""
     kept = tf.scatter_nd(place, tf.cast(keep, tf.int32), tf.shape(scores, tf.int64))
     return tf.where(kept > 0, scores, LOWEST)
 
 
 def _at_least(scores: tf.Tensor, count: int) -> tf.Tensor:
-    """Adds columns that are never best."""
+    """Pads with `count` columns of scores below all others."""
     return tf.pad(scores, [[0, 0], [0, count]], constant_values=2 * LOWEST)
 
 
 def _texts(
     spans: _Spans, x: dict[str, tf.Tensor]
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    """Returns texts, starts and ends, `(B, K)`: empty and -1 where there is none."""
+    """Returns texts, starts and ends, `(B, K)`; empty and -1 if there is no span."""
     found = spans.scores > LOWEST / 2
-    # A spare token, for contexts that have none.
+    # One extra token, in case the contexts have none.
     starts = tf.gather(tf.concat([x["starts"], [0]], 0), spans.firsts)
     ends = tf.gather(tf.concat([x["ends"], [0]], 0), spans.lasts)
     starts, ends = tf.where(found, starts, 0), tf.where(found, ends, 0)
@@ -263,19 +264,19 @@ QUESTION_ANSWERING = Task(
 def question_answerer(
     encoder: keras.Model, dropout: float | None = None, name: str = "question_answerer"
 ) -> keras.Model:
-    """Builds a model that scores tokens as the begin and the end of an answer.
+    """Builds a model that scores tokens as the start and the end of an answer.
 
     Args:
-        encoder: An encoder. The model leaves out its pooler, if it has one.
-        dropout: Rate before the last layer; by default 0, as BERT has it.
+        encoder: An encoder. Its pooler, if any, is not used.
+        dropout: Dropout rate before the last layer; by default 0, as in BERT.
         name: Name of the model.
 
     Returns:
         A functional model with the encoder's inputs and the outputs
         `start_logits` and `end_logits`, `(B, S)` each, -10,000 at padding.
-        `kbl.compile` trains it, on what `question_dataset` makes, with the mean of
-        both outputs' `keras.losses.SparseCategoricalCrossentropy(from_logits=True)`,
-        which is BERT's loss.
+        `kbl.compile` trains it with BERT's loss, the mean of both outputs'
+        `keras.losses.SparseCategoricalCrossentropy(from_logits=True)`, on the data
+        of `question_dataset`.
 
     Example:
 

@@ -9,9 +9,9 @@
 | `token_classifier` | cross-entropy of words; of paths with `crf` | `text`, or words
   `(B, W)` | `entities`, `entity_labels`, `entity_starts`, `entity_ends`,
   `entity_scores`; for words `labels`, `scores` too | `decoding`, `split_words` |
-| `intent_and_slot_classifier` | cross-entropy of the text's label, and of words |
-  `text` | `label`, `label_scores`, and those of entities | `decoding` |
-| `question_answerer` | cross-entropy of begin and end, their mean | `text` (the
+| `intent_and_slot_classifier` | cross-entropy of texts plus that of words |
+  `text` | `label`, `label_scores`, and the five of entities | `decoding` |
+| `question_answerer` | mean cross-entropy of start and end | `text` (the
   question), `text_pair` (the context) | `answer`, `start`, `end`, `score`,
   `no_answer_score`, and the n best | `max_answer_length`, `n_best`,
   `no_answer_threshold` |
@@ -19,9 +19,9 @@
   `answer`, `scores` | |
 | `masked_lm` | cross-entropy of masked words | `text` | `tokens`, `scores`, `filled` |
   `top_k` |
-| `sentence_encoder` | yours, of `kbl.losses` | `text`, `text_pair` |
+| `sentence_encoder` | your choice from `kbl.losses` | `text`, `text_pair` |
   `sentence_embedding` | |
-| any other | | `text`, `text_pair` | what it returns on ids | |
+| any other | | `text`, `text_pair` | the model's outputs on ids | |
 """
 
 import keras
@@ -63,10 +63,10 @@ TASKS: dict[str, Task] = {
 
 
 def task_of(model: keras.Model) -> Task | None:
-    """Returns the row of a model's task; `None` if no builder of a task made it.
+    """Returns a model's task; `None` if it was not made by a task's builder.
 
     Raises:
-        ValueError: If the model is of a task that this version does not have.
+        ValueError: If this version does not have the model's task.
     """
     for mark in marked_model(model)[1].values():
         if mark.task not in TASKS:

@@ -32,7 +32,7 @@ def sentence_encoder(
 
     Args:
         encoder: An encoder.
-        pooling: What makes one vector of the tokens'; see `layers.Pooler`.
+        pooling: How to pool the tokens; see `layers.Pooler`.
         normalize: Whether to scale the vector to length 1.
         name: Name of the model.
 
@@ -70,10 +70,9 @@ def sentence_encoder(
 def sentence_encoder_trainer(
     encoder: keras.Model, name: str = "sentence_encoder_trainer"
 ) -> keras.Model:
-    """Builds what trains a sentence encoder: the vectors of texts that belong
-    together.
+    """Builds a model that trains a sentence encoder on groups of texts.
 
-    The weights are those of `encoder`, which is trained by training this model.
+    It shares the weights of `encoder`, so training it trains `encoder`.
 
     Args:
         encoder: A model made by `sentence_encoder`.
@@ -82,11 +81,11 @@ def sentence_encoder_trainer(
     Returns:
         A functional model whose inputs have an axis of C texts, `(B, C, S)`: a
         pair, or an anchor, a positive and a negative. The output is
-        `sentence_embedding`, `(B, C, H)`. Train it with a loss of
+        `sentence_embedding`, `(B, C, H)`. Train it with a loss from
         `keras_bert_lite.losses`.
 
     Raises:
-        ValueError: If `encoder` is another model.
+        ValueError: If `encoder` was not made by `sentence_encoder`.
 
     Example:
 

@@ -1,4 +1,4 @@
-"""What heads over a whole sequence start from."""
+"""Heads on a vector of the whole sequence."""
 
 from typing import Any
 
@@ -18,17 +18,17 @@ def head_arguments(
     form: dict[str, Any] | None = None,
     pooling: str | None = None,
 ) -> dict[str, Any]:
-    """Returns what a head over a sequence is made with, as the family has it.
+    """Returns the constructor arguments of a head on a sequence.
 
     Args:
-        encoder: The encoder that the head is for.
-        dropout: Rate of dropout; `None` means the encoder's.
-        form: `hidden_activation` and `hidden_dropout` of the head, if not the
-            family's.
-        pooling: One of `layers.Pooler`'s, or `None`: as the family has it.
+        encoder: The head's encoder.
+        dropout: Dropout rate; `None` means the encoder's.
+        form: `hidden_activation` and `hidden_dropout` of the head; `None` means
+            the family's.
+        pooling: A pooling of `layers.Pooler`; `None` means the family's way.
 
     Raises:
-        ValueError: If the head needs a `pooled_output` that is not there.
+        ValueError: If the head needs a `pooled_output` and the encoder has none.
     """
     check_choice("pooling", pooling, (*POOLINGS, None))
     config = config_of(encoder)
@@ -53,7 +53,7 @@ def sequence_vector(
     head: layers.DenseHead,
     pooling: str | None = None,
 ) -> keras.KerasTensor:
-    """Returns the vector `(B, H)` of each row that a head reads."""
+    """Returns the input of a head, one vector per row, `(B, H)`."""
     return read_sequence(encoder, inputs, head, pooling)[1]
 
 
@@ -63,16 +63,16 @@ def read_sequence(
     head: layers.DenseHead,
     pooling: str | None = None,
 ) -> tuple[keras.KerasTensor, keras.KerasTensor]:
-    """Returns the tokens' vectors `(B, S, H)`, and the one `(B, H)` that a head reads.
+    """Returns the tokens' vectors `(B, S, H)` and the input of a head, `(B, H)`.
 
-    Both come from one pass through the encoder.
+    Both come from the same forward pass.
     """
     if pooling is None and head.hidden_activation is None:
         outputs = encoder(inputs)
         return outputs["sequence_output"], outputs["pooled_output"]
     tokens = without_pooler(encoder)(inputs)["sequence_output"]
     if pooling is None:
-        pooling = "cls"  # the head has a dense layer of its own
+        pooling = "cls"  # the head has its own dense layer
     pooler = layers.Pooler(pooling, head.initializer_range, name="pooling")
     return tokens, pooler(tokens, padding_mask=inputs["padding_mask"])
 
@@ -85,13 +85,16 @@ def with_head(
     windows: str | None,
     name: str,
 ) -> keras.Model:
-    """Puts a head on a sequence's vector, or on those of a text's windows.
+    """Builds a model with a head on a sequence's vector, or on pooled windows.
 
     Args:
-        task: What the model is for.
-        encoder, head, pooling, name: See `sequence_vector`.
-        windows: `"mean"` or `"max"` of the windows' vectors; the inputs then
-            have an axis of windows, `(B, W, S)`. `None`: no windows.
+        task: The model's task.
+        encoder: The encoder.
+        head: The head.
+        pooling: See `head_arguments`.
+        windows: `"mean"` or `"max"` pools the vectors of a text's windows; the
+            inputs then have a window axis, `(B, W, S)`. `None` uses no windows.
+        name: Name of the model.
     """
     check_choice("windows", windows, ("mean", "max", None))
     if windows is None:
@@ -119,7 +122,7 @@ def _model(
 
 
 def grouped_inputs() -> tuple[dict[str, Any], dict[str, Any]]:
-    """Returns inputs `(B, C, S)`, and each of their C rows as a row: `(B C, S)`."""
+    """Returns inputs `(B, C, S)`, and the same flattened to `(B C, S)`."""
     inputs = {
         key: keras.Input((None, None), dtype=x.dtype, name=key)
         for key, x in id_inputs().items()

@@ -1,4 +1,4 @@
-"""What stands before and behind a model on ids, in its string-in form."""
+"""String inputs and answers around a model on token ids."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -12,18 +12,18 @@ from keras_bert_lite.text.window_layer import TextWindows
 
 Tensors = dict[str, Any]
 Options = dict[str, Any]
-# (the task's answer, model, preprocessor, whether it takes pairs, the answer's
-# options) -> inputs, answers
+# (answer class, model, preprocessor, whether it takes pairs, options of the answer)
+# -> inputs, answers
 StringForm = Callable[
     [Any, keras.Model, Preprocessor, bool, Options], tuple[Tensors, Tensors]
 ]
 
 
 class Answer(TextLayer):
-    """The base of layers that turn a model's values into what a client reads.
+    """Base class of layers that turn a model's outputs into readable answers.
 
     Attributes:
-        absent: What stands for no number, if not 0, by output.
+        absent: Padding value by output name, where it is not 0.
     """
 
     absent: ClassVar[Mapping[str, int]] = {}
@@ -36,17 +36,20 @@ def plain_form(
     pairs: bool,
     options: Options,
 ) -> tuple[Tensors, Tensors]:
-    """The model's own values for a text, or for a pair."""
+    """Returns string inputs and the model's own outputs for a text or a pair."""
     return about_text(model, preprocessor, pairs)
 
 
 def about_text(
     model: keras.Model, preprocessor: Preprocessor, pairs: bool, windows: bool = False
 ) -> tuple[Tensors, Tensors]:
-    """Returns the inputs and a model's values for a text, or for a pair.
+    """Returns string inputs and a model's outputs for a text or a pair.
 
     Args:
-        windows: Whether the model reads the windows of a text.
+        model: A model on token ids.
+        preprocessor: The preprocessor that makes its inputs.
+        pairs: Whether it takes text pairs.
+        windows: Whether it takes the windows of a text.
     """
     check_windows(preprocessor, windows)
     inputs = string_inputs(["text", "text_pair"] if pairs else ["text"])
@@ -56,14 +59,14 @@ def about_text(
 def over_windows(
     model: keras.Model, preprocessor: Preprocessor, inputs: Tensors
 ) -> Tensors:
-    """Returns a model's values for the windows of texts, and where the windows lie."""
+    """Returns a model's outputs for the windows of texts, and the windows' layout."""
     windows = TextWindows(preprocessor, name="windows")(inputs)
     values = model({name: windows[name] for name in ID_DTYPES})
     return {**{k: x for k, x in windows.items() if k not in ID_DTYPES}, **values}
 
 
 def string_inputs(names: list[str], shapes: dict[str, tuple] | None = None) -> Tensors:
-    """Returns string inputs by name, of a string a row if `shapes` has no other."""
+    """Returns string inputs by name, one string per row unless in `shapes`."""
     shapes = shapes or {}
     return {
         name: keras.Input(shapes.get(name, ()), dtype="string", name=name)
@@ -72,7 +75,7 @@ def string_inputs(names: list[str], shapes: dict[str, tuple] | None = None) -> T
 
 
 def check_windows(preprocessor: Preprocessor, windows: bool) -> None:
-    """Refuses windows for a model that takes none, and the reverse."""
+    """Checks that the preprocessor has a `stride` if and only if there are windows."""
     if windows == (preprocessor.stride is not None):
         return
     need = (
@@ -87,7 +90,7 @@ def check_windows(preprocessor: Preprocessor, windows: bool) -> None:
 def check_options(
     model: keras.Model, answer: Callable | None, options: Options
 ) -> None:
-    """Refuses options that the answer does not have: arguments with a default."""
+    """Checks that the options are arguments of the answer that have a default."""
     arguments = inspect.signature(answer).parameters.values() if answer else ()
     known = {x.name for x in arguments if x.default is not x.empty}
     if unknown := set(options) - known:

@@ -1,9 +1,9 @@
-"""What a task is, and how a model says which one it does.
+"""Descriptions of tasks, and how a model records its own.
 
-Each task has a row, a `Task`, in the file of its builder. The builder puts a
-`layers.TaskOutput` behind each of the model's outputs, with the name of the row and
-the layers of the head; `registry.task_of(model)` finds the row again, whatever the
-model has been through: `.keras` files, clones, `with_text`, distillation.
+Each task is described by a `Task` in its builder's file. The builder appends a
+`layers.TaskOutput` to each of the model's outputs, with the task's name and the
+layers of the head. `registry.task_of(model)` reads it back, even after the model has
+been saved to a `.keras` file, cloned, or passed to `with_text` or distillation.
 """
 
 import dataclasses
@@ -18,14 +18,14 @@ from keras_bert_lite.models.tasks.string_form import Answer, StringForm, plain_f
 
 @dataclasses.dataclass(frozen=True)
 class Output:
-    """What a task's models return under one name, and how that is trained.
+    """An output of a task's models, with its default loss and metrics.
 
     Args:
-        name: Of the output.
-        loss: Name in `training.objectives.LOSSES`; `None`: the loss is the user's
-            to choose.
+        name: Name of the output.
+        loss: Name in `training.objectives.LOSSES`; `None` leaves the choice to the
+            user.
         metrics: Names in `training.objectives.METRICS`.
-        weight: Of the loss in the sum of all outputs' losses.
+        weight: Weight of the loss in the total loss.
     """
 
     name: str
@@ -36,28 +36,29 @@ class Output:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Task:
-    """A row.
+    """Describes a task.
 
     Args:
-        name: Of the task, as models record it.
-        head: The layer that computes the outputs, or the first of them.
-        outputs: What models of the task return.
-        data_set: Name in `training.objectives.DATA_SETS` of what makes its data
-            set; `None`: there is none.
-        answer: The layer that turns the outputs into what a client reads; its
-            arguments are the options of `with_text`. `None`: the outputs are it.
-        string_form: Makes the string inputs and the answers of a model, given
-            `answer`, whose options have been checked.
+        name: Name of the task, as recorded in models.
+        head: Class of the first layer of the head; `None` if there is no head.
+        outputs: The outputs of the task's models.
+        data_set: Name in `training.objectives.DATA_SETS` of the function that
+            makes its data set; `None` if there is none.
+        answer: Layer class that turns the outputs into readable answers; its
+            arguments with defaults are the options of `with_text`. `None` returns
+            the outputs unchanged.
+        string_form: Function that builds the string inputs and the answers of a
+            model from `answer` and checked options.
         hugging_face: Suffix of the class in transformers, such as
             `ForTokenClassification`.
-        not_saved: Why there is no such class, in words that follow "`model` must
-            be"; `None` where there is one.
-        alternatives: Whether a softmax over the logits makes probabilities of
-            alternatives, as `layers.LogitDistillation` compares.
-        answers_ids: Whether the answer needs nothing but `logits`, so that a server
-            can give it for ids too.
-        classifies: Whether the answer is one of the head's labels for each text,
-            with the `scores` of all, as TF Serving's Classify API has it.
+        not_saved: Why transformers has no such class, to complete "`model` must
+            be ..."; `None` if it has one.
+        alternatives: Whether the classes are mutually exclusive (softmax), as
+            `layers.LogitDistillation` requires.
+        answers_ids: Whether the answer needs only `logits`, so that a server can
+            also answer requests with token ids.
+        classifies: Whether the answer is one of the head's labels per text, with
+            all `scores`, as in TF Serving's Classify API.
     """
 
     name: str
@@ -81,14 +82,14 @@ def task_model(
     name: str,
     **options: Any,
 ) -> keras.Model:
-    """Makes a functional model that knows its task.
+    """Builds a functional model that records its task.
 
     Args:
-        task: The row.
-        inputs, outputs: By name.
-        head: The layers of the head; by output where there are several.
+        task: The task.
+        inputs, outputs: Tensors by name.
+        head: The layers of the head, or a dictionary of them by output.
         name: Name of the model.
-        **options: What the outputs record beside; see `layers.TaskOutput`.
+        **options: Further values to record; see `layers.TaskOutput`.
     """
     marked = {}
     for output, x in outputs.items():
@@ -101,9 +102,10 @@ def task_model(
 def marked_model(
     model: keras.Model,
 ) -> tuple[keras.Model, dict[str, layers.TaskOutput]]:
-    """Returns what a builder made, the model or one inside it, and its marks.
+    """Returns the task's model, possibly inside the given one, and its marks.
 
-    The marks are there by output; there are none if no builder of a task made it.
+    The marks are `layers.TaskOutput` layers by output name; the dictionary is empty
+    if the model was not made by a task's builder.
     """
     marks = {x.output_name: x for x in model.layers if isinstance(x, layers.TaskOutput)}
     if marks:
@@ -118,7 +120,7 @@ def marked_model(
 
 
 def options_of(model: keras.Model) -> dict[str, Any]:
-    """Returns what the builder of a model recorded of how it was built."""
+    """Returns the options that a model's builder recorded."""
     marks = marked_model(model)[1].values()
     return {name: value for mark in marks for name, value in mark.options.items()}
 
@@ -126,7 +128,7 @@ def options_of(model: keras.Model) -> dict[str, Any]:
 def head_layers(
     model: keras.Model, output: str | None = None
 ) -> dict[str, keras.layers.Layer]:
-    """Returns the layers of a model's head by name, or those of one output."""
+    """Returns the layers of a model's head by name; with `output`, only its own."""
     owner, marks = marked_model(model)
     names = [
         name
@@ -138,7 +140,7 @@ def head_layers(
 
 
 def labels_by_output(model: keras.Model) -> dict[str, list[str]]:
-    """Returns the labels of those outputs of a model whose heads have them."""
+    """Returns the labels of each of a model's outputs that has some."""
     return {
         output: list(layer.labels)
         for output in marked_model(model)[1]
@@ -148,10 +150,10 @@ def labels_by_output(model: keras.Model) -> dict[str, list[str]]:
 
 
 def labels_of(model: keras.Model, output: str | None = None) -> list[str] | None:
-    """Returns the labels of a model's head, or of one output's; `None`: it has none.
+    """Returns the labels of a model or of one output; `None` if there are none.
 
     Raises:
-        ValueError: If several outputs have labels, and none is named.
+        ValueError: If several outputs have labels and `output` is `None`.
     """
     found = labels_by_output(model)
     if output is not None:

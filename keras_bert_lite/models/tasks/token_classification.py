@@ -1,4 +1,4 @@
-"""Classification of tokens: names, parts of speech, chunks."""
+"""Token classification: named entities, parts of speech, chunks."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -42,53 +42,52 @@ ENTITIES = {
 
 
 class _Words(NamedTuple):
-    """The W words that texts have, a row a text."""
+    """The words of B texts, padded to W."""
 
     logits: tf.Tensor  # (B, W, L) float32
     mask: tf.Tensor  # (B, W) bool, true at words
     starts: tf.Tensor  # (B, W) int32, code points
     ends: tf.Tensor  # (B, W) int32, exclusive
-    numbers: tf.Tensor  # (B, W) int64, which of the words that were given
+    numbers: tf.Tensor  # (B, W) int64, indices of the given words
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class EntityAnswer(Answer):
-    """Reads entities off the labels of words.
+    """Returns the entities of a text, from the labels of its words.
 
-    A word has the label of its first piece, scored in the window that shows
-    most of what is around it. A model with a CRF is decoded by Viterbi's
-    algorithm over the whole text. Labels without a scheme (parts of speech)
-    make every word an entity, but those labelled `O`.
+    A word gets the label of its first piece, scored in the window that gives it
+    the most context (BERT's max-context rule). A model with a CRF is decoded with
+    the Viterbi algorithm over the whole text. If the labels have no scheme (parts
+    of speech), every word not labelled `O` is an entity.
 
     Args:
         labels: The names of the labels, in the order of the logits.
-        decoding: `"lenient"`: labels that their scheme forbids are read as the
-            official scorer reads them: an `I` that continues nothing begins an
-            entity. `"constrained"`: the best labels that the scheme allows.
-        split_words: Whether the texts were given as words, which then get a
-            label each.
+        decoding: `"lenient"` reads labels that break their scheme as the official
+            scorer does: an `I` that continues no entity begins one.
+            `"constrained"` finds the best labels that the scheme allows.
+        split_words: Whether the texts are given as lists of words; each word then
+            gets a label.
 
     Call arguments:
-        inputs: A dictionary of `logits` `(N, S, L)`, or of `crf_scores` as a
-            `CRF` layer makes them, and what `TextWindows` returns; with
-            `split_words`, `given`, the words `(B, W)`.
+        inputs: A dictionary of `logits` `(N, S, L)`, or `crf_scores` from a
+            `CRF` layer, and the other outputs of `TextWindows`; with
+            `split_words`, also `given`, the words `(B, W)`.
 
     Output shape:
         A dictionary.
 
         - `entities` and `entity_labels`, strings, `entity_starts` and
-          `entity_ends`, int32, `entity_scores`, float32, all `(B, E)`: for each
-          entity its text, its type, its code points (`end` exclusive; of split
-          words, joined by spaces) and the mean of its words' scores, each the
-          label's share of the softmax over the word's logits (with a CRF too,
-          whose transitions they leave out). Behind a text's last entity stand
-          empty strings, -1 and 0.
+          `entity_ends`, int32, `entity_scores`, float32, all `(B, E)`: each
+          entity's text, type, code point offsets and score, padded with empty
+          strings, -1 and 0. `end` is exclusive; offsets refer to the words joined
+          by spaces if `split_words`. The score is the mean softmax probability of
+          its words' labels (also with a CRF, ignoring transitions).
         - with `split_words`, `labels`, strings, and `scores`, float32,
-          `(B, W)`: each word's label, empty for an empty word; `O` for one of
-          which the tokenizer leaves nothing.
+          `(B, W)`: each word's label; empty for an empty word, `O` for a word
+          that the tokenizer drops.
 
     Raises:
-        ValueError: If the labels mix schemes, or `decoding` is another one.
+        ValueError: If the labels mix schemes, or `decoding` is invalid.
     """
 
     absent: ClassVar = {"entity_starts": -1, "entity_ends": -1}
@@ -122,7 +121,7 @@ class EntityAnswer(Answer):
         return {**entities, **self._word_labels(words, tags, shares, inputs["given"])}
 
     def _scores(self, x: dict[str, tf.Tensor]) -> CRFScores:
-        """The scores of labels in windows, and of what may follow what."""
+        """Returns the scores of labels and of their transitions, by window."""
         if "crf_scores" in x:
             return split_crf_scores(tf.cast(x["crf_scores"], tf.float32))
         logits, size = tf.cast(x["logits"], tf.float32), len(self.labels)
@@ -130,7 +129,7 @@ class EntityAnswer(Answer):
         return CRFScores(logits, pairs, pairs[:, 0], pairs[:, 0])
 
     def _tags(self, words: _Words, scores: CRFScores, crf: bool) -> tf.Tensor:
-        """(B, W): the labels' indices."""
+        """Returns the indices of the words' labels, (B, W)."""
         if self.decoding == "lenient" and not crf:
             return tf.argmax(words.logits, axis=-1, output_type=tf.int32)
         penalties: Any = (0.0, 0.0, 0.0)
@@ -189,7 +188,7 @@ class EntityAnswer(Answer):
         seen = tf.where(words.mask)
         place = tf.stack([seen[:, 0], tf.gather_nd(words.numbers, seen)], 1)
         shape = tf.shape(given, tf.int64)
-        # 0 says that there is no label.
+        # 0 means no label.
         number = tf.scatter_nd(place, tf.gather_nd(tags, seen) + 1, shape)
         names = tf.gather(tf.constant(["", *self.labels]), number)
         outside = "O" if "O" in self.labels else ""
@@ -221,7 +220,7 @@ class EntityAnswer(Answer):
 
 
 def _words(x: dict[str, tf.Tensor], logits: tf.Tensor) -> _Words:
-    """Merges windows: each word from where most of what is around it is seen."""
+    """Merges windows, taking each word from the one with the most context."""
     rows = rows_of(x["row_splits"])  # (T,)
     kept = tf.logical_and(x["most_context"], tf.gather(x["firsts"], x["tokens"]))
     tokens = tf.boolean_mask(x["tokens"], kept)
@@ -241,7 +240,7 @@ def _words(x: dict[str, tf.Tensor], logits: tf.Tensor) -> _Words:
         tf.RaggedTensor.from_value_rowids(v, row, count, validate=False).to_tensor()
         for v in values
     )
-    # One column more, that there is always one.
+    # Add a column, so that there is always one.
     return _Words(
         *(tf.pad(v, [[0, 0], [0, 1], *[[0, 0]] * (v.shape.rank - 2)]) for v in parts)
     )
@@ -250,11 +249,11 @@ def _words(x: dict[str, tf.Tensor], logits: tf.Tensor) -> _Words:
 def _word_ends(
     x: dict[str, tf.Tensor], rows: tf.Tensor, firsts: tf.Tensor
 ) -> tf.Tensor:
-    """(W,): where the words end whose first tokens are `firsts`."""
+    """Returns the end offsets (W,) of the words whose first tokens are `firsts`."""
     word = tf.cumsum(tf.cast(x["firsts"], tf.int64)) - 1  # (T,)
     own = tf.gather(tf.concat([firsts, [0]], 0), tf.maximum(word, 0))
     same = tf.logical_and(word >= 0, tf.equal(tf.gather(rows, own), rows))
-    # A piece that is only a space has no width and stands behind the word.
+    # A piece that is only a space has no width and lies behind the word.
     seen = tf.logical_and(same, x["ends"] > x["starts"])
     ends = tf.where(seen, x["ends"], 0)
     count = tf.size(firsts, tf.int64)
@@ -307,13 +306,13 @@ def token_classifier(
     """Builds a model that labels every token.
 
     Args:
-        encoder: An encoder. The model leaves out its pooler, if it has one.
+        encoder: An encoder. Its pooler, if any, is not used.
         labels: The names of the labels; a target is an index into them.
-        dropout: Rate before the last layer; `None` means the encoder's.
-        crf: Whether to put a conditional random field behind the logits, which
-            scores whole sequences of labels.
-        constrained: Whether the field forbids what the labels' scheme does
-            (`O` to `I-PER`); see `layers.CRF`.
+        dropout: Dropout rate before the last layer; `None` means the encoder's.
+        crf: Whether to add a conditional random field, which scores whole
+            sequences of labels.
+        constrained: Whether the CRF forbids transitions that the labels' scheme
+            does not allow (`O` to `I-PER`); see `layers.CRF`.
         name: Name of the model.
 
     Returns:
@@ -322,10 +321,10 @@ def token_classifier(
         `keras.losses.SparseCategoricalCrossentropy(from_logits=True,
         reduction="mean_with_sample_weight")` and weights of 0 at all pieces but
         the first of each word, as `token_dataset` makes them. With `crf` the
-        output is `crf_scores`, and the loss `training.losses.CRFLoss()`.
+        output is `crf_scores` and the loss is `training.losses.CRFLoss()`.
 
     Raises:
-        ValueError: If `constrained` without `crf`.
+        ValueError: If `constrained` is true and `crf` is not.
 
     Example:
 
@@ -335,7 +334,7 @@ def token_classifier(
     (None, None, 3)
 
     Reference: [Devlin et al., 2019](https://arxiv.org/abs/1810.04805), section 5.3;
-    [Lample et al., 2016](https://arxiv.org/abs/1603.01360) for the field.
+    [Lample et al., 2016](https://arxiv.org/abs/1603.01360) for the CRF.
     """
     if constrained and not crf:
         raise ValueError(

@@ -1,1 +1,1 @@
-"""Whether a SavedModel can be served: its operations, signatures and batches."""
+"""Checks that a SavedModel can be served: operations, signatures and batching."""

@@ -1,4 +1,4 @@
-"""The batching law: joined requests get the answers that they get alone."""
+"""The batching law: batched requests get the same answers as single ones."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ import tensorflow as tf
 from keras_bert_lite.serving.check.signatures import run
 
 TOLERANCE = 1e-4
-# From nothing to more than an encoder takes, in several scripts.
+# From empty to longer than an encoder takes, in several scripts.
 TEXTS = (
     "a",
     "",
@@ -19,23 +19,23 @@ TEXTS = (
 
 
 def batching_problems(loaded: Any, signature: str) -> list[str]:
-    """Tries the batching law on a signature whose inputs are lists of strings.
+    """Tests the batching law on a signature whose inputs are lists of strings.
 
-    A server that batches joins requests along the first dimension, so for
-    every output f(a ++ b) must equal f(a) ++ f(b), whatever the lengths, and
-    no rows must give no rows. Where an output's further dimensions are
-    unknown, a joined answer may be longer than the one alone (rows are padded
-    to the longest); what both have is compared.
+    A server with batching concatenates requests along the first dimension. So every
+    output must satisfy f(a ++ b) = f(a) ++ f(b) for texts of any length, and an
+    empty batch must give an empty output. Rows may be padded to the longest, so
+    a batched answer may be longer than a single one; only the common part is
+    compared.
 
     Args:
-        loaded: What `tf.saved_model.load` returns.
+        loaded: The result of `tf.saved_model.load`.
         signature: The signature's name.
 
     Returns:
-        Problems, one sentence each.
+        Descriptions of the problems.
     """
     specs = loaded.signatures[signature].structured_input_signature[1]
-    # Another text for each input: a pair of equals hides a mix-up.
+    # Each input gets different texts, since equal ones would hide a mix-up.
     columns = {
         name: _column(i, specs[name].shape.rank) for i, name in enumerate(sorted(specs))
     }
@@ -64,7 +64,7 @@ def batching_problems(loaded: Any, signature: str) -> list[str]:
 
 
 def _column(shift: int, rank: int) -> np.ndarray:
-    """Texts (B,), or (B, 2) where a row has several strings."""
+    """Returns texts (B,), or (B, 2) if rows have several strings."""
     texts = np.roll(np.array(TEXTS, object), shift)
     return texts if rank == 1 else np.stack([texts, np.roll(texts, 1)], axis=1)
 

@@ -1,8 +1,8 @@
-"""What a SavedModel does beside computing: files, prints, calls to other machines.
+"""Detection of operations with side effects: files, printing, network calls.
 
-A model that is served works on its inputs, its weights and its assets. What loads it
-has the rights of the server, or of whoever checks it, and whatever it holds runs with
-them. Stock servers have all the operations that are named here.
+A served model should only use its inputs, weights and assets. Whatever it contains
+runs with the rights of the process that loads it, a server or a check. Stock servers
+support all operations listed here.
 """
 
 import collections
@@ -13,12 +13,12 @@ from tensorflow.core.protobuf import meta_graph_pb2
 
 READS = "reads files that are not assets of the SavedModel"
 WRITES = "writes files"
-PRINTS = "prints what passes through it, to the server's log or a file"
+PRINTS = "prints its inputs to the server's log or a file"
 CALLS = "calls other machines"
-SETS = "changes how files are reached"
+SETS = "changes the configuration of file systems"
 ENDS = "ends the server"
 
-# Where a file's name is an input, its place: the path of an asset may stand there.
+# Indices of the inputs that are file names; paths of assets are allowed there.
 NAMED = {
     "CSVDataset": (0,),
     "CSVDatasetV2": (0,),
@@ -34,7 +34,7 @@ NAMED = {
     "TFRecordDatasetV2": (0,),
     "TextLineDataset": (0,),
 }
-CHECKPOINTS = {  # fit for the saver, and for nothing else
+CHECKPOINTS = {  # allowed only in the saver
     **dict.fromkeys(("Restore", "RestoreSlice", "RestoreV2"), READS),
     **dict.fromkeys(("Save", "SaveSlices", "SaveV2", "MergeV2Checkpoints"), WRITES),
 }
@@ -69,32 +69,31 @@ EFFECTS = {
     **dict.fromkeys(NAMED, READS),
     **CHECKPOINTS,
 }
-# Those that do so only where an attribute says so, and what does not.
+# Operations that read files depending on an attribute, and its harmless values.
 BY_ATTRIBUTE = {
     "FixedUnigramCandidateSampler": ("vocab_file", ("",)),
     "DecodeProtoV2": ("descriptor_source", ("", "local://", "bytes://")),
     "EncodeProto": ("descriptor_source", ("", "local://", "bytes://")),
 }
 CACHES = {"CacheDataset": 1, "CacheDatasetV2": 1}  # in memory if the name is empty
-# Calls of functions, and which input of theirs is the functions' first.
+# Function calls, with the index of the input that is the function's first argument.
 FIRST = {
     **dict.fromkeys(("StatefulPartitionedCall", "PartitionedCall"), 0),
     **dict.fromkeys(("If", "StatelessIf", "Case", "StatelessCase"), 1),
 }
 VARIABLE_OPS = {"AssignVariableOp", "ReadVariableOp", "VarIsInitializedOp"}
-GRAPH = ""  # stands for the graph itself, where others are functions' names
+GRAPH = ""  # the scope of the graph itself; other scopes are function names
 
 Nodes = dict[str, node_def_pb2.NodeDef]
-Place = tuple[str, int]  # a node of the graph, and the number of its output
+Place = tuple[str, int]  # a node of the graph and the index of its output
 Test = Callable[[Place | None, node_def_pb2.NodeDef], bool]
 
 
 def file_problems(meta_graph: meta_graph_pb2.MetaGraphDef) -> list[str]:
-    """Names the operations that do more than compute, a sentence each.
+    """Describes the operations with side effects, one sentence each.
 
-    Functions and what runs at loading are looked at, too. Tables that are read from
-    assets, and the saving and restoring of the weights, belong to every SavedModel
-    and are none.
+    Functions and initializers are checked too. Reading tables from assets, and saving
+    and restoring weights, are normal in a SavedModel and not reported.
     """
     graph = _Graph(meta_graph)
     places: dict[tuple[str, str], list[str]] = collections.defaultdict(list)
@@ -103,7 +102,7 @@ def file_problems(meta_graph: meta_graph_pb2.MetaGraphDef) -> list[str]:
         if effect:
             places[node.op, effect].append(scope)
     return [
-        f"{op} {effect} (in {_listed(scopes)}). Leave it out of what is exported."
+        f"{op} {effect} (in {_listed(scopes)}). Remove it from the exported model."
         for (op, effect), scopes in sorted(places.items())
     ]
 
@@ -132,7 +131,7 @@ def _listed(scopes: Iterable[str]) -> str:
 
 
 class _Graph:
-    """A graph and its functions: what calls what, with which inputs."""
+    """A graph and its functions, with their callers and inputs."""
 
     def __init__(self, meta_graph: meta_graph_pb2.MetaGraphDef) -> None:
         graph = meta_graph.graph_def
@@ -163,23 +162,23 @@ class _Graph:
                 yield scope, node
 
     def belongs_to_saver(self, scope: str, node: node_def_pb2.NodeDef) -> bool:
-        """Whether nothing but the saving and restoring of weights runs a node."""
+        """Returns whether a node runs only to save or restore weights."""
         if scope == GRAPH:
             return node.name in self._saver
         return scope in self._saver_functions
 
     def is_asset(self, scope: str, tensor: str) -> bool:
-        """Whether a tensor is the path of one of the SavedModel's assets."""
+        """Returns whether a tensor is the path of one of the SavedModel's assets."""
         return self._always(
             scope, tensor, lambda place, _: place in self.assets, frozenset()
         )
 
     def is_empty(self, scope: str, tensor: str) -> bool:
-        """Whether a tensor is the empty string."""
+        """Returns whether a tensor is the empty string."""
         return self._always(scope, tensor, lambda _, node: _is_empty(node), frozenset())
 
     def _always(self, scope: str, tensor: str, test: Test, seen: frozenset) -> bool:
-        """Whether a tensor comes from such a node wherever the function is called."""
+        """Returns whether the source of a tensor passes a test in every call."""
         name = _name(tensor)
         if (scope, name) in seen:  # a function that calls itself
             return False
@@ -207,7 +206,7 @@ class _Graph:
         return test(_place(tensor) if scope == GRAPH else None, node)
 
     def _assigned(self, variable: str) -> list[str]:
-        """What a variable of the graph may hold; nothing if that is not known.
+        """Returns the tensors assigned to a variable; none if they are unknown.
 
         TensorFlow keeps the paths of assets in variables.
         """
@@ -221,7 +220,7 @@ class _Graph:
         return [_input(x, 1) for x in users if x.op == "AssignVariableOp"]
 
     def _nodes_of_saver(self, meta_graph: meta_graph_pb2.MetaGraphDef) -> set[str]:
-        """Nodes of the graph that saving and restoring need, and nothing else."""
+        """Returns the nodes of the graph used only for saving and restoring."""
         saver = meta_graph.saver_def
         wanted = self._ancestors([saver.save_tensor_name, saver.restore_op_name])
         outputs = [
@@ -243,7 +242,7 @@ class _Graph:
         return found
 
     def _reached(self, nodes: Iterable[node_def_pb2.NodeDef]) -> set[str]:
-        """The functions that nodes call, and those that these call."""
+        """Returns the functions that nodes call, directly or indirectly."""
         found: set[str] = set()
         waiting = [name for node in nodes for name in self._called(node)]
         while waiting:
@@ -266,12 +265,12 @@ def _inputs(node: node_def_pb2.NodeDef) -> list[str]:
 
 
 def _input(node: node_def_pb2.NodeDef, place: int) -> str:
-    """The tensor at a place of the inputs; of a broken graph, none."""
+    """Returns an input of a node by index; `""` if the graph is broken."""
     return next(iter(_inputs(node)[place : place + 1]), "")
 
 
 def _name(tensor: str) -> str:
-    """The node of a tensor: `a` of `a:0`, `a:output:0` or `^a`."""
+    """Returns the name of a tensor's node: `a` for `a:0`, `a:output:0` or `^a`."""
     return tensor.removeprefix("^").split(":")[0]
 
 

@@ -1,4 +1,4 @@
-"""Finding and reading what should be a SavedModel."""
+"""Finding and reading SavedModels."""
 
 import os
 from pathlib import Path
@@ -14,15 +14,15 @@ def find_version(path: str | os.PathLike) -> tuple[Path, list[str]]:
     """Finds the version that a server would load.
 
     Args:
-        path: A version directory (it holds `saved_model.pb`) or a model
-            directory (it holds numbered version directories).
+        path: A version directory, which holds `saved_model.pb`, or a model
+            directory, which holds numbered version directories.
 
     Returns:
-        The version directory, the newest one of a model, and remarks on what
-        lies beside it.
+        The version directory, the newest if there are several, and remarks on the
+        names and on other entries of a model directory.
 
     Raises:
-        ValueError: If there is none; the message says what there is instead.
+        ValueError: If there is no version; the message says what was found.
     """
     place = Path(path)
     if not place.exists():
@@ -38,16 +38,16 @@ def find_version(path: str | os.PathLike) -> tuple[Path, list[str]]:
     if not _is_saved_model(newest):
         raise ValueError(
             f"{newest}, the newest version, {_kind_of_folder(newest)} A server that "
-            f"watches {place} would try it all the same."
+            f"watches {place} would still try to load it."
         )
     return newest, _remarks_on_neighbours(place)
 
 
 def read_meta_graph(directory: Path) -> meta_graph_pb2.MetaGraphDef:
-    """Reads the part of a SavedModel that servers load: tagged `serve` alone.
+    """Reads the graph of a SavedModel that servers load, with the only tag `serve`.
 
     Raises:
-        ValueError: If the file is no SavedModel or has no such part.
+        ValueError: If the file is not a SavedModel or has no such graph.
     """
     file = directory / "saved_model.pb"
     if not file.is_file():
@@ -60,7 +60,7 @@ def read_meta_graph(directory: Path) -> meta_graph_pb2.MetaGraphDef:
         saved = saved_model_pb2.SavedModel.FromString(content)
     except DecodeError:
         raise ValueError(
-            f"{file} is broken or no SavedModel: it cannot be parsed. {EXPORT}"
+            f"{file} is corrupt or not a SavedModel: it cannot be parsed. {EXPORT}"
         ) from None
     for meta_graph in saved.meta_graphs:
         if set(meta_graph.meta_info_def.tags) == {"serve"}:
@@ -82,7 +82,7 @@ def _is_saved_model(folder: Path) -> bool:
     return any((folder / f"saved_model.{end}").is_file() for end in _FORMS)
 
 
-# Binary; text; and split, for those over 2 GB (TensorFlow 2.14 and later).
+# Binary, text, and split for models over 2 GB (TensorFlow 2.14 and later).
 _FORMS = ("pb", "pbtxt", "cpb")
 
 
@@ -97,7 +97,7 @@ def _is_frozen_graph(content: bytes) -> bool:
 def _kind_of_file(file: Path) -> str:
     if file.suffix in (".keras", ".h5"):
         return (
-            "a Keras file, which servers do not read. Load it, give it text with "
+            "a Keras file, which servers do not read. Load it, pass it to "
             "`with_text`, and write it with `export_saved_model`."
         )
     if file.name == "saved_model.pb":
@@ -112,7 +112,7 @@ def _kind_of_folder(folder: Path) -> str:
     if not names:
         return f"is empty. {EXPORT}"
     if {"variables", "assets"} & set(names):
-        return f"is half written: it has no saved_model.pb. {EXPORT}"
+        return f"is incomplete: it has no saved_model.pb. {EXPORT}"
     if len(names) > 5:
         names = [*names[:5], "..."]
     return f"holds no SavedModel and no numbered version, only {names}. {EXPORT}"
@@ -131,11 +131,9 @@ def _remarks_on_neighbours(model: Path) -> list[str]:
     remarks = []
     for neighbour in sorted(model.iterdir()):
         if not _is_number(neighbour.name):
-            remarks.append(
-                f"{neighbour} is not named by a number: servers pass it over."
-            )
+            remarks.append(f"{neighbour} is not named by a number: servers ignore it.")
         elif not (neighbour.is_dir() and _is_saved_model(neighbour)):
             remarks.append(
-                f"{neighbour} is no whole version: a server told to load it fails."
+                f"{neighbour} is not a complete version: servers cannot load it."
             )
     return remarks

@@ -1,4 +1,4 @@
-"""Whether TF Serving can serve a SavedModel, asked before it is published."""
+"""Checks that TF Serving can serve a SavedModel."""
 
 import dataclasses
 import os
@@ -20,15 +20,15 @@ from keras_bert_lite.serving.saved_model.warmup import replay_warmup
 
 @dataclasses.dataclass(frozen=True)
 class ServableReport:
-    """What `check_servable` found.
+    """The result of `check_servable`.
 
     Attributes:
-        path: The version directory that was looked at, or the path as given.
-        problems: What is wrong and what would do, a sentence each.
-        warnings: What is worth knowing and keeps no server from serving.
-        versions: The stock TF Serving versions that it works with; none where
+        path: The version directory that was checked, or the given path.
+        problems: Descriptions of what is wrong and how to fix it.
+        warnings: Remarks that do not prevent serving.
+        versions: The stock TF Serving versions that can serve the model; empty if
             there are problems.
-        ops: The operations that it uses, sorted.
+        ops: The operations that the model uses, sorted.
     """
 
     path: str
@@ -53,32 +53,33 @@ class ServableReport:
 
 
 def check_servable(path: str | os.PathLike, run: bool | None = None) -> ServableReport:
-    """Checks that stock TF Serving can load a SavedModel and answer with it.
+    """Checks that stock TF Serving can load a SavedModel and serve it.
 
-    Read from the files: that every operation, in functions too, and every
-    attribute and type is known to each server version; that none works on files
-    other than assets and weights, prints, or calls other machines; that the
-    signatures have dense tensors that REST can carry, batch first. Where nothing
-    speaks against its operations, the SavedModel is then loaded and run here: its
-    initializers run, its warm-up requests are replayed, and signatures that take
-    strings must answer joined requests as they answer each alone. No server is
-    run.
+    The files are checked first. Each server version must support every operation,
+    attribute and type, in functions too. No operation may use files other than
+    assets and weights, print, or call other machines. Signatures must have dense
+    tensors that REST can carry, with the batch first.
 
-    What runs has all rights of this process. The names of operations do not say all
-    that a file from a stranger may do: pass `run=False` for one.
+    If the operations are fine, the SavedModel is then loaded and run in this
+    process, without a server. Its initializers run and its warm-up requests are
+    replayed. Signatures that take strings must give batched requests the same
+    answers as single ones.
+
+    A model that runs has all rights of this process, and its operations do not
+    reveal everything that it may do: pass `run=False` for untrusted files.
 
     Args:
-        path: A version directory (it holds `saved_model.pb`), or a model
-            directory, of which the newest numbered version is checked.
-        run: Whether to load and run it, whatever its operations are; `None`: only
-            if they are no problem.
+        path: A version directory, which holds `saved_model.pb`, or a model
+            directory, whose newest version is checked.
+        run: Whether to load and run the model, whatever its operations; `None`
+            runs it only if they have no problems.
 
     Returns:
-        A `ServableReport`. A path that holds no SavedModel is a problem in
+        A `ServableReport`. If the path holds no SavedModel, that is a problem in
         the report, not an error.
 
     Raises:
-        TypeError: If `path` is no path, or `run` no boolean or `None`.
+        TypeError: If `path` is not a path, or `run` is not a boolean or `None`.
 
     Example:
 
@@ -108,8 +109,8 @@ def check_servable(path: str | os.PathLike, run: bool | None = None) -> Servable
         problems, warnings = problems + found, warnings + more
     else:
         warnings.append(
-            "It was not run here, so whether it loads and answers joined requests as "
-            "each alone is not known. If you trust it, pass run=True."
+            "It was not run here, so loading and batching are untested. If you trust "
+            "it, pass run=True."
         )
     return ServableReport(
         path=str(directory),
@@ -134,7 +135,7 @@ def _operation_findings(
             f"{', '.join(compiled)}: compiled by XLA (jit_compile), which is off in a "
             "stock server. Export without jit_compile."
         )
-    # What one version lacks is worth a word only where another one has it.
+    # Warn only about entries that some versions support and others do not.
     some = set().union(*lacking.values()) - nowhere
     warnings = [
         f"TF Serving {', '.join(v for v in lacking if entry in lacking[v])} "
@@ -152,7 +153,7 @@ def _running_findings(
 ) -> tuple[list[str], list[str]]:
     try:
         loaded = _load(directory)
-    except Exception as error:  # whatever the loader raises is the finding
+    except Exception as error:  # any error of the loader is a finding
         return [f"It does not load here: {signatures.cause(error)}"], []
     problems, warnings = [], []
     try:
@@ -168,7 +169,7 @@ def _running_findings(
             if _wants_examples(error):
                 warnings.append(
                     f"Signature {name!r} takes serialized tf.Examples; the batching "
-                    "law was not tried on it."
+                    "law was not tested on it."
                 )
             else:
                 problems.append(str(error))

@@ -1,4 +1,4 @@
-"""Which operations stock TF Serving has, version by version."""
+"""Operations available in each version of stock TF Serving."""
 
 import functools
 import json
@@ -12,8 +12,8 @@ from tensorflow.core.framework import (
     types_pb2,
 )
 
-# Servers pass over attributes that they do not know, with an error in their log.
-# These change no answer: a name for debugging, hints for gradients.
+# Servers ignore unknown attributes and log an error. These do not affect answers:
+# a name for debugging and hints for gradients.
 HARMLESS = frozenset(
     {"VarHandleOp.debug_name", "MatMul.grad_a", "MatMul.grad_b"}
     | {f"BatchMatMul{v}.grad_{x}" for v in ("", "V2", "V3") for x in "xy"}
@@ -22,12 +22,12 @@ HARMLESS = frozenset(
 
 @functools.cache
 def _facts() -> tuple[dict[str, frozenset[str]], dict[str, frozenset[str]]]:
-    """The table that tests/golden/make_server_ops.py wrote.
+    """Reads the table written by tests/golden/make_server_ops.py.
 
     Returns:
-        The attributes of every operation that some server has, and for every
-        version what it lacks of them: `Op`, `Op.attribute`, or
-        `Op.attribute:TYPE` where no CPU kernel takes that type.
+        The attributes of every operation that any server has, and for every
+        version the missing entries: `Op`, `Op.attribute`, or
+        `Op.attribute:TYPE` if no CPU kernel supports that type.
     """
     file = resources.files(__package__) / "server_ops.json"
     table = json.loads(file.read_text())
@@ -36,30 +36,30 @@ def _facts() -> tuple[dict[str, frozenset[str]], dict[str, frozenset[str]]]:
 
 
 def versions() -> tuple[str, ...]:
-    """The TF Serving versions that are known here, oldest first."""
+    """Returns the known TF Serving versions, oldest first."""
     return tuple(_facts()[1])
 
 
 def operations(graph: graph_pb2.GraphDef) -> tuple[str, ...]:
-    """The operations of a graph and its functions, sorted by name."""
+    """Returns the operations of a graph and its functions, sorted by name."""
     functions = {function.signature.name for function in graph.library.function}
     return tuple(sorted({node.op for node in _nodes(graph)} - functions))
 
 
 def lacking(graph: graph_pb2.GraphDef) -> dict[str, tuple[str, ...]]:
-    """What each server lacks of a graph and its functions.
+    """Returns the parts of a graph that each server version does not support.
 
-    A server ignores an attribute that it does not know, so the model loads and
-    may answer otherwise: that counts as lacking unless it is harmless.
-    `tf.saved_model.save` leaves out attributes that have their default, and
-    those that begin with `_` are hints that every version takes.
+    A server ignores unknown attributes, so a model may load and give other answers.
+    Unknown attributes are therefore reported unless they are harmless.
+    `tf.saved_model.save` omits attributes with default values. Those that begin
+    with `_` are hints that every version accepts.
 
     Args:
         graph: A SavedModel's graph.
 
     Returns:
-        For each version the entries, written `Op`, `Op.attribute` or
-        `Op.attribute:TYPE`; none for a version that has all.
+        Unsupported entries by version, as `Op`, `Op.attribute` or
+        `Op.attribute:TYPE`; empty for a version that supports the whole graph.
     """
     known, missing = _facts()
     functions = {function.signature.name for function in graph.library.function}
@@ -67,7 +67,7 @@ def lacking(graph: graph_pb2.GraphDef) -> dict[str, tuple[str, ...]]:
     for node in _nodes(graph):
         if node.op not in functions:
             wanted.update(_entries(node))
-    # In no server: not even in the table of what each version misses.
+    # Entries in no server are not in the tables of missing entries either.
     nowhere = {entry for entry in wanted if not _is_known(entry, known)}
     return {
         version: tuple(sorted(_outermost(nowhere | (wanted & gaps))))
@@ -76,7 +76,7 @@ def lacking(graph: graph_pb2.GraphDef) -> dict[str, tuple[str, ...]]:
 
 
 def compiled_functions(graph: graph_pb2.GraphDef) -> tuple[str, ...]:
-    """Names of the functions and calls that only XLA may run."""
+    """Returns the names of functions and calls that must be compiled by XLA."""
     functions = {f.signature.name: f.attr for f in graph.library.function}
     calls = {node.name: node.attr for node in _nodes(graph)}
     return tuple(
@@ -89,14 +89,14 @@ def compiled_functions(graph: graph_pb2.GraphDef) -> tuple[str, ...]:
 
 
 def advice(entry: str) -> str:
-    """What to do about an entry that no server has."""
+    """Returns advice about an entry that no server supports."""
     if "PyFunc" in entry:
         return "It calls Python, which servers do not have: use TensorFlow operations."
     if entry.startswith(("Xla", "_Xla")):
         return "It needs XLA: export under the TensorFlow backend, without jit_compile."
     if ":" in entry:
-        return "No CPU kernel takes that type: use float32, or another type."
-    return "Do without it, or build a server that links it."
+        return "No CPU kernel takes that type: use float32 or another type."
+    return "Avoid it, or build a server that links it."
 
 
 def _nodes(graph: graph_pb2.GraphDef) -> Iterator[node_def_pb2.NodeDef]:
@@ -114,7 +114,7 @@ def _entries(node: node_def_pb2.NodeDef) -> Iterator[str]:
 
 
 def _types(value: attr_value_pb2.AttrValue) -> list[str]:
-    # Types above 100 are references to the type 100 below.
+    # Types above 100 are references to the type with 100 subtracted.
     numbers = [value.type, *value.list.type]
     return [types_pb2.DataType.Name(n % 100)[3:] for n in numbers if n % 100]
 
@@ -126,7 +126,7 @@ def _is_known(entry: str, known: dict[str, frozenset[str]]) -> bool:
 
 
 def _outermost(entries: set[str]) -> set[str]:
-    """Leaves out the attributes of operations that are missing themselves."""
+    """Drops the attributes of operations that are missing altogether."""
     return {
         entry
         for entry in entries

@@ -1,4 +1,4 @@
-"""A SavedModel's signatures: what servers demand of them, and calling them."""
+"""Checks of a SavedModel's signatures, and calls to them."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,7 +7,7 @@ import tensorflow as tf
 from tensorflow.core.framework import types_pb2
 from tensorflow.core.protobuf import meta_graph_pb2
 
-# What TF Serving's REST interface can read and print (util/json_tensor.cc).
+# Types that TF Serving's REST API can read and print (util/json_tensor.cc).
 PRINTABLE = frozenset(
     {"BOOL", "DOUBLE", "FLOAT", "INT16", "INT32", "INT64", "INT8", "STRING"}
     | {"UINT32", "UINT64", "UINT8"}
@@ -17,7 +17,7 @@ EXAMPLE_METHODS = ("tensorflow/serving/classify", "tensorflow/serving/regress")
 
 
 def public_signatures(meta_graph: meta_graph_pb2.MetaGraphDef) -> dict[str, Any]:
-    """The signatures by name, without those that loading itself uses."""
+    """Returns the signatures by name, except those used for loading."""
     return {
         name: signature
         for name, signature in sorted(meta_graph.signature_def.items())
@@ -26,7 +26,7 @@ def public_signatures(meta_graph: meta_graph_pb2.MetaGraphDef) -> dict[str, Any]
 
 
 def signature_problems(meta_graph: meta_graph_pb2.MetaGraphDef) -> list[str]:
-    """What keeps clients from calling a SavedModel: one sentence each."""
+    """Describes what prevents clients from calling a SavedModel."""
     signatures = public_signatures(meta_graph)
     problems = []
     if "serving_default" not in signatures:
@@ -47,10 +47,10 @@ def signature_problems(meta_graph: meta_graph_pb2.MetaGraphDef) -> list[str]:
 
 
 def signature_warnings(meta_graph: meta_graph_pb2.MetaGraphDef) -> list[str]:
-    """What may surprise clients: one sentence each."""
+    """Describes what may surprise clients."""
     return [
-        f"Output {key!r} of signature {name!r} ends in '_bytes': REST answers "
-        "carry it as base64. Name it otherwise to send text."
+        f"Output {key!r} of signature {name!r} ends in '_bytes', so REST answers "
+        "encode it as base64. Rename it to send text."
         for name, signature in public_signatures(meta_graph).items()
         for key, info in sorted(signature.outputs.items())
         if info.dtype == types_pb2.DT_STRING and key.endswith("_bytes")
@@ -58,7 +58,7 @@ def signature_warnings(meta_graph: meta_graph_pb2.MetaGraphDef) -> list[str]:
 
 
 def takes_strings(signature: meta_graph_pb2.SignatureDef) -> bool:
-    """Whether every input is a list of strings, and no `tf.Example`s."""
+    """Returns whether every input is a list of strings, not of `tf.Example`s."""
     if signature.method_name in EXAMPLE_METHODS:
         return False
     return bool(signature.inputs) and all(
@@ -71,7 +71,7 @@ def run(loaded: Any, signature: str, inputs: dict[str, Any]) -> dict[str, tf.Ten
     """Calls a signature by name with exactly its inputs, as a server does.
 
     Args:
-        loaded: What `tf.saved_model.load` returns.
+        loaded: The result of `tf.saved_model.load`.
         signature: The signature's name.
         inputs: Arrays or tensors by name.
 
@@ -79,7 +79,7 @@ def run(loaded: Any, signature: str, inputs: dict[str, Any]) -> dict[str, tf.Ten
         The outputs by name.
 
     Raises:
-        ValueError: If the inputs do not fit the signature or it fails on them.
+        ValueError: If the signature does not exist, takes other inputs or fails.
     """
     if signature not in loaded.signatures:
         raise ValueError(
@@ -103,7 +103,7 @@ def run(loaded: Any, signature: str, inputs: dict[str, Any]) -> dict[str, tf.Ten
 
 
 def cause(error: Exception) -> str:
-    """An error in one line, or its type if it says nothing."""
+    """Returns an error's message in one line, or its type if it has none."""
     text = getattr(error, "message", None) or str(error)
     lines = [
         line.strip()

@@ -1,1 +1,1 @@
-"""Files for other engines (LiteRT, ONNX Runtime), and models that run them."""
+"""Export to other runtimes (LiteRT, ONNX Runtime), and models that run the files."""

@@ -1,4 +1,4 @@
-"""What model files for other engines carry beside the weights."""
+"""Metadata in model files for other runtimes."""
 
 import json
 from typing import Any
@@ -19,12 +19,12 @@ METADATA_FILE = f"{METADATA_KEY}.json"
 
 
 def file_metadata(model: TextModel) -> str:
-    """Describes what stands before and behind a model on ids, as JSON.
+    """Returns a model's preprocessor, inputs and answer as JSON.
 
     Raises:
         TypeError: If the model was not made by `with_text`.
         ValueError: If its answers need the text or windows, or it returns lists
-            or half-precision numbers.
+            or tensors that are not float32.
     """
     if not isinstance(model, TextModel):
         raise TypeError(
@@ -35,9 +35,9 @@ def file_metadata(model: TextModel) -> str:
     plain = all(len(x.shape) == 2 for x in body.input.values())
     if not plain or not (answer is None or answers_ids(model)):
         raise ValueError(
-            "`model` must take one row of ids a text and answer with labels or "
-            "numbers, or return what it returns on ids; `export_saved_model` takes "
-            f"any. Received: a model with the answers {sorted(model.output)}"
+            "`model` must take one row of ids per text, and its answers must need "
+            "only `logits`; `export_saved_model` takes any. Received: a model with "
+            f"the answers {sorted(model.output)}"
         )
     values = body.output
     others = [name for name, x in values.items() if _kind(x) != "float32"]
@@ -60,10 +60,10 @@ def _kind(value: Any) -> str:
 
 
 def read_metadata(text: str | None, path: object) -> tuple[Preprocessor, dict]:
-    """Returns the preprocessor, and the description that it came from.
+    """Returns the preprocessor and the full description.
 
     Raises:
-        ValueError: If the file carries none.
+        ValueError: If the file has no metadata.
     """
     if text is None:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""LiteRT (`.tflite`) files."""
+"""Export to LiteRT (`.tflite`)."""
 
 import os
 import zipfile
@@ -22,44 +22,45 @@ SHORTEST = 16
 def export_litert(
     model: TextModel, path: str | os.PathLike, int8: bool = False
 ) -> Path:
-    """Writes a string-in model as a LiteRT file on ids.
+    """Exports a model made by `with_text` to a LiteRT file that takes token ids.
 
-    LiteRT is fast where shapes are fixed. So the file holds one signature a
-    length, `length_16`, `length_32` and so on up to the preprocessor's
-    `sequence_length`, that takes one row: `token_ids`, `segment_ids` (int32)
-    and `padding_mask` (bool), `(1, length)` each, and returns the model's
-    values on ids by name. They share the weights, which are stored once. All
-    operators are LiteRT's own; the tokenizer is not among them: the file
-    carries its configuration, and `LiteRTModel` takes strings.
+    LiteRT is fastest with fixed shapes, so the file has one signature per
+    sequence length: `length_16`, `length_32` and so on up to the preprocessor's
+    `sequence_length`. Each takes one row, `token_ids`, `segment_ids` (int32)
+    and `padding_mask` (bool), `(1, length)` each, and returns the outputs of the
+    model on ids by name. The weights are shared and stored once. All operators are
+    LiteRT's own. The tokenizer is not part of the graph, but the file carries its
+    configuration, so `LiteRTModel` takes strings.
 
     Args:
         model: A model made by `with_text`.
-        path: The file to write; it appears, or is replaced, when complete.
-        int8: Whether to store matrices and tables in 8 bits and to multiply in
-            8 bits, with a scale per output channel of each matrix and scales of
-            the activations found at run time.
+        path: The file to write. It appears, or replaces an older one, only when
+            complete.
+        int8: Whether to quantize weight matrices and embeddings to 8 bits and
+            multiply in 8 bits, with a scale per output channel. The activations'
+            scales are computed at run time (dynamic quantization).
 
     Returns:
         `path`.
 
     Raises:
         TypeError: If the model was not made by `with_text`.
-        ValueError: If its answers need more than labels, or it returns lists
-            or half-precision numbers.
+        ValueError: If its answers need more than `logits`, or it returns lists
+            or tensors that are not float32.
     """
     metadata = file_metadata(model)
     path = Path(path)
     with replaced_file(path) as draft:
         content = _convert(model, draft.with_name(f"{draft.name}.saved_model"), int8)
         draft.write_bytes(content)
-        # TFLite's convention for files that go with a model: a zip behind it.
+        # TFLite's convention for associated files: append a zip archive.
         with zipfile.ZipFile(draft, "a") as archive:
             archive.writestr(METADATA_FILE, metadata)
     return path
 
 
 def lengths_up_to(longest: int) -> list[int]:
-    """Returns 16, 32, 64 and so on, and at last `longest`."""
+    """Returns 16, 32, 64 and so on, ending with `longest`."""
     lengths = [SHORTEST]
     while lengths[-1] < longest:
         lengths.append(2 * lengths[-1])
@@ -80,13 +81,13 @@ def _convert(model: TextModel, folder: Path, int8: bool) -> bytes:
 
 
 def _signatures(model: TextModel) -> dict[str, Any]:
-    """Traces the padded layout: shapes that depend on values are slow in LiteRT."""
+    """Traces the padded layout, as data-dependent shapes are slow in LiteRT."""
     body = model_on_ids(model)
     blocks = encoder_layers(encoder_of(body))[1]
     choice = blocks.unpadding
     blocks.unpadding = False
     try:
-        longest = preprocessor_of(model).sequence_length or 0  # with_text asks for one
+        longest = preprocessor_of(model).sequence_length or 0
         return {
             f"length_{length}": tf.function(
                 lambda **inputs: body(inputs, training=False)

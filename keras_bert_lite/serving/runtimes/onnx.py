@@ -1,4 +1,4 @@
-"""ONNX files for ONNX Runtime."""
+"""Export to ONNX, for ONNX Runtime."""
 
 import contextlib
 import os
@@ -22,19 +22,20 @@ _ONE = np.float32(1)
 
 
 def export_onnx(model: TextModel, path: str | os.PathLike, int8: bool = False) -> Path:
-    """Writes a string-in model as an ONNX file on ids.
+    """Exports a model made by `with_text` to an ONNX file that takes token ids.
 
-    The file takes `token_ids`, `segment_ids` (int32) and `padding_mask` (bool),
-    `(B, S)` each, and returns the model's values on ids by name. It computes on
-    real tokens only, unless the model's encoder says `unpadding=False`.
-    It carries the preprocessor and the labels: `OnnxModel` takes strings.
+    The graph takes `token_ids`, `segment_ids` (int32) and `padding_mask` (bool),
+    `(B, S)` each, and returns the outputs of the model on ids by name. It skips
+    padding unless the model's encoder has `unpadding=False`. The file also carries
+    the preprocessor and the labels, so `OnnxModel` takes strings.
 
     Args:
         model: A model made by `with_text`.
-        path: The file to write; it appears, or is replaced, when complete.
-        int8: Whether to store matrices and tables in 8 bits and to multiply in
-            8 bits, with a scale per output channel of each matrix and scales of
-            the activations found at run time.
+        path: The file to write. It appears, or replaces an older one, only when
+            complete.
+        int8: Whether to quantize weight matrices and embeddings to 8 bits and
+            multiply in 8 bits, with a scale per output channel. The activations'
+            scales are computed at run time (dynamic quantization).
 
     Returns:
         `path`.
@@ -43,12 +44,13 @@ def export_onnx(model: TextModel, path: str | os.PathLike, int8: bool = False) -
         ImportError: If `onnx`, `onnxscript` and `tf2onnx`, or for int8
             `onnxruntime`, are not installed.
         TypeError: If the model was not made by `with_text`.
-        ValueError: If its answers need more than labels.
+        ValueError: If its answers need more than `logits`, or it returns lists
+            or tensors that are not float32.
     """
     metadata = file_metadata(model)
     path = Path(path)
     with replaced_file(path) as draft:
-        file = draft.with_name("model.onnx")  # Keras asks for this suffix
+        file = draft.with_name("model.onnx")  # Keras requires this suffix
         _convert(model, file)
         _finish(file)
         if int8:
@@ -77,7 +79,7 @@ def _convert(model: TextModel, file: Path) -> None:
 
 @contextlib.contextmanager
 def _plain_normalization(model: keras.Model) -> Iterator[None]:
-    """Keeps out of a graph the form of layer normalization made for TensorFlow."""
+    """Disables TensorFlow's fused layer normalization while tracing."""
     layers = [x for x in sublayers(model) if isinstance(x, LayerNorm)]
     for layer in layers:
         layer.fuses = False
@@ -89,7 +91,7 @@ def _plain_normalization(model: keras.Model) -> Iterator[None]:
 
 
 def _register_erfc() -> None:
-    """Teaches tf2onnx the op of TensorFlow's exact GELU."""
+    """Registers `Erfc`, the op of TensorFlow's exact GELU, with tf2onnx."""
     from tf2onnx.handler import tf_op
 
     @tf_op("Erfc")

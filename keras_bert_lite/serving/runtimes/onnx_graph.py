@@ -1,4 +1,4 @@
-"""ONNX graphs rewritten with the operators that engines have fast kernels for."""
+"""Rewrites of ONNX graphs for operators with fast kernels."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ def simplify(model: onnx.ModelProto) -> onnx.ModelProto:
     optimizers nor onnxscript's own rules recognize the result. A layer
     normalization becomes one `LayerNormalization`, and `0.5 x (1 - erf(-x / sqrt 2))`
     becomes `0.5 x (1 + erf(x / sqrt 2))`, written as ONNX Runtime fuses it.
-    Everything else stays as it is.
+    All other nodes are kept.
     """
     return rewrite(model, pattern_rewrite_rules=_rules())
 

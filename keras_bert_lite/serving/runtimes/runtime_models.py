@@ -1,4 +1,4 @@
-"""Strings in, answers out, for the files of other engines."""
+"""Models that run files of other runtimes, from strings to answers."""
 
 import abc
 import os
@@ -19,7 +19,7 @@ from keras_bert_lite.text.inputs import as_batch, named_texts
 
 
 class FileModel(abc.ABC):
-    """A model file that takes strings by the preprocessor that it carries."""
+    """Base class of models that run a file and its preprocessor on strings."""
 
     def __init__(self, metadata: str | None, path: str | os.PathLike) -> None:
         self.preprocessor, description = read_metadata(metadata, path)
@@ -32,16 +32,16 @@ class FileModel(abc.ABC):
         ).get_concrete_function(text)
 
     def predict(self, texts: Any, batch_size: int = 32) -> dict[str, np.ndarray]:
-        """Returns what the string-in Keras model returns.
+        """Returns the same outputs as the exported Keras model.
 
         Args:
-            texts: A list of strings; for a model of pairs a dictionary of two
+            texts: A list of strings; for text pairs, a dictionary of two
                 lists, `text` and `text_pair`, or a tuple of them.
-            batch_size: Rows a batch.
+            batch_size: Rows per batch.
 
         Returns:
-            A dictionary of arrays: `label` and `scores` for a classifier. Those
-            with a sequence axis are padded with zeros to the longest row.
+            A dictionary of arrays, such as `label` and `scores` for a classifier.
+            Those with a sequence axis are padded with zeros to the longest row.
         """
         strings = {k: as_batch(x, k) for k, x in named_texts(texts).items()}
         if set(strings) != set(self.inputs):
@@ -68,7 +68,7 @@ class FileModel(abc.ABC):
 
     @abc.abstractmethod
     def _run(self, ids: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Returns the model's values on ids, by name."""
+        """Returns the model's outputs on ids, by name."""
 
 
 class OnnxModel(FileModel):
@@ -76,11 +76,11 @@ class OnnxModel(FileModel):
 
     Args:
         path: The file.
-        num_threads: Threads of one batch; `None` takes every core.
+        num_threads: Number of threads per batch; `None` uses every core.
 
     Raises:
         ImportError: If `onnxruntime` is not installed.
-        ValueError: If the file does not carry its preprocessor.
+        ValueError: If the file does not contain a preprocessor.
 
     Example:
 
@@ -97,7 +97,7 @@ class OnnxModel(FileModel):
 
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = num_threads or 0
-        # Threads that wait busily take the cores from the tokenizer's.
+        # Spinning threads would take cores from the tokenizer's.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         self._session = onnxruntime.InferenceSession(
             os.fspath(path), options, providers=["CPUExecutionProvider"]
@@ -116,15 +116,16 @@ class OnnxModel(FileModel):
 class LiteRTModel(FileModel):
     """A file made by `export_litert`, run by LiteRT with XNNPACK.
 
-    Rows run one by one, each in the shortest of the file's lengths.
+    Rows run one by one, each padded to the shortest of the file's lengths that
+    fits.
 
     Args:
         path: The file.
-        num_threads: Threads of one row; `None` takes every core.
+        num_threads: Number of threads per row; `None` uses every core.
 
     Raises:
         ImportError: If `ai-edge-litert` is not installed.
-        ValueError: If the file does not carry its preprocessor.
+        ValueError: If the file does not contain a preprocessor.
     """
 
     def __init__(self, path: str | os.PathLike, num_threads: int | None = None) -> None:
@@ -178,7 +179,7 @@ def _litert_metadata(path: str | os.PathLike) -> str | None:
 
 
 def joined(parts: list[np.ndarray]) -> np.ndarray:
-    """Joins batches, padding the sequence axis with zeros to the longest."""
+    """Concatenates batches, padding the sequence axis to the longest with zeros."""
     if parts[0].ndim < 3:
         return np.concatenate(parts)
     longest = max(part.shape[1] for part in parts)

@@ -1,1 +1,1 @@
-"""SavedModels that take raw strings, and what a server needs beside them."""
+"""Export of SavedModels that take strings, with the files that servers need."""

@@ -1,4 +1,4 @@
-"""SavedModels that take raw strings."""
+"""Export of SavedModels that take strings."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -29,45 +29,43 @@ def export_saved_model(
     batching: dict[str, Any] | None = None,
     storage: str | None = None,
 ) -> Path:
-    """Writes a string-in model as a SavedModel for TF Serving.
+    """Exports a model made by `with_text` to a SavedModel for TF Serving.
 
-    Its signatures:
+    It has these signatures:
 
-    - `serving_default`: `text` (and `text_pair`), strings of shape `(B,)`, to
-      the model's outputs by name; see `with_text` for each task's;
-    - `token_ids`: `token_ids`, `segment_ids` (int32) and `padding_mask` (bool),
-      `(B, S)` each, to the same outputs, or to the model's values on ids where
-      answers need the text;
-    - `tokenize`: strings to the inputs of `token_ids`; not for question
-      answering and token classification, which cut a text into windows;
-    - `classify`, for a classifier: `inputs`, serialized `tf.Example`s with the
+    - `serving_default`: from `text` (and `text_pair`), strings of shape `(B,)`, to
+      the model's outputs by name; see `with_text` for those of each task;
+    - `token_ids`: from `token_ids`, `segment_ids` (int32) and `padding_mask`
+      (bool), `(B, S)` each, to the same outputs, or to the outputs of the model on
+      ids if answers need the text;
+    - `tokenize`: from strings to the inputs of `token_ids`; omitted for models that
+      split texts into windows (question answering, token classification);
+    - `classify`, for a classifier: from `inputs`, serialized `tf.Example`s with the
       features `text` (and `text_pair`), to `classes` and `scores`, `(B, labels)`
-      each, as TF Serving's Classify API wants them.
+      each, as TF Serving's Classify API requires.
 
-    Numbers come out as float32, the batch first. Every weight is stored once;
-    loading needs `tensorflow` and `tensorflow_text`, nothing else. Padding is
-    removed from the computation, unless the model's encoder says
-    `unpadding=False`. `assets.extra` holds warm-up requests, which have
-    run before the version appears, and `keras_bert_lite.json`: versions,
-    configuration, labels and operations.
+    Outputs have the batch first; floating-point values are float32. Every weight is
+    stored once. Loading needs only `tensorflow` and `tensorflow_text`. The model
+    skips padding unless its encoder has `unpadding=False`. `assets.extra` holds
+    warm-up requests, which have been tested, and `keras_bert_lite.json` with
+    versions, configuration, labels and operations.
 
-    The files are written beside their place and moved there at the end, so a
-    server that watches `directory` never sees half a version. What an export that
-    was killed has left there, the next one removes.
+    The files are written to a temporary directory and moved at the end, so a server
+    that watches `directory` never sees an incomplete version. If an export is
+    killed, the next one removes its temporary files.
 
     Args:
         model: A model made by `with_text`.
         directory: The model's directory; the version becomes a folder in it.
-        version: A positive number; `None` takes the next free one.
-        warmup: Texts for the warm-up requests; `True` makes some, short and
-            long; `False` writes none.
-        batching: Arguments of `batching_parameters`: what a server started
-            with `--enable_batching` and
-            `--enable_per_model_batching_parameters` goes by. `None` writes no
-            `batching_params.pbtxt`.
-        storage: `"float16"` or `"bfloat16"` stores matrices and tables in half
-            the space; loading turns them into float32 again, so that answers
-            differ by this rounding only and take no longer.
+        version: A positive number; `None` uses the next free one.
+        warmup: Texts for the warm-up requests; `True` uses short and long
+            examples, `False` writes none.
+        batching: Arguments of `batching_parameters`, for servers started with
+            `--enable_batching` and `--enable_per_model_batching_parameters`.
+            `None` writes no `batching_params.pbtxt`.
+        storage: `"float16"` or `"bfloat16"` stores matrices and embeddings in
+            half precision. Loading converts them back to float32, so answers
+            differ only by this rounding and take no longer.
 
     Returns:
         The path of the new version.
@@ -75,7 +73,7 @@ def export_saved_model(
     Raises:
         TypeError: If the model was not made by `with_text`.
         ValueError: If the version is not a positive integer, the storage is
-            another one or too small for a weight, or the warm-up requests fail.
+            invalid or a weight exceeds its range, or a warm-up request fails.
         FileExistsError: If the version exists.
 
     Example:
@@ -111,8 +109,7 @@ def export_saved_model(
 def _save(
     model: TextModel, signatures: dict[str, Any], storage: str | None, draft: Path
 ) -> None:
-    # Keras's own export tracks, and so stores, each weight twice
-    # (keras-team/keras#23553).
+    # Keras's own export stores each weight twice (keras-team/keras#23553).
     module = tf.Module()
     weights = [variable.value for variable in model.variables]
     module.weights = half_stored(weights, storage) if storage else weights
@@ -139,11 +136,11 @@ def _warmup_texts(model: TextModel, warmup: Sequence[str] | bool) -> list[str]:
 def _requests(
     model: TextModel, texts: list[str], signatures: dict[str, Callable]
 ) -> list[tuple[str, dict[str, tf.Tensor]]]:
-    """One request a text, and all in one, for each signature."""
+    """Returns one request per text and one with all texts, for each signature."""
     requests = []
     for batch in [*([text] for text in texts), texts]:
         strings = {
-            # Where a row has several strings: the text and an empty one.
+            # If a row has several strings, add an empty one to the text.
             name: tf.constant([[x, ""] for x in batch] if len(t.shape) == 2 else batch)
             for name, t in model.input.items()
         }

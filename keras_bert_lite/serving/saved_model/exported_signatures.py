@@ -1,4 +1,4 @@
-"""The signatures of an exported string-in model."""
+"""The signatures of an exported model."""
 
 from typing import Any
 
@@ -14,14 +14,14 @@ from keras_bert_lite.text.window_layer import TextWindows
 
 
 def signatures_of(model: TextModel) -> dict[str, Any]:
-    """Traces the functions that a server offers.
+    """Traces the functions to serve.
 
     Returns:
         Concrete functions by name: `serving_default` and `tokenize` take
-        strings, `token_ids` takes ids, and `classify`, for a classifier,
-        serialized `tf.Example`s. A model that cuts texts into windows, of which
-        there are more than texts, has no `tokenize`. Outputs have the batch
-        first; numbers that are not whole are float32.
+        strings, `token_ids` takes ids, and `classify`, for a classifier, takes
+        serialized `tf.Example`s. A model that splits texts into windows has no
+        `tokenize`, because there may be more windows than texts. Outputs have
+        the batch first; floating-point values are float32.
     """
     texts = {
         name: tf.TensorSpec([None] * len(x.shape), tf.string, name)
@@ -44,7 +44,7 @@ def signatures_of(model: TextModel) -> dict[str, Any]:
         preprocessor = preprocessor_of(model)
         functions["tokenize"] = _traced(lambda **x: preprocessor(x), **texts)
     if answer is None or on_logits:
-        # Traced once, called by the others: their graphs are stored once.
+        # Reuse the traced functions, so that their graphs are stored once.
         tokenize, values = functions["tokenize"], functions["token_ids"]
         serve = _traced(lambda **x: values(**tokenize(**x)), **texts)
     else:
@@ -56,7 +56,7 @@ def signatures_of(model: TextModel) -> dict[str, Any]:
 
 
 def _classify(answer: Any, labels: list[str], texts: dict[str, tf.TensorSpec]) -> Any:
-    """The inputs and outputs of TF Serving's Classify API."""
+    """Traces a function for TF Serving's Classify API."""
     features = {name: tf.io.FixedLenFeature([], tf.string) for name in texts}
 
     def classify(inputs):
@@ -82,28 +82,28 @@ def preprocessor_of(model: TextModel) -> Preprocessor:
 
 
 def takes_windows(model: TextModel) -> bool:
-    """Whether a model cuts its texts into windows."""
+    """Returns whether a model splits its texts into windows."""
     return any(isinstance(layer, TextWindows) for layer in model.layers)
 
 
 def answer_of(model: TextModel) -> Any:
-    """Returns the layer that makes a model's answers, if it has one."""
+    """Returns the layer that makes a model's answers, or `None`."""
     return next((x for x in model.layers if isinstance(x, Answer)), None)
 
 
 def answers_ids(model: TextModel) -> bool:
-    """Whether the answers need nothing but the `logits` of the model on ids."""
+    """Returns whether the answers need only the `logits` of the model on ids."""
     task = task_of(model)
     return task is not None and task.answers_ids
 
 
 def model_on_ids(model: TextModel) -> keras.Model:
-    """Returns what stands between the preprocessor and the answers."""
+    """Returns the model between the preprocessor and the answers."""
     return next(layer for layer in model.layers if isinstance(layer, keras.Model))
 
 
 def text_labels(model: TextModel) -> list[str]:
-    """Returns the labels of a classifier of texts, none for another model."""
+    """Returns the labels of a text classifier, none for other models."""
     task = task_of(model)
     return (labels_of(model) or []) if task and task.classifies else []
 
@@ -116,7 +116,7 @@ def _as_float32(outputs: dict[str, Any]) -> dict[str, tf.Tensor]:
 
 
 def _flat(outputs: dict[str, Any]) -> dict[str, tf.Tensor]:
-    """Numbers the elements of lists: `hidden_states_0` and so on."""
+    """Flattens lists, numbering their elements: `hidden_states_0` and so on."""
     flat = {}
     for name, value in outputs.items():
         if isinstance(value, (list, tuple)):

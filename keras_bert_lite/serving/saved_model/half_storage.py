@@ -1,4 +1,4 @@
-"""Weights stored in half the space and computed with in float32."""
+"""Weights stored in half precision and used in float32."""
 
 import uuid
 from collections.abc import Iterable
@@ -13,13 +13,13 @@ STORAGES = ("float16", "bfloat16")
 
 
 class HalfStored(SharedResource):
-    """A float32 variable that a SavedModel stores in half the space.
+    """A float32 variable that a SavedModel stores in half precision.
 
-    Attached to a module in place of the variable, it stands for it in all that
-    was traced with the variable: the SavedModel holds the half-size copy, and
-    loading it, in Python or in a server, fills a float32 variable once.
-    Predictions then cost what they cost with float32 storage. In Python, loads
-    of one SavedModel share these variables, which last as long as the process.
+    Attach it to a module instead of the variable. Functions traced with the
+    variable then use this resource in the SavedModel, which stores only the
+    half-precision copy. Loading, in Python or in a server, fills a float32 variable
+    once, so predictions cost the same as with float32 storage. In Python, all loads
+    of a SavedModel share these variables, which live as long as the process.
 
     Args:
         variable: A float32 variable.
@@ -45,22 +45,23 @@ class HalfStored(SharedResource):
 def half_stored(
     variables: Iterable[tf.Variable], dtype: str
 ) -> list[tf.Variable | HalfStored]:
-    """Returns what a SavedModel shall track in place of a model's variables.
+    """Returns the objects that a SavedModel tracks instead of a model's variables.
 
-    Matrices and tables are stored in half the space; vectors and whole numbers,
-    which take next to none, stay as they are.
+    Matrices and embeddings are stored in half precision. Vectors and integers,
+    which take little space, are kept.
 
     Args:
         variables: The variables that the signatures use.
-        dtype: `"float16"` (11 bits of precision) or `"bfloat16"` (8 bits, and
+        dtype: `"float16"` (11 bits of precision) or `"bfloat16"` (8 bits, with
             the range of float32).
 
     Returns:
-        Objects to attach to the module before `tf.saved_model.save`: for each
-        halved variable its resource and the copy that is stored.
+        Objects to attach to the module before `tf.saved_model.save`: the
+        unchanged variables and, for each halved one, its resource and the stored
+        copy.
 
     Raises:
-        ValueError: If `dtype` is another one, or a weight does not fit it.
+        ValueError: If `dtype` is not one of these, or a weight exceeds its range.
     """
     check_choice("dtype", dtype, STORAGES)
     halved: list[tf.Variable | HalfStored] = []

@@ -1,4 +1,4 @@
-"""What an exported SavedModel says about itself."""
+"""Metadata of exported SavedModels."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""TensorFlow Serving's own configuration, as text."""
+"""Configuration files of TensorFlow Serving."""
 
 import re
 from collections.abc import Sequence
@@ -12,17 +12,18 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 def model_config(
     name: str, base_path: str, version_policy: str | int | Sequence[int] = 1
 ) -> str:
-    """Returns the text of a `model.config`, a ModelServerConfig of one model.
+    """Returns the text of a `model.config`, a ModelServerConfig for one model.
 
     Args:
-        name: The name under which clients call the model.
+        name: The model's name for clients.
         base_path: The directory of the versions, as the server sees it.
-        version_policy: How many of the newest versions are served, a list of
-            the versions served, or `"all"`.
+        version_policy: The number of newest versions to serve, a list of
+            versions, or `"all"`.
 
     Raises:
-        ValueError: If the name has other characters than letters, digits,
-            `_`, `.` and `-`, or the path or the policy cannot be used.
+        ValueError: If the name contains characters other than letters, digits,
+            `_`, `.` and `-` or begins with one of the last three, or the path or
+            the policy is invalid.
     """
     # Imported late: only server files need it.
     from tensorflow_serving.config import model_server_config_pb2
@@ -56,18 +57,19 @@ def batching_parameters(
     """Returns the text of a `batching_params.pbtxt`, for `--enable_batching`.
 
     Args:
-        max_batch_size: The most rows that requests are joined to.
-        batch_timeout_micros: How long a request waits for others to join.
-        num_batch_threads: Batches computed at once; `None` is the server's own
-            choice, its number of cores.
-        max_enqueued_batches: Batches that may wait; when as many do, further
-            requests are refused as unavailable.
-        allowed_batch_sizes: Sizes that batches are filled up to by repeating
-            a row, for accelerators; in increasing order, the last one being
-            `max_batch_size`. None by default.
+        max_batch_size: The maximum number of rows in a batch.
+        batch_timeout_micros: How long a request waits for others, in microseconds.
+        num_batch_threads: Number of batches computed in parallel; `None` uses the
+            server's default, its number of cores.
+        max_enqueued_batches: The maximum number of waiting batches; the server
+            rejects further requests as unavailable.
+        allowed_batch_sizes: Sizes to which batches are padded, by repeating a row,
+            for accelerators. They must increase and end with `max_batch_size`. By
+            default there is no padding.
 
     Raises:
-        ValueError: If a number is not positive, or the sizes are not as above.
+        ValueError: If a number is not positive (the timeout may be 0), or the
+            sizes are invalid.
     """
     values = {
         "max_batch_size": max_batch_size,
@@ -93,21 +95,21 @@ def batching_parameters(
 
 
 def monitoring_config() -> str:
-    """Returns the text of a `monitoring.config`: metrics for Prometheus."""
+    """Returns the text of a `monitoring.config` that enables Prometheus metrics."""
     return f'prometheus_config {{\n  enable: true\n  path: "{METRICS_PATH}"\n}}\n'
 
 
 def check_name(name: str) -> None:
-    """Refuses names that would not do in a URL, a path and a Docker service."""
+    """Checks that a name is valid in a URL, a path and a Docker service."""
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise ValueError(
-            "`name` must be letters, digits, `_`, `.` and `-`, a letter or a digit "
-            f"first. Received: {name!r}"
+            "`name` must be letters, digits, `_`, `.` and `-`, and begin with a "
+            f"letter or a digit. Received: {name!r}"
         )
 
 
 def check_path(argument: str, path: str) -> None:
-    """Refuses what would break a line of a configuration file."""
+    """Checks that a path does not break a line of a configuration file."""
     if not isinstance(path, str) or not path.isprintable() or not path.strip():
         raise ValueError(
             f"`{argument}` must be a path without control characters. "
@@ -116,7 +118,7 @@ def check_path(argument: str, path: str) -> None:
 
 
 def check_count(argument: str, value: object, least: int = 1) -> None:
-    """Refuses what is not a whole number of at least `least`."""
+    """Checks that a value is an integer of at least `least`."""
     if type(value) is not int or value < least:
         raise ValueError(
             f"`{argument}` must be a whole number of at least {least}. "

@@ -1,4 +1,4 @@
-"""What TensorFlow Serving is started with, beside a model's versions."""
+"""Files to start TensorFlow Serving with, next to a model's versions."""
 
 import ipaddress
 import json
@@ -20,7 +20,7 @@ MODEL_CONFIG = "model.config"
 MONITORING = "monitoring.config"
 BATCHING = "batching_params.pbtxt"
 IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/@-]*")
-# The image has no curl; its entry point is a bash script.
+# The image has no curl, but it has bash, which runs its entry point.
 COMPOSE = """\
 services:
   {name}:
@@ -55,23 +55,24 @@ def compose_file(
 ) -> str:
     """Returns the text of a `compose.yaml` that serves a model with Docker.
 
-    The server reads the files that `write_server_files` puts into `directory`.
-    It is called healthy once it listens, which is when the model is loaded.
+    The server reads the files that `write_server_files` writes to `directory`.
+    It counts as healthy once it listens, which is after the model is loaded.
 
     Args:
-        name: The name under which clients call the model.
-        directory: The model's directory, its versions and these files in it;
+        name: The model's name for clients.
+        directory: The model's directory, with its versions and these files;
             relative to the `compose.yaml`. It is mounted read-only.
-        image: The image, TensorFlow Serving's own or one that behaves like it.
-        batching: Whether to join requests, as `batching_params.pbtxt` says.
-        host: The host's address to listen at. The server asks nobody for a
-            password: `"0.0.0.0"` opens it to the network.
+        image: The image of TensorFlow Serving or a compatible server.
+        batching: Whether to batch requests as configured in
+            `batching_params.pbtxt`.
+        host: The host's address to listen on. The server has no authentication;
+            `"0.0.0.0"` opens it to the network.
         grpc_port: The host's port for gRPC.
-        rest_port: The host's port for REST and the metrics.
+        rest_port: The host's port for REST and metrics.
 
     Raises:
         ValueError: If the name, the directory, the image, the address or a
-            port cannot be used.
+            port is invalid.
     """
     check_name(name)
     check_path("directory", os.fspath(directory))
@@ -93,7 +94,7 @@ def compose_file(
         flags="\n".join(f"      - {json.dumps(flag)}" for flag in flags),
         grpc=json.dumps(f"{host}:{grpc_port}:8500"),
         rest=json.dumps(f"{host}:{rest_port}:8501"),
-        # A dollar sign would name a variable.
+        # Compose would interpolate a variable after a dollar sign.
         source=json.dumps(os.fspath(directory), ensure_ascii=False).replace("$", "$$"),
         target=json.dumps(inside),
     )
@@ -106,27 +107,26 @@ def write_server_files(
     batching: str | None = None,
     **options: Any,
 ) -> list[Path]:
-    """Writes what serves a model beside its versions; replaces older files.
+    """Writes a server's files next to a model's versions, replacing older ones.
 
         write_server_files("models/sentiment", batching=batching_parameters())
 
-    makes `docker compose up` in that directory serve it.
+    After this, `docker compose up` in that directory serves the model.
 
     Args:
         directory: The model's directory.
-        name: The name under which clients call the model; `None` is the
-            directory's.
-        version_policy: As in `model_config`.
-        batching: What `batching_parameters` returned; `None` turns it off.
+        name: The model's name for clients; `None` uses the directory's name.
+        version_policy: See `model_config`.
+        batching: The result of `batching_parameters`; `None` disables batching.
         **options: `image`, `host`, `grpc_port` and `rest_port` of
             `compose_file`.
 
     Returns:
-        The paths written.
+        The paths of the written files.
 
     Raises:
-        FileNotFoundError: If there is no such directory.
-        ValueError: As `model_config` and `compose_file`; nothing is written.
+        FileNotFoundError: If the directory does not exist.
+        ValueError: As in `model_config` and `compose_file`; nothing is written.
     """
     folder = Path(directory).resolve()
     if not folder.is_dir():

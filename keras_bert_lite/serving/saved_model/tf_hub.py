@@ -1,4 +1,4 @@
-"""The pair of SavedModels that TF Hub's BERT users know."""
+"""Export of encoders with the interface of TF Hub's BERTs."""
 
 import os
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from keras_bert_lite._files import new_directory
 from keras_bert_lite.models.encoder_model import with_hidden_states
 from keras_bert_lite.text.preprocessor import Preprocessor
 
-INPUTS = {  # TF Hub's names of this package's inputs
+INPUTS = {  # TF Hub's names for this package's inputs
     "input_word_ids": "token_ids",
     "input_mask": "padding_mask",
     "input_type_ids": "segment_ids",
@@ -22,23 +22,22 @@ INPUTS = {  # TF Hub's names of this package's inputs
 def export_tf_hub(
     encoder: keras.Model, preprocessor: Preprocessor, directory: str | os.PathLike
 ) -> Path:
-    """Writes an encoder as TF Hub publishes BERTs, for code written for those.
+    """Exports an encoder as two SavedModels with the interface of TF Hub's BERTs.
 
-    - `preprocess`: called on strings `(B,)` it returns `input_word_ids`,
-      `input_mask` and `input_type_ids`, int32 `(B, sequence_length)`;
-      `.tokenize(text)` gives ragged ids `(B, None)`,
-      `.tokenize.get_special_tokens_dict()` the ids of the special tokens,
-      `.bert_pack_inputs([ids], seq_length=)` or `([ids, ids], seq_length=)`
-      what a call returns.
-    - `encoder`: called on such a dictionary it returns `pooled_output` (B, H),
-      `sequence_output` (B, S, H), `encoder_outputs`, a list of one
-      (B, S, H) a layer, and `default`, which is `pooled_output`. Its variables
-      can be trained.
+    - `preprocess` maps strings `(B,)` to `input_word_ids`, `input_mask` and
+      `input_type_ids`, int32 `(B, sequence_length)`. `.tokenize(text)` returns
+      ragged ids `(B, None)`, `.tokenize.get_special_tokens_dict()` returns the ids
+      of the special tokens, and `.bert_pack_inputs([ids], seq_length=)` or
+      `([ids, ids], seq_length=)` returns the same dictionary as a call.
+    - `encoder` maps such a dictionary to `pooled_output` `(B, H)`,
+      `sequence_output` `(B, S, H)`, `encoder_outputs`, a list of one tensor
+      `(B, S, H)` per layer, and `default`, which is `pooled_output`. Its variables
+      are trainable.
 
     Args:
         encoder: An encoder with `pooled_output`.
         preprocessor: A preprocessor with a `sequence_length`.
-        directory: Where the folders `preprocess` and `encoder` are written; it
+        directory: The directory for the folders `preprocess` and `encoder`; it
             must not exist.
 
     Returns:
@@ -46,11 +45,11 @@ def export_tf_hub(
 
     Raises:
         ValueError: If the encoder has no `pooled_output`, or the preprocessor
-            no `sequence_length`.
+            has no `sequence_length`.
         FileExistsError: If the directory exists.
 
-    Reference: the "Text embeddings with transformer encoders" and
-    "preprocessing" APIs of TensorFlow Hub's common SavedModel APIs.
+    Reference: "Text embeddings with transformer encoders" and "Text
+    preprocessing" in TensorFlow Hub's common SavedModel APIs for text.
     """
     if "pooled_output" not in getattr(encoder, "output", ()):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Warm-up requests: what a server runs before it says that a model is ready."""
+"""Warm-up requests, which a server runs before it reports a model as ready."""
 
 import os
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from google.protobuf.message import DecodeError
 from keras_bert_lite._files import replaced_file
 from keras_bert_lite.serving.check.signatures import run
 
-MAX_RECORDS = 1000  # a server refuses to load a model that has more
+MAX_RECORDS = 1000  # a server does not load a model with more
 
 Request = tuple[str, dict[str, Any]]
 
@@ -20,22 +20,22 @@ Request = tuple[str, dict[str, Any]]
 def write_warmup(
     version_directory: str | os.PathLike, requests: Iterable[Request]
 ) -> Path:
-    """Stores requests that a server runs when it loads the model.
+    """Writes requests that a server runs when it loads the model.
 
-    They go to `assets.extra/tf_serving_warmup_requests`. A record that fails
-    keeps the model from loading: try them with `replay_warmup`.
+    The file is `assets.extra/tf_serving_warmup_requests`. A request that fails
+    prevents the model from loading, so test them with `replay_warmup`.
 
     Args:
-        version_directory: The folder that holds `saved_model.pb`.
+        version_directory: The directory that holds `saved_model.pb`.
         requests: Pairs of a signature's name and its inputs by name, as
-            arrays or anything that makes one.
+            arrays or values that convert to arrays.
 
     Returns:
         The path of the file.
 
     Raises:
-        ValueError: If there are more than 1,000 requests or none.
-        FileNotFoundError: If the folder holds no SavedModel.
+        ValueError: If there are no requests or more than 1,000.
+        FileNotFoundError: If the directory holds no SavedModel.
     """
     directory, requests = Path(version_directory), list(requests)
     if not (directory / "saved_model.pb").is_file():
@@ -45,8 +45,8 @@ def write_warmup(
         )
     if not 1 <= len(requests) <= MAX_RECORDS:
         raise ValueError(
-            f"`requests` must hold 1 to {MAX_RECORDS} requests; a server loads no "
-            f"model that has more. Received: {len(requests)}"
+            f"`requests` must hold 1 to {MAX_RECORDS} requests; a server does not "
+            f"load a model with more. Received: {len(requests)}"
         )
     records = [_record(directory.parent.name, *request) for request in requests]
     path = _path(directory)
@@ -59,16 +59,16 @@ def write_warmup(
 def read_warmup(
     version_directory: str | os.PathLike,
 ) -> list[tuple[str, dict[str, np.ndarray]]]:
-    """Returns a SavedModel's warm-up requests, none if it has no such file.
+    """Reads a SavedModel's warm-up requests; returns none if it has no such file.
 
     Args:
-        version_directory: The folder that holds `saved_model.pb`.
+        version_directory: The directory that holds `saved_model.pb`.
 
     Returns:
         Pairs of a signature's name and its inputs by name.
 
     Raises:
-        ValueError: If the file is broken or holds other than Predict requests.
+        ValueError: If the file is corrupt, or a request is not a Predict request.
     """
     path = _path(Path(version_directory))
     if not path.is_file():
@@ -77,7 +77,7 @@ def read_warmup(
         records = [r.numpy() for r in tf.data.TFRecordDataset(str(path))]
     except tf.errors.DataLossError as error:
         raise ValueError(
-            f"{path} is no whole TFRecord file ({error.message}). Write it again "
+            f"{path} is not a complete TFRecord file ({error.message}). Write it again "
             "with `write_warmup`."
         ) from None
     return [_request(f"Record {i} of {path}", r) for i, r in enumerate(records)]
@@ -87,14 +87,15 @@ def replay_warmup(version_directory: str | os.PathLike, loaded: Any = None) -> i
     """Runs every warm-up request, as a server does when it loads the model.
 
     Args:
-        version_directory: The folder that holds `saved_model.pb`.
-        loaded: What `tf.saved_model.load` made of it; `None` loads it.
+        version_directory: The directory that holds `saved_model.pb`.
+        loaded: The result of `tf.saved_model.load`; `None` loads the model.
 
     Returns:
-        How many requests ran.
+        The number of requests.
 
     Raises:
-        ValueError: If one fails; the message says which and why.
+        ValueError: If there are more than 1,000 requests or one fails; the message
+            says which and why.
     """
     requests = read_warmup(version_directory)
     if loaded is None and requests:
@@ -135,7 +136,7 @@ def _request(where: str, record: bytes) -> tuple[str, dict[str, np.ndarray]]:
     try:
         log = _prediction_log().FromString(record)
     except DecodeError as error:
-        raise ValueError(f"{where} is no PredictionLog ({error}).") from None
+        raise ValueError(f"{where} is not a PredictionLog ({error}).") from None
     if log.WhichOneof("log_type") != "predict_log":
         raise ValueError(
             f"{where} must hold a Predict request. Received: "

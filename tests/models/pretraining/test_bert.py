@@ -95,5 +95,7 @@ def test_refuses():
         ValueError, match="must be made by `masked_lm` or `bert_pretrainer`"
     ):
         masked_positions_model(kbl.text_classifier(encoder, ["a", "b"]))
-    with pytest.raises(ValueError, match="`packed` needs a model that does not judge"):
+    with pytest.raises(
+        ValueError, match="`packed` needs a model that does not classify"
+    ):
         masked_positions_model(bert_pretrainer(encoder), packed=True)

@@ -182,7 +182,7 @@ def test_refuses_unknown_options(task, option, known):
         ("multi_label", {"threshold": 1.5}, "`threshold` must be between 0 and 1"),
         ("tokens", {"decoding": "best"}, "`decoding` must be one of"),
         ("questions", {"n_best": 0}, "`n_best` must be a positive integer"),
-        ("masks", {"top_k": 1}, "`tokenizer` must find masks in text"),
+        ("masks", {"top_k": 1}, "`tokenizer` must recognize masks in text"),
     ],
 )
 def test_refuses_values_of_options(task, options, message):

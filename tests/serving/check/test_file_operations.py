@@ -92,7 +92,7 @@ def in_a_loop(text):
         (restores, "RestoreV2", "reads files"),
         (saves, "SaveV2", "writes files"),
         (caches_on_disk, "CacheDatasetV2", "writes files"),
-        (prints, "PrintV2", "prints what passes through it"),
+        (prints, "PrintV2", "prints its inputs"),
     ],
 )
 def test_names_operations_that_reach_out(tmp_path, function, operation, effect):

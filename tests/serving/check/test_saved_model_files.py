@@ -74,7 +74,7 @@ def test_folders_of_other_programs(tmp_path):
 
 def test_half_written(path):
     (path / "saved_model.pb").unlink()
-    assert "is half written" in only_problem(path)
+    assert "is incomplete" in only_problem(path)
 
 
 def test_another_form(tmp_path):
@@ -92,7 +92,7 @@ def test_corrupted(path, content):
 def test_cut_short(path):
     file = path / "saved_model.pb"
     file.write_bytes(file.read_bytes()[:-50])
-    assert "is broken or no SavedModel" in only_problem(path)
+    assert "is corrupt or not a SavedModel" in only_problem(path)
 
 
 def test_other_tags(path):

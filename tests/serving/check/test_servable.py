@@ -62,14 +62,14 @@ def test_a_models_directory_is_checked_at_its_newest_version(tmp_path):
     assert report.path == str(tmp_path / "m" / "10")
     draft, half = report.warnings
     assert ".draft-half is not named by a number" in draft
-    assert "3 is no whole version" in half
+    assert "3 is not a complete version" in half
     assert f"warning: {half}" in str(report)
 
 
 def test_the_newest_version_is_half_written(tmp_path):
     save(tmp_path / "m" / "1", lengths)
     (tmp_path / "m" / "2" / "variables").mkdir(parents=True)
-    assert "2, the newest version, is half written" in only_problem(tmp_path / "m")
+    assert "2, the newest version, is incomplete" in only_problem(tmp_path / "m")
 
 
 def test_a_version_without_a_number(tmp_path):

@@ -123,11 +123,11 @@ def test_broken_files(path):
     write_warmup(path, [("serving_default", {"text": ["a"]})])
     content = (path / FILE).read_bytes()
     (path / FILE).write_bytes(content[:-3])
-    with pytest.raises(ValueError, match="is no whole TFRecord file"):
+    with pytest.raises(ValueError, match="is not a complete TFRecord file"):
         read_warmup(path)
     with tf.io.TFRecordWriter(str(path / FILE)) as writer:
         writer.write(b"\xff\xff\xff")
-    with pytest.raises(ValueError, match=r"Record 0 of .* is no PredictionLog"):
+    with pytest.raises(ValueError, match=r"Record 0 of .* is not a PredictionLog"):
         read_warmup(path)
     with tf.io.TFRecordWriter(str(path / FILE)) as writer:
         writer.write(b"")
