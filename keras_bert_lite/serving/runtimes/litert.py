@@ -45,13 +45,22 @@ def export_litert(
 
     Raises:
         TypeError: If the model was not made by `with_text`.
-        ValueError: If its answers need more than `logits`, or it returns lists
-            or tensors that are not float32.
+        ValueError: If its answers need more than `logits`, it returns lists or
+            tensors that are not float32, or its preprocessor has no
+            `sequence_length`.
     """
     metadata = file_metadata(model)
+    longest = preprocessor_of(model).sequence_length
+    if longest is None:
+        raise ValueError(
+            "`model` must have a preprocessor with a `sequence_length`: the file has "
+            "signatures up to it. Received: sequence_length=None"
+        )
     path = Path(path)
     with replaced_file(path) as draft:
-        content = _convert(model, draft.with_name(f"{draft.name}.saved_model"), int8)
+        content = _convert(
+            model, longest, draft.with_name(f"{draft.name}.saved_model"), int8
+        )
         draft.write_bytes(content)
         # TFLite's convention for associated files: append a zip archive.
         with zipfile.ZipFile(draft, "a") as archive:
@@ -67,8 +76,8 @@ def lengths_up_to(longest: int) -> list[int]:
     return [*lengths[:-1], longest]
 
 
-def _convert(model: TextModel, folder: Path, int8: bool) -> bytes:
-    signatures = _signatures(model)
+def _convert(model: TextModel, longest: int, folder: Path, int8: bool) -> bytes:
+    signatures = _signatures(model, longest)
     module = tf.Module()
     module.weights = [variable.value for variable in model.variables]
     tf.saved_model.save(module, str(folder), signatures=signatures)
@@ -80,14 +89,13 @@ def _convert(model: TextModel, folder: Path, int8: bool) -> bytes:
     return converter.convert()
 
 
-def _signatures(model: TextModel) -> dict[str, Any]:
+def _signatures(model: TextModel, longest: int) -> dict[str, Any]:
     """Traces the padded layout, as data-dependent shapes are slow in LiteRT."""
     body = model_on_ids(model)
     blocks = encoder_layers(encoder_of(body))[1]
     choice = blocks.unpadding
     blocks.unpadding = False
     try:
-        longest = preprocessor_of(model).sequence_length or 0
         return {
             f"length_{length}": tf.function(
                 lambda **inputs: body(inputs, training=False)

@@ -20,6 +20,8 @@ from keras_bert_lite.serving.saved_model.metadata import write_metadata
 from keras_bert_lite.serving.saved_model.server_config import batching_parameters
 from keras_bert_lite.serving.saved_model.warmup import replay_warmup, write_warmup
 
+LONG = 512  # words of a long warm-up text, if the preprocessor cuts none
+
 
 def export_saved_model(
     model: TextModel,
@@ -124,7 +126,7 @@ def _save(
 
 def _warmup_texts(model: TextModel, warmup: Sequence[str] | bool) -> list[str]:
     if isinstance(warmup, bool):
-        length = preprocessor_of(model).sequence_length or 0
+        length = preprocessor_of(model).sequence_length or LONG
         return ["", "a few words", "many words " * length] if warmup else []
     if isinstance(warmup, str) or not all(isinstance(x, str) for x in warmup):
         raise TypeError(

@@ -112,3 +112,12 @@ def test_the_model_keeps_its_layout(body, paths):
 def test_model_must_take_strings(tmp_path):
     with pytest.raises(TypeError, match="made by `with_text`"):
         export_litert(tiny.classifier(), tmp_path / "model.tflite")
+
+
+def test_signatures_need_a_longest_length(tmp_path):
+    relative = kbl.config.RelativePositions(max_distance=8, buckets=4)
+    fields = {"max_sequence_length": None, "relative_positions": relative}
+    unlimited = kbl.with_text(tiny.classifier(**fields), tiny.preprocessor(None))
+    with pytest.raises(ValueError, match="Received: sequence_length=None"):
+        export_litert(unlimited, tmp_path / "model.tflite")
+    assert not list(tmp_path.iterdir())
