@@ -50,9 +50,9 @@ def load_encoder(
     >>> sorted(encoder.output)
     ['sequence_output']
     """
-    place = resolve(source)
+    resolved = resolve(source)
     with skip_initialization():
-        return format_of(place).load_encoder(place, pooling, changes)
+        return format_of(resolved).load_encoder(resolved, pooling, changes)
 
 
 def load_model(source: str | os.PathLike, **changes: Any) -> keras.Model:
@@ -81,9 +81,9 @@ def load_model(source: str | os.PathLike, **changes: Any) -> keras.Model:
     >>> sorted(model.output)
     ['sentence_embedding']
     """
-    place = resolve(source)
+    resolved = resolve(source)
     with skip_initialization():
-        return format_of(place).load_model(place, changes)
+        return format_of(resolved).load_model(resolved, changes)
 
 
 def load_tokenizer(source: str | os.PathLike, **changes: Any) -> Tokenizer:
@@ -108,8 +108,8 @@ def load_tokenizer(source: str | os.PathLike, **changes: Any) -> Tokenizer:
     >>> tokenizer(["a day"]).shape
     TensorShape([1, None])
     """
-    place = resolve(source)
-    return format_of(place).load_tokenizer(place, changes)
+    resolved = resolve(source)
+    return format_of(resolved).load_tokenizer(resolved, changes)
 
 
 def load_preprocessor(source: str | os.PathLike, **changes: Any) -> Preprocessor:
@@ -130,5 +130,5 @@ def load_preprocessor(source: str | os.PathLike, **changes: Any) -> Preprocessor
     >>> sorted(preprocessor(["a day"]))
     ['padding_mask', 'segment_ids', 'token_ids']
     """
-    place = resolve(source)
-    return format_of(place).load_preprocessor(place, changes)
+    resolved = resolve(source)
+    return format_of(resolved).load_preprocessor(resolved, changes)

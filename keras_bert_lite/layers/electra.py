@@ -45,9 +45,9 @@ class ReplaceTokens(keras.layers.Layer):
         # Of positions that are 0 each writes what is there already.
         drawn = ops.where(positions > 0, drawn, token_ids[:, :1])
         rows = ops.arange(ops.shape(token_ids)[0], dtype=positions.dtype)[:, None]
-        places = ops.stack([ops.broadcast_to(rows, ops.shape(positions)), positions], 2)
-        places = ops.reshape(places, (-1, 2))
-        return ops.scatter_update(token_ids, places, ops.reshape(drawn, (-1,)))
+        cells = ops.stack([ops.broadcast_to(rows, ops.shape(positions)), positions], 2)
+        cells = ops.reshape(cells, (-1, 2))
+        return ops.scatter_update(token_ids, cells, ops.reshape(drawn, (-1,)))
 
     def compute_output_spec(self, token_ids, positions, logits):
         return keras.KerasTensor(token_ids.shape, dtype=token_ids.dtype)
@@ -147,12 +147,12 @@ class GradientDisentangledEmbeddings(CompositeLayer):
         check_choice("side", side, SIDES)
         if reverse:
             return self.generator(token_ids, reverse=True)
-        places = {"segment_ids": segment_ids, "position_ids": position_ids}
+        others = {"segment_ids": segment_ids, "position_ids": position_ids}
         if side == "generator":
-            return self.generator(token_ids, **places, training=training)
+            return self.generator(token_ids, **others, training=training)
         base = ops.stop_gradient(self.generator.token_vectors(token_ids))
         x = base + self.discriminator.token_vectors(token_ids)
-        return self.discriminator.finish(x, token_ids, **places, training=training)
+        return self.discriminator.finish(x, token_ids, **others, training=training)
 
     def compute_output_spec(self, token_ids, *_, reverse=False, side=SIDES[1], **__):
         check_choice("side", side, SIDES)

@@ -112,8 +112,8 @@ class Embeddings(EncoderPart):
         if reverse:
             return self._scores(token_ids)
         self._check(token_ids)
-        places = (token_ids, segment_ids, position_ids)
-        return self.finish(self.token_vectors(token_ids), *places, project, training)
+        others = (token_ids, segment_ids, position_ids)
+        return self.finish(self.token_vectors(token_ids), *others, project, training)
 
     def token_vectors(self, token_ids):
         """Rows of the token table alone: (B, S) -> (B, S, E)."""

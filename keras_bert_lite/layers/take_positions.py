@@ -43,8 +43,8 @@ class SequencePositions(keras.layers.Layer):
         # Tokens of the same sequence before each. A cumulative maximum would do with
         # less memory, but TensorFlow's cannot be compiled by XLA.
         length = ops.shape(sequence_ids)[1]
-        places = ops.arange(length, dtype="int32")
-        before = ops.less(places[None, :], places[:, None])  # (S, S)
+        indices = ops.arange(length, dtype="int32")
+        before = ops.less(indices[None, :], indices[:, None])  # (S, S)
         same = ops.equal(sequence_ids[:, :, None], sequence_ids[:, None, :])
         return ops.sum(ops.cast(ops.logical_and(same, before), "int32"), axis=-1)
 

@@ -190,7 +190,7 @@ def connect_layers(
     pooler: layers.Pooler | None,
 ) -> dict[str, Any]:
     """Returns an encoder's outputs by name."""
-    x = embeddings(inputs["token_ids"], **places(inputs))
+    x = embeddings(inputs["token_ids"], **position_inputs(inputs))
     outputs = connect_blocks(inputs, x, blocks)
     if pooler is None:
         return outputs
@@ -198,7 +198,9 @@ def connect_layers(
     return {**outputs, "pooled_output": pooled}
 
 
-def places(inputs: dict[str, keras.KerasTensor]) -> dict[str, keras.KerasTensor]:
+def position_inputs(
+    inputs: dict[str, keras.KerasTensor],
+) -> dict[str, keras.KerasTensor]:
     """Returns segment ids and, for packed rows, positions that restart."""
     arguments = {"segment_ids": inputs["segment_ids"]}
     if "sequence_ids" in inputs:

@@ -154,10 +154,10 @@ def _positions(table: np.ndarray, rows: int, offset: int, way: str) -> np.ndarra
     elif way == "tile":
         new = np.resize(old, (count, old.shape[1]))
     else:
-        places = np.linspace(0, len(old) - 1, count)
-        low = np.floor(places).astype(int)
+        indices = np.linspace(0, len(old) - 1, count)
+        low = np.floor(indices).astype(int)
         high = np.minimum(low + 1, len(old) - 1)
-        share = (places - low)[:, None]
+        share = (indices - low)[:, None]
         new = old[low] * (1 - share) + old[high] * share
     return np.concatenate([before, new]).astype(table.dtype)
 

@@ -137,8 +137,8 @@ def set_components(model: keras.Model, batches: Iterable[dict[str, Any]]) -> Non
         )
         vectors = states[values[f"{TEACHER}padding_mask"]]
         moments += vectors.T @ vectors  # not centred, to preserve angles
-        places = values[TEACHER + WORDS][..., None]
-        theirs = np.take_along_axis(states, places, axis=1)
+        indices = values[TEACHER + WORDS][..., None]
+        theirs = np.take_along_axis(states, indices, axis=1)
         theirs, ours = (_unit(x[values[MASK]]) for x in (theirs, ours))
         shared += theirs.T @ ours
     _, components = np.linalg.eigh(moments)  # in ascending order

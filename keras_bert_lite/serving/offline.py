@@ -78,12 +78,12 @@ def _answers(
         answers: list[Any] = [None] * len(window)
         order = sorted(range(len(window)), key=lambda i: sum(map(len, window[i])))
         for start in range(0, len(order), batch_size):
-            places = order[start : start + batch_size]
-            columns = zip(*(window[i] for i in places), strict=True)
+            indices = order[start : start + batch_size]
+            columns = zip(*(window[i] for i in indices), strict=True)
             batch = call(**dict(zip(names, map(list, columns), strict=True)))
-            for row, place in enumerate(places):
-                answers[place] = {name: x[row] for name, x in batch.items()}
-            bar.add(len(places))
+            for row, index in enumerate(indices):
+                answers[index] = {name: x[row] for name, x in batch.items()}
+            bar.add(len(indices))
         yield from answers
 
 
@@ -112,12 +112,12 @@ def _callable(model: Any) -> tuple[Callable, list[str]]:
     return lambda **texts: {k: _array(v) for k, v in run(**texts).items()}, names
 
 
-def _row(text: Any, names: list[str], place: int) -> tuple:
+def _row(text: Any, names: list[str], index: int) -> tuple:
     row = text if isinstance(text, tuple) else (text,)
     if len(row) != len(names):
-        raise ValueError(f"The model takes {names}. Received as text {place}: {text!r}")
+        raise ValueError(f"The model takes {names}. Received as text {index}: {text!r}")
     if not all(isinstance(x, (str, bytes)) for x in row):
-        raise TypeError(f"Text {place} must be a string. Received: {text!r}")
+        raise TypeError(f"Text {index} must be a string. Received: {text!r}")
     return row
 
 

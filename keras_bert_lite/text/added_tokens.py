@@ -77,8 +77,8 @@ def with_spaces_before(
         axis=0,
     )
     others = tf.where(~is_space)[:, 0]
-    place = tf.cast(starts, tf.int64) + shift
-    before = tf.searchsorted(others, place) - 1  # the last that is not a space
+    position = tf.cast(starts, tf.int64) + shift
+    before = tf.searchsorted(others, position) - 1  # the last that is not a space
     behind = tf.gather(tf.concat([[-1], others], 0), before + 1) + 1
     return tf.cast(tf.maximum(behind, shift) - shift, tf.int32)
 

@@ -150,7 +150,7 @@ class Preprocessor(TextLayer):
         # A row ends with its window and one separator.
         ends = tf.math.count_nonzero(outputs["padding_mask"], axis=1)
         columns = tf.gather(ends - windows.lengths - 1, windows.windows)
-        return windows, windows.places + columns, outputs
+        return windows, windows.positions + columns, outputs
 
     def compute_output_spec(self, inputs: Any) -> dict[str, keras.KerasTensor]:
         named = named_texts(inputs)
@@ -263,8 +263,8 @@ def _placed(segment: tf.RaggedTensor, start: tf.Tensor, ids: tf.Tensor) -> tf.Te
     """Writes a segment into rows `ids` (B, S), starting at column `start` (B,)."""
     row = rows_of(segment.row_splits)
     column = tf.range(tf.size(row, tf.int64)) - tf.gather(segment.row_starts(), row)
-    place = tf.stack([row, column + tf.gather(start, row)], 1)
-    return tf.tensor_scatter_nd_update(ids, place, segment.values)
+    position = tf.stack([row, column + tf.gather(start, row)], 1)
+    return tf.tensor_scatter_nd_update(ids, position, segment.values)
 
 
 def _check_length(length: int | None, least: int) -> None:

@@ -14,10 +14,10 @@ def rows_of(row_splits: tf.Tensor) -> tf.Tensor:
         row_splits: `(B + 1,)`, integers.
     """
     row_splits = tf.cast(row_splits, tf.int64)
-    places = tf.range(row_splits[-1])
+    positions = tf.range(row_splits[-1])
     # Not tf.searchsorted, which fails if there are no values.
     behind = tf.raw_ops.UpperBound(
-        sorted_inputs=row_splits[None], values=places[None], out_type=tf.int64
+        sorted_inputs=row_splits[None], values=positions[None], out_type=tf.int64
     )
     return behind[0] - 1
 

@@ -86,8 +86,8 @@ def slices(
     """
     points = tf.strings.unicode_decode(texts, "UTF-8")
     first = tf.gather(points.row_starts(), rows) + tf.cast(starts, tf.int64)
-    places = tf.ragged.range(first, first + tf.cast(ends - starts, tf.int64))
-    parts = places.with_values(tf.gather(points.flat_values, places.flat_values))
+    positions = tf.ragged.range(first, first + tf.cast(ends - starts, tf.int64))
+    parts = positions.with_values(tf.gather(points.flat_values, positions.flat_values))
     return tf.strings.unicode_encode(parts, "UTF-8")
 
 

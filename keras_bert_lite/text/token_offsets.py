@@ -72,8 +72,8 @@ def locate_words(
     row_starts = tf.cumsum(tf.reduce_sum(lengths, 1), exclusive=True)
     # The last character belongs to the word; the first may be a space.
     last = tf.maximum(tokens.ends - 1, tokens.starts)
-    place = tf.gather(row_starts, tokens.rows) + last
-    word = tf.searchsorted(starts, place, side="right") - 1
+    last_byte = tf.gather(row_starts, tokens.rows) + last
+    word = tf.searchsorted(starts, last_byte, side="right") - 1
     return tokens, tf.cast(word, tf.int64) - tokens.rows * tf.cast(shape[1], tf.int64)
 
 
@@ -92,14 +92,14 @@ def _begins_inside(tokens: LocatedTokens) -> tf.Tensor:
     return tf.logical_and(tf.equal(rows, row_before), tokens.starts < end_before)
 
 
-def _in_word(tokens: LocatedTokens, places: tf.Tensor) -> tf.Tensor:
+def _in_word(tokens: LocatedTokens, columns: tf.Tensor) -> tf.Tensor:
     """Returns whether characters at positions (K, T) of the texts are in words."""
     lengths = tf.strings.length(tokens.text, unit="UTF8_CHAR")
-    inside = tf.logical_and(places >= 0, places < tf.gather(lengths, tokens.rows))
-    begins = tf.where(inside, places, 0)
+    inside = tf.logical_and(columns >= 0, columns < tf.gather(lengths, tokens.rows))
+    begins = tf.where(inside, columns, 0)
     ends = begins + tf.cast(inside, tf.int32)
-    rows = tf.broadcast_to(tokens.rows, tf.shape(places, tf.int64))
+    rows = tf.broadcast_to(tokens.rows, tf.shape(columns, tf.int64))
     flat = (tf.reshape(x, [-1]) for x in (rows, begins, ends))
     characters = slices(tokens.text, *flat)  # in one call, as it decodes the texts
     found = tf.strings.regex_full_match(characters, _IN_WORD)
-    return tf.reshape(found, tf.shape(places))
+    return tf.reshape(found, tf.shape(columns))

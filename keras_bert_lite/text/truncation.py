@@ -33,6 +33,6 @@ def head(rows: tf.RaggedTensor, lengths: tf.Tensor) -> tf.RaggedTensor:
     """Keeps the first `lengths` of each row."""
     kept = tf.minimum(rows.row_lengths(), lengths)
     owner = rows_of(rows.row_splits)
-    place = tf.range(tf.size(owner, tf.int64)) - tf.gather(rows.row_starts(), owner)
-    values = tf.boolean_mask(rows.values, place < tf.gather(kept, owner))
+    position = tf.range(tf.size(owner, tf.int64)) - tf.gather(rows.row_starts(), owner)
+    values = tf.boolean_mask(rows.values, position < tf.gather(kept, owner))
     return tf.RaggedTensor.from_row_lengths(values, kept, validate=False)

@@ -15,7 +15,7 @@ from keras_bert_lite.text.token_offsets import (
     word_begins,
 )
 
-PLACE_DTYPES = {
+OFFSET_DTYPES = {
     "window_rows": "int64",
     "windows": "int64",
     "columns": "int64",
@@ -103,9 +103,9 @@ class TextWindows(TextLayer):
     def compute_output_spec(self, inputs: Any) -> dict[str, keras.KerasTensor]:
         width = self.preprocessor.widest
         ids = {k: ((None, width), dtype) for k, dtype in ID_DTYPES.items()}
-        places = {k: ((None,), dtype) for k, dtype in PLACE_DTYPES.items()}
+        others = {k: ((None,), dtype) for k, dtype in OFFSET_DTYPES.items()}
         batch = next(iter(inputs.values())).shape[:1]
-        specs = {**ids, "text": (batch, "string"), **places}
+        specs = {**ids, "text": (batch, "string"), **others}
         return {
             k: keras.KerasTensor(shape, dtype=dtype, name=k)
             for k, (shape, dtype) in specs.items()

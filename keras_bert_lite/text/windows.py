@@ -29,7 +29,7 @@ class Windows(NamedTuple):
         return repeat(self.rows, self.lengths)
 
     @property
-    def places(self) -> tf.Tensor:
+    def positions(self) -> tf.Tensor:
         """(M,) int64: the position of the token in its window."""
         return _places(self.lengths)
 
@@ -42,9 +42,9 @@ class Windows(NamedTuple):
 
         Reference: `_check_is_max_context` in google-research/bert, run_squad.py.
         """
-        windows, places = self.windows, self.places
+        windows, positions = self.windows, self.positions
         length = tf.gather(self.lengths, windows)
-        score = 100 * tf.minimum(places, length - 1 - places) + length
+        score = 100 * tf.minimum(positions, length - 1 - positions) + length
         size = tf.reduce_max(tf.concat([self.tokens, [-1]], 0)) + 1
         best = tf.math.unsorted_segment_max(score, self.tokens, size)
         among = tf.equal(score, tf.gather(best, self.tokens))

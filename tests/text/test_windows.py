@@ -85,7 +85,7 @@ def test_positions():
     assert windows.lengths.numpy().tolist() == [4, 3, 0, 2]
     assert windows.windows.numpy().tolist() == [0] * 4 + [1] * 3 + [3] * 2
     assert windows.text_of_tokens.numpy().tolist() == [0] * 7 + [2] * 2
-    assert windows.places.numpy().tolist() == [0, 1, 2, 3, 0, 1, 2, 0, 1]
+    assert windows.positions.numpy().tolist() == [0, 1, 2, 3, 0, 1, 2, 0, 1]
     assert windows.tokens.numpy().tolist() == [0, 1, 2, 3, 2, 3, 4, 5, 6]
 
 

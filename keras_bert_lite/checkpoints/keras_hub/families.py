@@ -166,8 +166,8 @@ def check_buckets(max_distance: int, buckets: int) -> None:
             f"buckets. Received: {max_distance}"
         )
     # Use the full shape: the results of vectorized logarithms depend on it.
-    places = np.arange(max_distance)
-    distances = np.abs(places[:, None] - places)
+    indices = np.arange(max_distance)
+    distances = np.abs(indices[:, None] - indices)
     sizes = np.maximum(distances, middle).astype("float32")
     logs = ops.log(ops.convert_to_tensor(sizes) / np.float32(middle))
     last = ops.log(ops.convert_to_tensor(np.float32(max_distance - 1) / middle))

@@ -150,8 +150,8 @@ def _separators_in_template(path: Path, pair: Any) -> int:
             f"Received: {pair!r}"
         )
     kinds = [kind for part in pair for kind in part]
-    places = [i for i, kind in enumerate(kinds) if kind == "Sequence"]
-    return max(places[1] - places[0] - 1, 1) if len(places) == 2 else 1
+    positions = [i for i, kind in enumerate(kinds) if kind == "Sequence"]
+    return max(positions[1] - positions[0] - 1, 1) if len(positions) == 2 else 1
 
 
 def _sequence_length(directory: Path) -> int | None:

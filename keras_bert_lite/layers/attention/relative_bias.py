@@ -91,8 +91,8 @@ class RelativeBiasTable(EncoderPart):
     def _rows(self, distances):
         limit = self.relative_bias.max_distance
         rows = bias_buckets(self.relative_bias.num_buckets, limit)
-        places = ops.clip(ops.cast(distances, "int32"), -limit, limit) + limit
-        return ops.take(rows, places, axis=0)
+        indices = ops.clip(ops.cast(distances, "int32"), -limit, limit) + limit
+        return ops.take(rows, indices, axis=0)
 
     def compute_output_spec(self, x):
         shape = self.compute_output_shape(x.shape)

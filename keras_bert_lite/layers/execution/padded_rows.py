@@ -117,8 +117,8 @@ def _visible(mask, sequence_ids):
 
 def _bias(visible, length, window):
     if window is not None:
-        places = ops.arange(length, dtype="int32")
-        near = ops.abs(places[:, None] - places) <= window // 2
+        indices = ops.arange(length, dtype="int32")
+        near = ops.abs(indices[:, None] - indices) <= window // 2
         visible = (
             near[None, None] if visible is None else ops.logical_and(visible, near)
         )

@@ -153,8 +153,8 @@ def _group(
     numbers = tf.range(tf.size(rows)) + 1
     # From 1; 0 at padding. Not by a reshape: a 0 in its shape means another thing
     # to ONNX.
-    places = tf.stack([rows, columns], axis=1)
-    numbers = tf.scatter_nd(places, numbers, [batch, longest])
+    indices = tf.stack([rows, columns], axis=1)
+    numbers = tf.scatter_nd(indices, numbers, [batch, longest])
     # A place of padding holds the first token: any finite vector will do.
     tokens = first_token + tf.maximum(numbers - 1, 0)
     return Group(

@@ -13,7 +13,7 @@ from keras_bert_lite.models.encoder_model import (
     encoder_layers,
     encoder_of,
     id_inputs,
-    places,
+    position_inputs,
     without_pooler,
 )
 from keras_bert_lite.models.pretraining.bert import (
@@ -110,7 +110,7 @@ def electra_pretrainer(
     copied = Copied()
     embed, embed_seen, tables = shared_embedding(embeddings, small, sharing, copied)
     inputs = masked_inputs(packed)
-    ids, where = inputs["token_ids"], places(inputs)
+    ids, where = inputs["token_ids"], position_inputs(inputs)
     x = embed(ids, **where)
     logits, generator_head = generator_scores(small, inputs, x, tables, copied)
     replace = layers.ReplaceTokens(seed, name="replace_tokens")

@@ -89,13 +89,13 @@ class MaskAnswer(Answer):
         return ids[0]
 
     def call(self, inputs: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
-        place = tf.where(tf.equal(inputs["token_ids"], self._mask_id))  # (M, 2)
-        logits = tf.gather_nd(inputs["prediction_logits"], place)
+        index = tf.where(tf.equal(inputs["token_ids"], self._mask_id))  # (M, 2)
+        logits = tf.gather_nd(inputs["prediction_logits"], index)
         logits = tf.cast(logits, tf.float32)[:, : len(self._texts)]
         best, ids = tf.nn.top_k(tf.nn.softmax(logits), self.top_k)
         rows = tf.size(inputs["text"], tf.int64)
         ids, best = (
-            tf.RaggedTensor.from_value_rowids(x, place[:, 0], rows, validate=False)
+            tf.RaggedTensor.from_value_rowids(x, index[:, 0], rows, validate=False)
             for x in (ids, best)
         )
         return {
@@ -116,11 +116,11 @@ class MaskAnswer(Answer):
         )
         # Append the truncated masks and the end of the text.
         missing = parts.row_lengths() - ids.row_lengths()
-        places = tf.ragged.range(missing)
-        ends = tf.equal(places.values, repeat(missing, missing) - 1)
-        rest = places.with_values(tf.where(ends, "", self._mask_token))
+        indices = tf.ragged.range(missing)
+        ends = tf.equal(indices.values, repeat(missing, missing) - 1)
+        rest = indices.with_values(tf.where(ends, "", self._mask_token))
         pieces = tf.concat([ids.with_values(pieces), rest], 1)
-        joins = tf.concat([joins, places.with_values(tf.zeros_like(ends))], 1)
+        joins = tf.concat([joins, indices.with_values(tf.zeros_like(ends))], 1)
         before = tf.strings.regex_replace(parts.values, r"\s+$", "")
         before = tf.where(joins.values, before, parts.values)
         joined = parts.with_values(tf.strings.join([before, pieces.values]))

@@ -105,11 +105,11 @@ class SpanAnswer(Answer):
 
     def _of_windows(self, x: dict[str, tf.Tensor]) -> _Spans:
         """Returns the best spans of each of the N windows."""
-        place = tf.stack([x["windows"], x["columns"]], axis=1)
+        index = tf.stack([x["windows"], x["columns"]], axis=1)
         shape = tf.shape(x["start_logits"], tf.int64)
-        begins = _kept(x["start_logits"], place, x["most_context"])
-        ends = _kept(x["end_logits"], place, tf.ones_like(x["most_context"]))
-        token = tf.scatter_nd(place, x["tokens"], shape)
+        begins = _kept(x["start_logits"], index, x["most_context"])
+        ends = _kept(x["end_logits"], index, tf.ones_like(x["most_context"]))
+        token = tf.scatter_nd(index, x["tokens"], shape)
         # (N, S, D): the spans of 1 to D tokens from each position.
         length = self.max_answer_length
         ends = tf.pad(ends, [[0, 0], [0, length]], constant_values=LOWEST)
@@ -209,9 +209,9 @@ def _check_threshold(value: Any) -> None:
         )
 
 
-def _kept(scores: tf.Tensor, place: tf.Tensor, keep: tf.Tensor) -> tf.Tensor:
+def _kept(scores: tf.Tensor, index: tf.Tensor, keep: tf.Tensor) -> tf.Tensor:
     """Returns the scores (N, S) where `keep` (M,) is true, `LOWEST` elsewhere."""
-    kept = tf.scatter_nd(place, tf.cast(keep, tf.int32), tf.shape(scores, tf.int64))
+    kept = tf.scatter_nd(index, tf.cast(keep, tf.int32), tf.shape(scores, tf.int64))
     return tf.where(kept > 0, scores, LOWEST)
 
 

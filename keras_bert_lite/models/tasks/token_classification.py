@@ -157,16 +157,16 @@ class EntityAnswer(Answer):
         shares: tf.Tensor,
         x: dict[str, tf.Tensor],
     ) -> dict[str, tf.Tensor]:
-        place = tf.where(found.begins)  # (E, 2)
-        row = place[:, 0]
-        last = tf.cast(tf.gather_nd(found.ends, place), tf.int64)
-        starts = tf.gather_nd(words.starts, place)
+        position = tf.where(found.begins)  # (E, 2)
+        row = position[:, 0]
+        last = tf.cast(tf.gather_nd(found.ends, position), tf.int64)
+        starts = tf.gather_nd(words.starts, position)
         ends = tf.gather_nd(words.ends, tf.stack([row, last], 1))
         sums = tf.pad(tf.cumsum(shares, axis=1), [[0, 0], [1, 0]])
         total = tf.gather_nd(sums, tf.stack([row, last + 1], 1))
-        total -= tf.gather_nd(sums, place)
-        count = tf.cast(last + 1 - place[:, 1], tf.float32)
-        types = tf.gather_nd(found.types, place)
+        total -= tf.gather_nd(sums, position)
+        count = tf.cast(last + 1 - position[:, 1], tf.float32)
+        types = tf.gather_nd(found.types, position)
         values = {
             "entities": slices(x["text"], row, starts, ends),
             "entity_labels": tf.gather(tf.constant(self._types), types),
@@ -186,16 +186,16 @@ class EntityAnswer(Answer):
         self, words: _Words, tags: tf.Tensor, shares: tf.Tensor, given: tf.Tensor
     ) -> dict[str, tf.Tensor]:
         seen = tf.where(words.mask)
-        place = tf.stack([seen[:, 0], tf.gather_nd(words.numbers, seen)], 1)
+        position = tf.stack([seen[:, 0], tf.gather_nd(words.numbers, seen)], 1)
         shape = tf.shape(given, tf.int64)
         # 0 means no label.
-        number = tf.scatter_nd(place, tf.gather_nd(tags, seen) + 1, shape)
+        number = tf.scatter_nd(position, tf.gather_nd(tags, seen) + 1, shape)
         names = tf.gather(tf.constant(["", *self.labels]), number)
         outside = "O" if "O" in self.labels else ""
         unseen = tf.logical_and(number == 0, given != "")
         return {
             "labels": tf.where(unseen, outside, names),
-            "scores": tf.scatter_nd(place, tf.gather_nd(shares, seen), shape),
+            "scores": tf.scatter_nd(position, tf.gather_nd(shares, seen), shape),
         }
 
     def compute_output_spec(self, inputs: Any) -> dict[str, keras.KerasTensor]:
@@ -226,9 +226,9 @@ def _words(x: dict[str, tf.Tensor], logits: tf.Tensor) -> _Words:
     tokens = tf.boolean_mask(x["tokens"], kept)
     order = tf.argsort(tokens)
     tokens = tf.gather(tokens, order)
-    place = tf.boolean_mask(tf.stack([x["windows"], x["columns"]], 1), kept)
+    position = tf.boolean_mask(tf.stack([x["windows"], x["columns"]], 1), kept)
     values = (
-        tf.gather_nd(logits, tf.gather(place, order)),
+        tf.gather_nd(logits, tf.gather(position, order)),
         tf.ones_like(tokens, tf.bool),
         tf.gather(x["starts"], tokens),
         _word_ends(x, rows, tokens),

@@ -96,14 +96,14 @@ def file_problems(meta_graph: meta_graph_pb2.MetaGraphDef) -> list[str]:
     and restoring weights, are normal in a SavedModel and not reported.
     """
     graph = _Graph(meta_graph)
-    places: dict[tuple[str, str], list[str]] = collections.defaultdict(list)
+    found: dict[tuple[str, str], list[str]] = collections.defaultdict(list)
     for scope, node in graph.all_nodes():
         effect = _effect(graph, scope, node)
         if effect:
-            places[node.op, effect].append(scope)
+            found[node.op, effect].append(scope)
     return [
         f"{op} {effect} (in {_listed(scopes)}). Remove it from the exported model."
-        for (op, effect), scopes in sorted(places.items())
+        for (op, effect), scopes in sorted(found.items())
     ]
 
 
@@ -111,7 +111,7 @@ def _effect(graph: "_Graph", scope: str, node: node_def_pb2.NodeDef) -> str | No
     if node.op in CHECKPOINTS and graph.belongs_to_saver(scope, node):
         return None
     if node.op in NAMED:
-        names = [_input(node, place) for place in NAMED[node.op]]
+        names = [_input(node, number) for number in NAMED[node.op]]
         return None if all(graph.is_asset(scope, x) for x in names) else READS
     if node.op in CACHES:
         name = _input(node, CACHES[node.op])
@@ -170,7 +170,7 @@ class _Graph:
     def is_asset(self, scope: str, tensor: str) -> bool:
         """Returns whether a tensor is the path of one of the SavedModel's assets."""
         return self._always(
-            scope, tensor, lambda place, _: place in self.assets, frozenset()
+            scope, tensor, lambda source, _: source in self.assets, frozenset()
         )
 
     def is_empty(self, scope: str, tensor: str) -> bool:
@@ -184,12 +184,12 @@ class _Graph:
             return False
         seen = seen | {(scope, name)}
         if scope != GRAPH and name in self.arguments[scope]:
-            place = self.arguments[scope].index(name)
+            number = self.arguments[scope].index(name)
             calls = self.callers[scope]
             return bool(calls) and all(
                 node.op in FIRST
                 and self._always(
-                    where, _input(node, place + FIRST[node.op]), test, seen
+                    where, _input(node, number + FIRST[node.op]), test, seen
                 )
                 for where, node in calls
             )
@@ -264,9 +264,9 @@ def _inputs(node: node_def_pb2.NodeDef) -> list[str]:
     return [x for x in node.input if not x.startswith("^")]
 
 
-def _input(node: node_def_pb2.NodeDef, place: int) -> str:
+def _input(node: node_def_pb2.NodeDef, number: int) -> str:
     """Returns an input of a node by index; `""` if the graph is broken."""
-    return next(iter(_inputs(node)[place : place + 1]), "")
+    return next(iter(_inputs(node)[number : number + 1]), "")
 
 
 def _name(tensor: str) -> str:

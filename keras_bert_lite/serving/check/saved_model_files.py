@@ -24,23 +24,23 @@ def find_version(path: str | os.PathLike) -> tuple[Path, list[str]]:
     Raises:
         ValueError: If there is no version; the message says what was found.
     """
-    place = Path(path)
-    if not place.exists():
-        raise ValueError(f"{place} does not exist.")
-    if not place.is_dir():
-        raise ValueError(f"{place} is {_kind_of_file(place)}")
-    if _is_saved_model(place):
-        return place, _remarks_on_name(place)
-    numbered = [p for p in place.iterdir() if _is_number(p.name) and p.is_dir()]
+    given = Path(path)
+    if not given.exists():
+        raise ValueError(f"{given} does not exist.")
+    if not given.is_dir():
+        raise ValueError(f"{given} is {_kind_of_file(given)}")
+    if _is_saved_model(given):
+        return given, _remarks_on_name(given)
+    numbered = [p for p in given.iterdir() if _is_number(p.name) and p.is_dir()]
     if not numbered:
-        raise ValueError(f"{place} {_kind_of_folder(place)}")
+        raise ValueError(f"{given} {_kind_of_folder(given)}")
     newest = max(numbered, key=lambda p: int(p.name))
     if not _is_saved_model(newest):
         raise ValueError(
             f"{newest}, the newest version, {_kind_of_folder(newest)} A server that "
-            f"watches {place} would still try to load it."
+            f"watches {given} would still try to load it."
         )
-    return newest, _remarks_on_neighbours(place)
+    return newest, _remarks_on_neighbours(given)
 
 
 def read_meta_graph(directory: Path) -> meta_graph_pb2.MetaGraphDef:

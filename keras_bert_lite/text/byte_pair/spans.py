@@ -70,8 +70,8 @@ class Trimmer:
         leading = tf.gather(self._leading, tokens.ids) + eaten
         trailing = tf.gather(self._trailing, tokens.ids)
         if self._add_prefix_space:
-            place = tf.range(tf.size(tokens.rows, tf.int64))
-            firsts = tf.equal(tf.gather(tokens.row_splits, tokens.rows), place)
+            position = tf.range(tf.size(tokens.rows, tf.int64))
+            firsts = tf.equal(tf.gather(tokens.row_splits, tokens.rows), position)
             added = tf.logical_and(tf.logical_or(firsts, starts == 0), leading == 1)
             leading = tf.where(added, 0, leading)
         starts = tf.minimum(starts + leading, ends)

@@ -40,8 +40,8 @@ class Segments(NamedTuple):
         """
         special = tf.not_equal(self.ids, _PLAIN)
         count = tf.size(ids, tf.int64)
-        places = count + tf.range(tf.size(self.ids, tf.int64))
-        firsts = tf.where(special, places, row_splits[:-1])
+        positions = count + tf.range(tf.size(self.ids, tf.int64))
+        firsts = tf.where(special, positions, row_splits[:-1])
         sizes = row_splits[1:] - row_splits[:-1]
         counts = tf.where(special, tf.ones_like(sizes), sizes)
         tokens, splits = joined(firsts, counts, self.row_splits)

@@ -33,8 +33,8 @@ class Words(NamedTuple):
 
         def spans(positions):
             # Each string has one more origin than bytes, for its end.
-            place = tf.gather(positions, chosen) + tf.cast(rows, tf.int64)
-            values = tf.gather(self.origins.flat_values, place)
+            index = tf.gather(positions, chosen) + tf.cast(rows, tf.int64)
+            values = tf.gather(self.origins.flat_values, index)
             return tf.RaggedTensor.from_row_splits(
                 tf.cast(values, tf.int32), tf.cast(bounds, tf.int64), validate=False
             )

@@ -44,8 +44,8 @@ def behind(flags: tf.Tensor) -> tf.Tensor:
 
 def latest(flags: tf.Tensor) -> tf.Tensor:
     """(N,) int64: the last index up to each position where `flags` (N,) is true."""
-    places = tf.where(flags)[:, 0]
-    return tf.gather(places, tf.maximum(tf.cumsum(tf.cast(flags, tf.int64)) - 1, 0))
+    indices = tf.where(flags)[:, 0]
+    return tf.gather(indices, tf.maximum(tf.cumsum(tf.cast(flags, tf.int64)) - 1, 0))
 
 
 def number_of(flags: tf.Tensor) -> tf.Tensor:

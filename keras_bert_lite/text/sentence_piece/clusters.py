@@ -44,13 +44,13 @@ class Replacement:
         """
         lengths = self._images.lengths(numbers)
         index = tf.cast(repeated_places(lengths), tf.int32)
-        place = tf.range(tf.size(index)) - tf.gather(
+        position = tf.range(tf.size(index)) - tf.gather(
             tf.cumsum(lengths, exclusive=True), index
         )
         number = tf.gather(numbers, index)
-        origin = self._origins(text, numbers, widths, index, place)
+        origin = self._origins(text, numbers, widths, index, position)
         stays = tf.equal(number, 0)
-        inside = tf.where(stays, 0, place)
+        inside = tf.where(stays, 0, position)
         points = tf.where(
             stays,
             tf.gather(text.code_points, index),
@@ -58,9 +58,9 @@ class Replacement:
         )
         return text.take(origin)._replace(code_points=points)
 
-    def _origins(self, text, numbers, widths, index, place):
+    def _origins(self, text, numbers, widths, index, position):
         """(M,) int32: the original character of each character of the images."""
-        return index + tf.minimum(place, tf.gather(widths, index) - 1)
+        return index + tf.minimum(position, tf.gather(widths, index) - 1)
 
 
 class Clusters(Replacement):
@@ -135,7 +135,7 @@ class Clusters(Replacement):
             found = tf.where(found > 0, found, number)
         return found
 
-    def _origins(self, text, numbers, widths, index, place):
+    def _origins(self, text, numbers, widths, index, position):
         """Follows Hugging Face's offsets: a deleted character belongs to the last
         replacement before it."""
         lengths = self._images.lengths(numbers)
@@ -153,9 +153,9 @@ class Clusters(Replacement):
             tf.gather(text.segments, following), text.segments
         )
         moves = deleted & (lengths > widths) & (tf.range(size) + widths < size)
-        last = tf.equal(place, tf.gather(lengths, index) - 1)
+        last = tf.equal(position, tf.gather(lengths, index) - 1)
         moved = tf.cast(tf.gather(moves, index) & last, tf.int32)
-        origin = super()._origins(text, numbers, widths, index, place)
+        origin = super()._origins(text, numbers, widths, index, position)
         return origin + moved - tf.gather(late, index)
 
 

@@ -54,8 +54,8 @@ class Normalizer:
         quote = tf.logical_or(tf.equal(points, ord("`")), tf.equal(points, ord("'")))
         same = tf.logical_and(text.continues, tf.equal(points, before(points)))
         run_starts = tf.logical_not(tf.logical_and(same, quote))
-        place = tf.range(tf.size(points, tf.int64)) - latest(run_starts)
-        second = tf.logical_and(quote, tf.equal(place % 2, 1))
+        position = tf.range(tf.size(points, tf.int64)) - latest(run_starts)
+        second = tf.logical_and(quote, tf.equal(position % 2, 1))
         return text.replace(second, ord('"')).keep(tf.logical_not(behind(second)))
 
     def _collapse_spaces(self, text: Characters) -> Characters:
@@ -100,18 +100,18 @@ def composed_characters(text: Characters) -> Characters:
         tf.RaggedTensor.from_value_rowids(text.code_points, rows), "UTF-8"
     )
     composed, edits = tf_text.normalize_utf8_with_offsets_map(strings, "NFC")
-    points, places = tf.strings.unicode_decode_with_offsets(composed, "UTF-8")
-    sources = tf_text.find_source_offsets(edits, places).values
+    points, positions = tf.strings.unicode_decode_with_offsets(composed, "UTF-8")
+    sources = tf_text.find_source_offsets(edits, positions).values
     row = rows_of(points.row_splits)
     lengths = tf.cast(tf.strings.length(strings), tf.int64)
-    place = sources + tf.gather(tf.cumsum(lengths, exclusive=True), row)
+    position = sources + tf.gather(tf.cumsum(lengths, exclusive=True), row)
     # The old character that begins at or before a byte.
     ends = tf.cumsum(utf8_lengths(text.code_points))
-    index = tf.searchsorted(ends, tf.cast(place, tf.int32), side="right")
+    index = tf.searchsorted(ends, tf.cast(position, tf.int32), side="right")
     # Inside an edit, ICU returns the end of the edit: count back from there.
     group = tf.cumsum(
         tf.cast(
-            tf.not_equal(place, before(place)) | tf.not_equal(row, before(row)),
+            tf.not_equal(position, before(position)) | tf.not_equal(row, before(row)),
             tf.int32,
         )
     )

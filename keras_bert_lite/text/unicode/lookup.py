@@ -18,9 +18,9 @@ class CodePointTable:
             numbers.values(), np.int32, len(numbers)
         )
         blocks = table.reshape(-1, _BLOCK)
-        places: dict[bytes, int] = {}
-        starts = [places.setdefault(x.tobytes(), len(places)) for x in blocks]
-        numbers_of = np.frombuffer(b"".join(places), np.int32)
+        positions: dict[bytes, int] = {}
+        starts = [positions.setdefault(x.tobytes(), len(positions)) for x in blocks]
+        numbers_of = np.frombuffer(b"".join(positions), np.int32)
         self._numbers = tf.constant(numbers_of)
         self._starts = tf.constant(_BLOCK * np.array(starts, np.int32))
 
@@ -48,9 +48,9 @@ class ImageTable:
     def lengths(self, numbers: tf.Tensor) -> tf.Tensor:
         return tf.gather(self._lengths, numbers)
 
-    def character(self, numbers: tf.Tensor, place: tf.Tensor) -> tf.Tensor:
-        """Returns the characters at `place` of images; arbitrary for number 0."""
-        return tf.gather(self._pool, tf.gather(self._starts, numbers) + place)
+    def character(self, numbers: tf.Tensor, position: tf.Tensor) -> tf.Tensor:
+        """Returns the characters at `position` of images; arbitrary for number 0."""
+        return tf.gather(self._pool, tf.gather(self._starts, numbers) + position)
 
 
 class CodePointSet:

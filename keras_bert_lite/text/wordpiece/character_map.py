@@ -114,8 +114,8 @@ def _shared_blocks(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     numbers = {bytes(8 * 64): 0}
     order = [numbers.setdefault(x.tobytes(), len(numbers)) for x in blocks]
     stored = [np.frombuffer(x, np.int64) for x in list(numbers)[1:]]
-    places = np.pad(order, (0, -len(order) % 64))
-    return np.array(stored, np.int64).reshape(-1, 64), places
+    positions = np.pad(order, (0, -len(order) % 64))
+    return np.array(stored, np.int64).reshape(-1, 64), positions
 
 
 def _entries(start: int, count: int) -> np.ndarray:

@@ -58,11 +58,11 @@ def weight_of(record: Record, column: str) -> np.ndarray:
 
 def index_in(labels: Sequence[str]) -> Converter:
     """Makes a converter from a label (name or index) to its index `()`."""
-    places = {name: place for place, name in enumerate(labels)}
+    numbers = {name: i for i, name in enumerate(labels)}
 
     def convert(value: Any) -> np.ndarray:
-        if isinstance(value, str) and value in places:
-            return np.array(places[value], np.int32)
+        if isinstance(value, str) and value in numbers:
+            return np.array(numbers[value], np.int32)
         if isinstance(value, int) and 0 <= value < len(labels):
             return np.array(value, np.int32)
         raise ValueError(
@@ -79,20 +79,20 @@ def indicators(labels: Sequence[str]) -> Converter:
     It takes a list of names, or a list of 0 and 1. A list of indices would be
     ambiguous.
     """
-    places = {name: place for place, name in enumerate(labels)}
+    numbers = {name: i for i, name in enumerate(labels)}
 
     def convert(value: Any) -> np.ndarray:
         if not isinstance(value, list):
             raise ValueError(f"must be a list. Received: {value!r}")
         if len(value) == len(labels) and all(x in (0, 1) for x in value):
             return np.array(value, np.float32)
-        if unknown := [x for x in value if not isinstance(x, str) or x not in places]:
+        if unknown := [x for x in value if not isinstance(x, str) or x not in numbers]:
             raise ValueError(
                 f"must be names from {reprlib.repr(list(labels))}, or {len(labels)} "
                 f"numbers 0 or 1. Received: {value!r}, of which {unknown} are not"
             )
         row = np.zeros(len(labels), np.float32)
-        row[[places[name] for name in value]] = 1
+        row[[numbers[name] for name in value]] = 1
         return row
 
     return convert

@@ -121,10 +121,10 @@ def _windows(preprocessor: Preprocessor, x: Rows) -> tuple[Rows, Rows]:
         tokens.ends > tf.maximum(tf.gather(x["begin"], rows), 0),
         tokens.starts < tf.gather(x["end"], rows),
     )
-    number, place = tf.size(x["begin"]), tf.range(tf.size(rows, tf.int64))
-    first = tf.where(inside, place, tf.int64.max)
+    number, position = tf.size(x["begin"]), tf.range(tf.size(rows, tf.int64))
+    first = tf.where(inside, position, tf.int64.max)
     first = tf.math.unsorted_segment_min(first, rows, number)
-    last = tf.math.unsorted_segment_max(tf.where(inside, place, -1), rows, number)
+    last = tf.math.unsorted_segment_max(tf.where(inside, position, -1), rows, number)
 
     def column_of(token: tf.Tensor) -> tf.Tensor:
         """Returns the columns of a row's token in its windows, or 0: (N,)."""

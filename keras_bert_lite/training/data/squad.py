@@ -133,20 +133,20 @@ def _placed(
         return (text, start), False
     if misplaced == "skip":
         return None, True
-    places = _places(text, context)
-    if misplaced == "error" or not places:
+    positions = _places(text, context)
+    if misplaced == "error" or not positions:
         raise ValueError(
             f"{where}: an answer's text must be at its `answer_start`, in code "
             f'points, or pass misplaced="find" or "skip". Received: {text!r} '
-            f"at {start}; it is at {places[:8]}"
+            f"at {start}; it is at {positions[:8]}"
         )
-    return (text, min(places, key=lambda place: abs(place - start))), True
+    return (text, min(positions, key=lambda position: abs(position - start))), True
 
 
 def _places(text: str, context: str) -> list[int]:
-    places = []
-    place = context.find(text) if text else -1
-    while place >= 0:
-        places.append(place)
-        place = context.find(text, place + 1)
-    return places
+    positions = []
+    position = context.find(text) if text else -1
+    while position >= 0:
+        positions.append(position)
+        position = context.find(text, position + 1)
+    return positions

@@ -127,12 +127,12 @@ class TaggedWords:
         counts = windows.has_most_context()  # (M,)
         if self._pieces == "first":
             counts = tf.logical_and(counts, tf.gather(first, windows.tokens))
-        place = tf.stack([windows.windows, columns], 1)
+        position = tf.stack([windows.windows, columns], 1)
         shape = tf.shape(ids["token_ids"], tf.int64)
         label = tf.where(counts, tf.gather(label, windows.tokens), 0)
         targets = {
-            "tags": tf.scatter_nd(place, label, shape),
-            "weights": tf.scatter_nd(place, tf.cast(counts, tf.float32), shape),
+            "tags": tf.scatter_nd(position, label, shape),
+            "weights": tf.scatter_nd(position, tf.cast(counts, tf.float32), shape),
         }
         return ids, targets, windows.rows
 
@@ -163,8 +163,8 @@ def _continuations(labels: list[str], pieces: str) -> list[int]:
             '`pieces="all"` needs labels without `E` and `S`, which fit only a last '
             f"piece; convert tags with `tagging.to_bio`. Received: {labels}"
         )
-    places = {(tag.prefix, tag.type): i for i, tag in enumerate(tags)}
+    positions = {(tag.prefix, tag.type): i for i, tag in enumerate(tags)}
     return [
-        places.get(("I", tag.type), i) if tag.prefix == "B" else i
+        positions.get(("I", tag.type), i) if tag.prefix == "B" else i
         for i, tag in enumerate(tags)
     ]

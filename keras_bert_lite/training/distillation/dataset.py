@@ -176,15 +176,15 @@ def _inputs(
 ) -> dict[str, tf.Tensor]:
     """Returns the model's inputs for a batch of texts `(B,)`."""
     inputs: dict[str, tf.Tensor] = {}
-    counts, places = [], {}
+    counts, positions = [], {}
     for prefix, made_by in (("", preprocessor), (TEACHER, teacher_preprocessor)):
         rows = made_by(texts)
         inputs |= _with_prefix(prefix, rows)
-        places[prefix], count = _words(made_by, rows)
+        positions[prefix], count = _words(made_by, rows)
         counts.append(count)
     width = tf.shape(inputs["token_ids"])[1]
     inputs[MASK] = tf.sequence_mask(tf.minimum(*counts), width)
-    for prefix, found in places.items():
+    for prefix, found in positions.items():
         wide = tf.pad(found.to_tensor(), [[0, 0], [0, width]])
         inputs[prefix + WORDS] = wide[:, :width]
     return inputs
@@ -198,8 +198,8 @@ def _words(
     begins = tf.logical_and(rows["padding_mask"], tf.logical_not(inside))
     columns = tf.range(tf.shape(begins)[1])
     columns = tf.broadcast_to(columns, tf.shape(begins))
-    places = tf.ragged.boolean_mask(columns, begins)
-    tokens = tf.reduce_sum(tf.cast(rows["padding_mask"], places.row_splits.dtype), 1)
+    positions = tf.ragged.boolean_mask(columns, begins)
+    tokens = tf.reduce_sum(tf.cast(rows["padding_mask"], positions.row_splits.dtype), 1)
     full = tokens == (preprocessor.sequence_length or -1)
     # The last word is [SEP]; the one before it may be truncated.
-    return places, places.row_lengths() - 1 - tf.cast(full, tokens.dtype)
+    return positions, positions.row_lengths() - 1 - tf.cast(full, tokens.dtype)

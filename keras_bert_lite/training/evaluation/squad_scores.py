@@ -134,9 +134,9 @@ def _best(
     total = best = float(len(unanswered))
     threshold = -math.inf
     ids = sorted(scores, key=lambda i: no_answer_scores[i])
-    for place, i in enumerate(ids, 1):
+    for rank, i in enumerate(ids, 1):
         total += scores[i] - (i in unanswered)
-        last = place == len(ids) or no_answer_scores[ids[place]] > no_answer_scores[i]
+        last = rank == len(ids) or no_answer_scores[ids[rank]] > no_answer_scores[i]
         if last and total > best:
             best, threshold = total, no_answer_scores[i]
     return 100 * best / len(scores), float(threshold)

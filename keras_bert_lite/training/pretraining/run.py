@@ -133,9 +133,9 @@ def pretrain(
             verbose=verbose,
         )
     except tf.errors.DataLossError:  # it does not name the file
-        for place in (data, validation):
-            if place is not None:
-                check_records(Path(place))
+        for folder in (data, validation):
+            if folder is not None:
+                check_records(Path(folder))
         raise
 
 

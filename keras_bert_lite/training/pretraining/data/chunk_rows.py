@@ -82,10 +82,10 @@ def make_rows(chunk: Chunk, number: int, recipe: Recipe) -> Rows:
 def _tokenized(chunk: Chunk, recipe: Recipe) -> Text:
     texts = list(documents(chunk, splitter(recipe.sentences)))
     ids, lengths = _tokenize([x for document in texts for x in document], recipe)
-    places = np.concatenate([[0], np.cumsum(lengths)])  # sentence boundaries
+    indices = np.concatenate([[0], np.cumsum(lengths)])  # sentence boundaries
     ends = itertools.accumulate(map(len, texts), initial=0)
     # `unique` drops sentences without tokens.
-    made = [np.unique(places[x : y + 1]).tolist() for x, y in itertools.pairwise(ends)]
+    made = [np.unique(indices[x : y + 1]).tolist() for x, y in itertools.pairwise(ends)]
     return Text(ids, [document for document in made if len(document) > 1])
 
 
@@ -159,8 +159,8 @@ def _with_special(
     begins, ends = np.stack([*pieces, sep], 1).transpose(2, 0, 1)
     sizes = ends - begins
     before = np.cumsum(sizes).reshape(sizes.shape) - sizes
-    places = np.repeat((begins - before).ravel(), sizes.ravel())
-    return sizes.sum(1), text.ids[places + np.arange(len(places))]
+    indices = np.repeat((begins - before).ravel(), sizes.ravel())
+    return sizes.sum(1), text.ids[indices + np.arange(len(indices))]
 
 
 def _masked(features: Features, masking: Masking, seed: tf.Tensor) -> Features:

@@ -121,7 +121,7 @@ def _read_parts(path: Path, size: int) -> Iterator[Part]:
         yield Part(path, line, held)
 
 
-def _end_of_part(held: bytes, size: int, place: str) -> int:
+def _end_of_part(held: bytes, size: int, location: str) -> int:
     """Returns where a part ends, 0 if more must be read first."""
     end = _first_document_end(held, size)
     if end or len(held) < LONGEST * size:
@@ -129,8 +129,8 @@ def _end_of_part(held: bytes, size: int, place: str) -> int:
     if end := _last_document_end(held):
         return end
     warnings.warn(
-        f"{place}: a document of more than {LONGEST * size} bytes is cut. Is there a "
-        "blank line between documents?",
+        f"{location}: a document of more than {LONGEST * size} bytes is cut. Is there "
+        "a blank line between documents?",
         stacklevel=4,
     )
     return _place_to_cut(held)

@@ -108,11 +108,11 @@ def _examples(names: list[str], seed: int, shuffle: int) -> tf.data.Dataset:
     """Yields serialized rows without end, shuffled, each once per epoch."""
 
     def epoch(number: tf.Tensor) -> tf.data.Dataset:
-        def seeds(place: Any) -> tf.Tensor:
-            return tf.stack([tf.constant(seed, tf.int64), number * 2**32 + place])
+        def seeds(batch: Any) -> tf.Tensor:
+            return tf.stack([tf.constant(seed, tf.int64), number * 2**32 + batch])
 
-        def mixed(place: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
-            return tf.random.experimental.stateless_shuffle(rows, seeds(place))
+        def mixed(batch: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
+            return tf.random.experimental.stateless_shuffle(rows, seeds(batch))
 
         # `Dataset.shuffle` would also depend on the global seed.
         ordered = tf.random.experimental.stateless_shuffle(names, seeds(-1))
@@ -208,9 +208,9 @@ class _Reader:
         if not self.masked_before:
             return inputs["token_ids"]
         positions = rows["masked_positions"]
-        places = tf.stack([positions.value_rowids(), positions.values], axis=-1)
+        where = tf.stack([positions.value_rowids(), positions.values], axis=-1)
         found = rows["masked_ids"].values
-        return tf.tensor_scatter_nd_update(inputs["token_ids"], places, found)
+        return tf.tensor_scatter_nd_update(inputs["token_ids"], where, found)
 
 
 def _sequence_ids(

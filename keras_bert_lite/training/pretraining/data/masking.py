@@ -203,8 +203,8 @@ def _choose(
     order = tf.argsort(tf.where(sizes > 0, keys, 2.0), axis=1)
     taken = _fill(tf.gather(sizes, order, batch_dims=1), number)
     rows = tf.cast(tf.where(taken)[:, 0], tf.int32)
-    places = tf.stack([rows, order[taken]], 1)
-    units = tf.scatter_nd(places, tf.ones_like(rows, tf.bool), tf.add(shape, [0, 1]))
+    cells = tf.stack([rows, order[taken]], 1)
+    units = tf.scatter_nd(cells, tf.ones_like(rows, tf.bool), tf.add(shape, [0, 1]))
     return tf.gather(units, unit, batch_dims=1)
 
 
