@@ -1,9 +1,9 @@
-"""Files and directories that appear whole or not at all.
+"""Atomic writes of files and directories.
 
-What is written lies in a draft, a hidden folder beside its place, and moves there
-when it is complete: an interrupted write leaves the old one whole. A draft is locked
-while its writer lives. So what killed writers left is told from what others are
-writing, and is removed by the next one.
+New content is written to a draft, a hidden folder next to the target, and moved to the
+target when it is complete. An interrupted write leaves the old content intact. Drafts
+are locked while their writer is alive, so the next writer can remove those of killed
+writers.
 """
 
 import contextlib
@@ -14,19 +14,19 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-DRAFT = ".draft-"  # begins the names of drafts
-LOCK = "keras_bert_lite.lock"  # is in each of them, with these two folders
+DRAFT = ".draft-"  # prefix of the names of drafts
+LOCK = "keras_bert_lite.lock"  # every draft has this file and two folders
 NEW, OLD = "new", "old"
 
 
 @contextlib.contextmanager
 def replaced_file(path: Path, tidy: bool = True) -> Iterator[Path]:
-    """Gives a path that takes the place of the file `path` if all goes well.
+    """Yields a path to write to, which replaces the file `path` on success.
 
     Args:
-        path: What to write; folders above it are made.
-        tidy: Whether what killed writers left beside it is removed. Who writes
-            many files into one directory calls `remove_left_over` once.
+        path: The file. Missing parent directories are created.
+        tidy: Whether to remove the drafts of killed writers next to it. To write
+            many files into one directory, call `remove_left_over` once instead.
     """
     with _draft(path.parent, tidy) as draft:
         made = draft / NEW / path.name
@@ -35,14 +35,14 @@ def replaced_file(path: Path, tidy: bool = True) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str, tidy: bool = True) -> None:
-    """Writes a file as `replaced_file` does."""
+    """Writes a text file atomically; see `replaced_file`."""
     with replaced_file(path, tidy) as draft:
         draft.write_text(text, encoding="utf-8")
 
 
 @contextlib.contextmanager
 def new_directory(path: Path) -> Iterator[Path]:
-    """Gives a folder that becomes the directory `path` if all goes well."""
+    """Yields a folder to fill, which becomes the directory `path` on success."""
     with _draft(path.parent) as draft:
         made = draft / NEW / path.name
         made.mkdir()
@@ -52,12 +52,12 @@ def new_directory(path: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def replaced_directory(directory: str | os.PathLike, marker: str) -> Iterator[Path]:
-    """Gives a folder that takes the place of `directory` if all goes well.
+    """Yields a folder to fill, which replaces `directory` on success.
 
     Args:
-        directory: What to write. If it is there and not empty, it must be of
-            the same kind, told by a file in it, and is replaced.
-        marker: Name of that file.
+        directory: The directory. A non-empty one is replaced only if it contains
+            the file `marker`, which shows that it is of the same kind.
+        marker: The name of that file.
 
     Raises:
         ValueError: If `directory` is a file, or holds something else.
@@ -82,12 +82,14 @@ def replaced_directory(directory: str | os.PathLike, marker: str) -> Iterator[Pa
 
 
 def remove_left_over(folder: Path) -> None:
-    """Removes the drafts of writers that were killed.
+    """Removes the drafts of killed writers.
 
-    Where locks are not known, as on some network file systems, all of them stay.
+    File systems without locks, such as some network file systems, keep all drafts.
     """
     for lock in folder.glob(f"{DRAFT}*/{LOCK}"):
-        with contextlib.suppress(OSError):  # it is another's, or just went
+        with contextlib.suppress(
+            OSError
+        ):  # a live writer holds it, or it was just removed
             descriptor = os.open(lock, os.O_RDWR)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -112,23 +114,23 @@ def _draft(folder: Path, tidy: bool = True) -> Iterator[Path]:
 
 
 def _locked_draft(folder: Path) -> tuple[Path, int]:
-    """Makes a draft; its lock ends with the descriptor, or with the process."""
+    """Makes a draft, locked until its descriptor is closed or the process ends."""
     while True:
         draft = Path(tempfile.mkdtemp(prefix=DRAFT, dir=folder))
         lock = draft / LOCK
         descriptor = os.open(lock, os.O_CREAT | os.O_RDWR, 0o600)
-        with contextlib.suppress(OSError):  # of file systems without locks
+        with contextlib.suppress(OSError):  # the file system has no locks
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         if lock.exists():
             return draft, descriptor
-        os.close(descriptor)  # another process took it for left over in between
+        os.close(descriptor)  # another process has removed it in between
 
 
 def _remove(draft: Path) -> None:
-    """Removes a draft; what it has taken from its place and not replaced goes back."""
+    """Removes a draft and restores a target that was moved and not replaced."""
     for old in (draft / OLD).glob("*"):
-        place = draft.parent / old.name
-        if not place.exists():
-            old.rename(place)
-    for part in (NEW, OLD, ""):  # the lock goes last
+        target = draft.parent / old.name
+        if not target.exists():
+            old.rename(target)
+    for part in (NEW, OLD, ""):  # the lock is removed last
         shutil.rmtree(draft / part, ignore_errors=True)

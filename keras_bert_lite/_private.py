@@ -1,4 +1,4 @@
-"""Private names of other packages: every one that this package uses, and why.
+"""All private names of other packages that this package uses, and why.
 
 `tests/test_private.py` fails when one of them changes.
 """
@@ -11,7 +11,7 @@ import tensorflow as tf
 
 
 def sublayers(layer: keras.layers.Layer) -> Iterator[keras.layers.Layer]:
-    """Yields a layer and all layers inside it, those of models in it too.
+    """Yields a layer and all layers inside it, including those of inner models.
 
     Keras gives only a model's direct `layers`; sublayers of a layer have no public
     list.
@@ -24,18 +24,18 @@ def adam_state(
 ) -> tuple[int, keras.Variable, keras.Variable]:
     """Returns a variable's index in an optimizer, and its two moving averages.
 
-    Keras's `update_step` finds them by private names, too; a second list of
-    averages, made by `add_optimizer_variables`, would double their memory.
+    Keras's `update_step` uses the same private names. A second list of averages
+    from `add_optimizer_variables` would double their memory.
     """
     index = optimizer._get_variable_index(variable)
     return index, optimizer._momentums[index], optimizer._velocities[index]
 
 
 def compiles_with_xla() -> bool:
-    """Whether the function being traced is to be compiled by XLA.
+    """Returns whether XLA will compile the function that is being traced.
 
-    TensorFlow has no public name for it; `jit_compile=True` marks the graph's
-    control flow.
+    TensorFlow has no public API for this. `jit_compile=True` marks the control flow
+    of the graph.
     """
     graph = None if tf.executing_eagerly() else tf.compat.v1.get_default_graph()
     while graph is not None:
@@ -49,10 +49,10 @@ def compiles_with_xla() -> bool:
 
 
 def sentencepiece_op(model: bytes, shared_name: str) -> tf.Tensor:
-    """Makes the resource of a SentencePiece model, shared by name.
+    """Creates the resource of a SentencePiece model, shared by name.
 
-    `tensorflow_text.SentencepieceTokenizer` makes one that Keras would have to
-    track in every model; by name, all calls share one.
+    Keras would have to track the resource of `tensorflow_text.SentencepieceTokenizer`
+    in every model. With a shared name, all calls use one resource.
     """
     return _sentencepiece_ops().sentencepiece_op(model=model, shared_name=shared_name)
 
@@ -73,9 +73,9 @@ def _sentencepiece_ops() -> Any:
 
 
 class SharedResource(tf.saved_model.experimental.TrackableResource):
-    """A resource whose handle is one that traced functions have captured already.
+    """A resource with a handle that traced functions have already captured.
 
-    The public class makes a new handle, which no traced function would know.
+    The public class creates a new handle, which no traced function would use.
     """
 
     def __init__(self, handle: tf.Tensor) -> None:

@@ -21,19 +21,19 @@ POOLINGS = ("cls", "cls_dense", "mean", "max", "attention")  # see `layers.Poole
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RelativePositions:
-    """How DeBERTa's attention knows where tokens stand to each other.
+    """The relative positions of DeBERTa's disentangled attention.
 
     Args:
-        max_distance: Tokens further apart count as this far apart (M).
-        buckets: Buckets in each direction (k): distances up to `k / 2` have a
-            vector each, greater ones share vectors by the logarithm of the
-            distance; `None`: each distance has its own.
-        terms: What attends by position: `"c2p"`, content to position;
-            `"p2c"`, position to content. The more, the smaller each score.
-        share_projections: Whether positions are projected by the weights that
-            project the content, `key` and `query`, or by `position_key` and
-            `position_query`, each there if its term is.
-        normalize: Whether the table of positions is layer-normalized.
+        max_distance: The largest distance (M); larger ones are clipped to it.
+        buckets: The number of buckets per direction (k). Distances up to `k / 2`
+            have a vector each, and larger ones share vectors by the logarithm of
+            the distance. `None`: every distance has its own vector.
+        terms: The position terms of the scores: `"c2p"`, content to position, and
+            `"p2c"`, position to content. The scores are scaled by their number.
+        share_projections: Whether positions use the projections of the content,
+            `key` and `query`. Otherwise they have `position_key` and
+            `position_query`, one for each term.
+        normalize: Whether the position embeddings are layer-normalized.
 
     Raises:
         ValueError: If a value is out of its range.
@@ -59,20 +59,20 @@ class RelativePositions:
 
     @property
     def span(self) -> int:
-        """Half the rows of the table of relative positions."""
+        """Half the number of relative position embeddings."""
         return self.buckets or self.max_distance
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RelativeBias:
-    """A learned number for each head and distance, added to attention's scores.
+    """A learned bias for each head and distance, added to the attention scores.
 
     One table serves all layers (MPNet, T5).
 
     Args:
-        num_buckets: Rows of the table: half of them for keys after the query,
-            and of each half one half for a distance each.
-        max_distance: The distance from which on all share a row.
+        num_buckets: Rows of the table, half of them for keys after the query. In
+            each half, the smaller distances have one row each.
+        max_distance: All distances from here on share one row.
 
     Raises:
         ValueError: If a value is out of its range.
@@ -96,11 +96,11 @@ class RelativeBias:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Rotary:
-    """Positions by rotation: queries and keys are turned by angles that grow.
+    """Rotary positions: queries and keys are rotated by their position.
 
     Args:
-        base: Of the wavelengths (theta): the greater, the slower they turn.
-        local_base: That of layers whose attention is local; `None`: the same.
+        base: The base of the wavelengths (theta). A larger base rotates slower.
+        local_base: The base in layers with local attention; `None`: the same.
 
     Raises:
         ValueError: If a value is not a positive number.
@@ -119,12 +119,13 @@ class Rotary:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class LocalAttention:
-    """Which layers attend only to tokens near by.
+    """Layers that attend only to nearby tokens.
 
     Args:
-        window: How many tokens a token sees, half of them on each side: those
-            at most `window // 2` away.
-        global_every: Of so many layers the first sees all tokens.
+        window: The attention window: tokens attend to positions that are at most
+            `window // 2` away.
+        global_every: The interval of layers with global attention, starting with
+            the first layer.
 
     Raises:
         ValueError: If a value is not a positive integer.
@@ -142,16 +143,16 @@ class LocalAttention:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Norms:
-    """Where an encoder normalizes.
+    """The layer normalizations of an encoder.
 
     Args:
-        before: Whether the input of attention and of the feed-forward network is
-            normalized.
-        after: Whether their output is, once added to their input.
-        first: Whether the first block normalizes the input of its attention, if
-            the others do; ModernBERT's embeddings are normalized already.
+        before: Whether the inputs of attention and of the feed-forward network are
+            normalized (pre-norm).
+        after: Whether the sums of their inputs and outputs are (post-norm).
+        first: Whether `before` holds for the attention of the first block, too.
+            ModernBERT's embeddings are already normalized.
         final: Whether the output of the last block is normalized.
-        bias: Whether normalizations, the embeddings' too, have a bias.
+        bias: Whether normalizations have a bias, including that of the embeddings.
 
     Raises:
         ValueError: If a value is not a boolean.
@@ -175,12 +176,12 @@ class Biases:
     """Which dense layers of a block have a bias.
 
     Args:
-        query: The projection to queries, and that of positions to queries.
-        key: The projection to keys, and that of positions to keys.
-        value: The projection to values.
-        attention_output: The projection of the heads that are joined.
-        intermediate: The feed-forward layers to `intermediate_dim`.
-        output: The feed-forward layer back to `hidden_dim`.
+        query: The query projection of content and positions.
+        key: The key projection of content and positions.
+        value: The value projection.
+        attention_output: The output projection of attention.
+        intermediate: The feed-forward layers with `intermediate_dim` units.
+        output: The feed-forward layer with `hidden_dim` units.
 
     Raises:
         ValueError: If a value is not a boolean.
@@ -211,59 +212,58 @@ PARTS: dict[str, type] = {
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class EncoderConfig:
-    """What determines an encoder: its sizes, dropout rates and functions.
+    """The configuration of an encoder: sizes, dropout rates and architecture.
 
     Args:
-        vocabulary_size: Rows of the token embedding.
-        num_layers: Encoder blocks.
-        num_heads: Attention heads; must divide `hidden_dim`.
+        vocabulary_size: Number of token embeddings.
+        num_layers: Number of encoder layers.
+        num_heads: Number of attention heads; must divide `hidden_dim`.
         hidden_dim: Width of the hidden states (H).
         intermediate_dim: Width of the feed-forward layers.
-        embedding_dim: Width of the embeddings where they are factorized
-            (ALBERT, ELECTRA); `None` means `hidden_dim` and no projection.
+        embedding_dim: Width of factorized embeddings (ALBERT, ELECTRA); `None`
+            means `hidden_dim` and no projection.
         project_before_norm: Whether the projection from `embedding_dim` comes
             before the layer normalization and has no bias (DeBERTa), or after
             it (ALBERT, ELECTRA).
-        max_sequence_length: The most positions a row may have; `None` for an
-            encoder without absolute positions, which takes any length.
-        position_offset: Row of the first position (RoBERTa: 2, one more than
-            the id of the padding token).
-        num_segments: Rows of the segment embedding; 0 for none.
-        num_task_types: Rows of the task-type embedding (ERNIE); 0 for none.
-            Inputs are all of type 0.
-        dropout: Rate on embeddings and on the output of sublayers.
-        attention_dropout: Rate on attention weights.
+        max_sequence_length: Maximum sequence length; `None` for an encoder without
+            absolute positions, which takes any length.
+        position_offset: Index of the first position embedding (RoBERTa: 2, one
+            more than the id of the padding token).
+        num_segments: Number of segment embeddings; 0 for none.
+        num_task_types: Number of task-type embeddings (ERNIE); 0 for none. All
+            inputs have type 0.
+        dropout: Dropout rate of the embeddings and of the sublayers' outputs.
+        attention_dropout: Dropout rate of the attention weights.
         layer_norm_epsilon: Added to the variance in layer normalization.
-        activation: Of the feed-forward layers: `"gelu"` (exact, with erf, as
-            in Hugging Face checkpoints), `"gelu_tanh"` (the approximation in
+        activation: Activation of the feed-forward layers: `"gelu"` (exact, with
+            erf, as in Hugging Face checkpoints), `"gelu_tanh"` (the approximation in
             Google's TF1 code), `"relu"`, `"silu"` or `"tanh"`.
         gated: Whether the feed-forward layers are gated (ModernBERT); see
             `layers.FeedForward`.
-        num_groups: How many blocks there are: layers in a row share one
-            (ALBERT: 1); `None`, one block a layer. Must divide `num_layers`.
-        relative_positions: DeBERTa's disentangled attention; `None` for the
-            plain one.
-        relative_bias: What is added to attention's scores by distance (MPNet);
-            `None` for nothing.
-        rotary: Positions by rotation (ModernBERT); `None` for none.
-        local_attention: Which layers see only tokens near by (ModernBERT);
-            `None`: all see all.
-        norms: Where normalizations stand.
+        num_groups: Number of blocks; consecutive layers share one (ALBERT: 1).
+            Must divide `num_layers`. `None`: every layer has its own block.
+        relative_positions: DeBERTa's disentangled attention; `None` for plain
+            attention.
+        relative_bias: Biases added to the attention scores by distance (MPNet);
+            `None` for none.
+        rotary: Rotary positions (ModernBERT); `None` for none.
+        local_attention: Local attention (ModernBERT); `None`: all layers attend to
+            all tokens.
+        norms: The layer normalizations.
         biases: Which dense layers of the blocks have biases.
-        convolution_size: Tokens that the convolution beside the first block
-            sees (DeBERTa-v2 xlarge: 3); 0 for none.
-        convolution_groups: Groups of its channels.
-        convolution_activation: Its activation.
-        pooling: How `pooled_output` is made, one of `POOLINGS`; see
-            `layers.Pooler`. `None`: there is none.
-        initializer_range: Standard deviation of the truncated normal that
-            weights start from.
-        family: The architecture, as Hugging Face names it: the layout in which
-            the weights are saved, and the form of a new head. The arithmetic
-            of the encoder is that of the other fields.
+        convolution_size: Kernel size of the convolution next to the first block
+            (DeBERTa-v2 xlarge: 3); 0 for none.
+        convolution_groups: Number of channel groups of the convolution.
+        convolution_activation: Activation of the convolution.
+        pooling: How `pooled_output` is computed, one of `POOLINGS`; see
+            `layers.Pooler`. `None`: there is no pooled output.
+        initializer_range: Standard deviation of the truncated normal initializer.
+        family: The architecture by its name at Hugging Face. It determines the
+            layout of saved weights and the form of new heads. The other fields
+            determine what the encoder computes.
 
-    Those of `PARTS` are given as such or, as JSON has them, as dictionaries.
-    They combine in any way, but for rotary and relative positions.
+    The fields of `PARTS` also take dictionaries, as in JSON. They combine freely,
+    except rotary and relative positions.
 
     Raises:
         ValueError: If a value is out of its range.
@@ -345,12 +345,12 @@ class EncoderConfig:
         _check_combination(self)
 
     def window(self, layer: int) -> int | None:
-        """Returns the window of a layer's attention; `None` if it sees all."""
+        """Returns the attention window of a layer; `None` if it is global."""
         local = self.local_attention
         return None if local is None or not layer % local.global_every else local.window
 
     def rotary_base(self, layer: int) -> float | None:
-        """Returns the base of a layer's rotations; `None` if it has none."""
+        """Returns the base of a layer's rotary positions; `None` if it has none."""
         if self.rotary is None:
             return None
         local = self.window(layer) is not None
@@ -388,7 +388,7 @@ class EncoderConfig:
 
 
 def encoder_config(value: Any) -> EncoderConfig:
-    """Returns a configuration given as such or, from JSON, as a dictionary.
+    """Returns a configuration, which may be given as a dictionary.
 
     Raises:
         TypeError: If it is neither.
@@ -402,7 +402,7 @@ def encoder_config(value: Any) -> EncoderConfig:
 
 
 def _part(name: str, value: Any) -> Any:
-    """Returns a part given as such or, from JSON, as a dictionary."""
+    """Returns a part of a configuration, which may be given as a dictionary."""
     kind = PARTS[name]
     if isinstance(value, dict):
         return kind(**value)
@@ -426,15 +426,15 @@ def _check_convolution(config: EncoderConfig) -> None:
 def _check_combination(config: EncoderConfig) -> None:
     if config.local_attention is not None and config.num_groups is not None:
         raise ValueError(
-            "`local_attention` needs a block for each layer. "
+            "`num_groups` must be None with `local_attention`. "
             f"Received: num_groups={config.num_groups}"
         )
     if config.rotary is None:
         return
     if config.relative_positions is not None:
         raise ValueError(
-            "`rotary` must be None with `relative_positions`, whose scores are of "
-            f"vectors that nothing turned. Received: {config.rotary!r}"
+            "`rotary` must be None with `relative_positions`. "
+            f"Received: {config.rotary!r}"
         )
     if config.hidden_dim // config.num_heads % 2:
         raise ValueError(

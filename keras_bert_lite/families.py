@@ -1,8 +1,8 @@
-"""The families: what the sizes of an encoder do not say about its checkpoints.
+"""The model families: properties that the sizes of an encoder do not determine.
 
-One row a family, by the name that Hugging Face gives it (`model_type`). The names
-of its tensors and of the fields of its config.json stand beside the code that reads
-them, `checkpoints/hugging_face/families.py`.
+There is one row per family, by its name at Hugging Face (`model_type`). The names of
+its tensors and of its fields in config.json are in
+`checkpoints/hugging_face/families.py`.
 """
 
 import dataclasses
@@ -12,17 +12,17 @@ from typing import Any
 
 @dataclasses.dataclass(frozen=True)
 class Family:
-    """A row.
+    """One family.
 
     Args:
         tokenizer: The class of its tokenizer in transformers.
         num_separators: Separators between the two texts of a pair.
-        positions_after_padding: Whether the first position stands in the row after
-            the padding token's.
-        head_form: `hidden_activation` and `hidden_dropout` of a head over a whole
-            sequence (`layers.DenseHead`); empty: the head reads `pooled_output`.
-        pooled_choices: Whether choices are scored by `pooled_output`, whatever
-            `head_form` says.
+        positions_after_padding: Whether the index of the first position embedding
+            is one more than the id of the padding token.
+        head_form: `hidden_activation` and `hidden_dropout` of heads for sequences
+            (`layers.DenseHead`). If empty, heads read `pooled_output`.
+        pooled_choices: Whether multiple choice reads `pooled_output` regardless of
+            `head_form`.
     """
 
     tokenizer: str

@@ -1,8 +1,8 @@
-"""The published sizes, as arguments of `EncoderConfig`.
+"""The published configurations, as arguments of `EncoderConfig`.
 
-Each row is what its authors released: the README of google-research/bert (the
-24 miniatures are of [Turc et al., 2019](https://arxiv.org/abs/1908.08962)) and
-the configuration files of the other families' releases.
+The sizes are those of the authors' releases: the README of google-research/bert (with
+the 24 miniatures of [Turc et al., 2019](https://arxiv.org/abs/1908.08962)) and the
+configuration files of the other families.
 """
 
 from typing import Any

@@ -1,9 +1,9 @@
-"""Tag schemes: which label may follow which, and the spans that labels spell.
+"""Tag schemes (BIO, BIOES): allowed transitions, and the spans of tags.
 
-In `B-PER I-PER O`, `B` begins a span of the type `PER`, `I` goes on with it and
-`O` is outside. BIOES adds `E`, the last of several, and `S`, the only one (BILOU
-calls them `L` and `U`). In IOB1, as CoNLL-2003 is written, `B` stands only where a
-span follows one of its own type.
+In `B-PER I-PER O`, `B` begins a span of the type `PER`, `I` continues it and `O` is
+outside. BIOES adds `E` for the last tag of a span and `S` for a span of one tag (BILOU
+calls them `L` and `U`). In IOB1, the scheme of CoNLL-2003, `B` is only used for a span
+that directly follows one of the same type.
 """
 
 import itertools
@@ -24,13 +24,13 @@ class Tag(NamedTuple):
     type: str
 
     def continues(self, before: "Tag") -> bool:
-        """Whether the tag goes on with the span of the one before it."""
+        """Returns whether the tag continues the span of the tag before it."""
         goes_on = self.prefix in "IE" and before.prefix in "BI"
         return goes_on and self.type == before.type
 
 
 class Transitions(NamedTuple):
-    """What a scheme allows: pairs `(L, L)` [from, to], first and last labels `(L,)`."""
+    """Allowed pairs of labels `(L, L)` [from, to], first and last labels `(L,)`."""
 
     pairs: np.ndarray
     starts: np.ndarray
@@ -41,16 +41,16 @@ def parse_tags(tags: Sequence[str], argument: str = "tags") -> list[Tag]:
     """Splits tags, or labels, into prefix and type: `"L-PER"` is `E` of `PER`.
 
     Raises:
-        ValueError: If one is neither `"O"` nor a prefix with a type.
+        ValueError: If a tag is neither `"O"` nor a prefix with a type.
     """
     return [_parse(tag, argument) for tag in tags]
 
 
 def has_scheme(labels: Sequence[str]) -> bool:
-    """Whether labels spell spans; those of parts of speech do not.
+    """Returns whether labels have a tag scheme; parts of speech do not.
 
     Raises:
-        ValueError: If some labels have a prefix and a type, and others neither.
+        ValueError: If only some of the labels have a prefix and a type.
     """
     fits = [_TAG.fullmatch(label) for label in labels]
     if not all(fits) and any(found and found[2] for found in fits):
@@ -59,22 +59,22 @@ def has_scheme(labels: Sequence[str]) -> bool:
 
 
 def span_types(labels: Sequence[str]) -> list[str]:
-    """Returns the types that labels name, sorted."""
+    """Returns the sorted span types of labels."""
     return sorted({tag.type for tag in parse_tags(labels, "labels")} - {""})
 
 
 def allowed_transitions(labels: Sequence[str]) -> Transitions:
-    """Returns what the labels' scheme allows.
+    """Returns the transitions that the labels' scheme allows.
 
-    `I-X` and `E-X` come only after `B-X` or `I-X`. If there are `E` or `S`, a
-    span of several must also be ended. Where there is no `B-X` among the
-    labels, `I-X` may begin a span. Labels without a scheme allow everything.
+    `I-X` and `E-X` must follow `B-X` or `I-X`. If there are `E` or `S` labels, spans
+    of several tags must also be closed by `E`. If there is no label `B-X`, `I-X` may
+    begin a span. Labels without a scheme allow every transition.
 
     Args:
         labels: The names of the labels.
 
     Raises:
-        ValueError: If some labels have a prefix and others none.
+        ValueError: If only some of the labels have a prefix.
     """
     size = len(labels)
     if not has_scheme(labels):
@@ -89,9 +89,9 @@ def allowed_transitions(labels: Sequence[str]) -> Transitions:
 
 
 def to_bio(tags: Sequence[str]) -> list[str]:
-    """Rewrites the tags of one sentence, IOB1 or any scheme, as BIO.
+    """Converts the tags of one sentence from any scheme to BIO.
 
-    Tags that their scheme forbids are read as the official scorer reads them.
+    Invalid sequences of tags are read like the official scorer reads them.
 
     Raises:
         ValueError: If a tag has no prefix.
@@ -100,7 +100,7 @@ def to_bio(tags: Sequence[str]) -> list[str]:
 
 
 def to_bioes(tags: Sequence[str]) -> list[str]:
-    """Rewrites the tags of one sentence as BIOES; see `to_bio`."""
+    """Converts the tags of one sentence to BIOES; see `to_bio`."""
     names = {(True, True): "S", (True, False): "B", (False, True): "E"}
     return [_written(names.get((b, c), "I"), x) for x, b, c in _edges(tags)]
 
@@ -119,7 +119,7 @@ def _parse(tag: str, argument: str) -> Tag:
 
 
 def _edges(tags: Sequence[str]) -> list[tuple[Tag, bool, bool]]:
-    """Each tag, with whether a span begins and whether one ends at it."""
+    """Returns each tag, whether a span begins there and whether one ends there."""
     outside = Tag("O", "")
     row = [outside, *parse_tags(tags), outside]
     joined = [x.continues(before) for before, x in itertools.pairwise(row)]

@@ -149,7 +149,7 @@ LOCAL = {"window": 8, "global_every": 3}
         ({"local_attention": {"global_every": 0}}, "`global_every` must be .*: 0"),
         (
             {"local_attention": LOCAL, "num_groups": 1},
-            "`local_attention` needs a block for each layer. Received: num_groups=1",
+            "`num_groups` must be None with `local_attention`. Received: num_groups=1",
         ),
     ],
 )

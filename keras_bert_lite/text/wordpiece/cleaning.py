@@ -14,7 +14,7 @@ import itertools
 import unicodedata
 from typing import NamedTuple
 
-from keras_bert_lite.text.unicode import properties as tables
+from keras_bert_lite.text.unicode import properties
 from keras_bert_lite.text.unicode.code_points import code_points, pairs
 
 # Where the kernel would split a word and the reference does not, a stand-in
@@ -45,19 +45,19 @@ class Characters(NamedTuple):
 @functools.cache
 def characters() -> Characters:
     """Returns the tables; reading them takes 50 ms."""
-    punctuation = code_points(tables.PUNCTUATION)
-    kernel_boundaries = code_points(tables.KERNEL_BOUNDARIES)
+    punctuation = code_points(properties.PUNCTUATION)
+    kernel_boundaries = code_points(properties.KERNEL_BOUNDARIES)
     hidden = sorted(kernel_boundaries - punctuation)
     stand_ins = itertools.chain(*STAND_IN_RANGES)
     return Characters(
-        deleted=code_points(tables.DELETED),
-        spaces=code_points(tables.SPACES),
-        marks=code_points(tables.MARKS),
-        whole=code_points(tables.WHOLE),
-        cjk=code_points(tables.CJK),
+        deleted=code_points(properties.DELETED),
+        spaces=code_points(properties.SPACES),
+        marks=code_points(properties.MARKS),
+        whole=code_points(properties.WHOLE),
+        cjk=code_points(properties.CJK),
         punctuation=punctuation,
         kernel_boundaries=kernel_boundaries,
-        late_lowercase=pairs(tables.LATE_LOWERCASE),
+        late_lowercase=pairs(properties.LATE_LOWERCASE),
         stand_ins={chr(c): chr(i) for c, i in zip(hidden, stand_ins, strict=False)},
     )
 

@@ -12,7 +12,7 @@ import tensorflow as tf
 import tensorflow_text as tf_text
 
 from keras_bert_lite.checks import check_positive
-from keras_bert_lite.text import byte_offsets as offsets
+from keras_bert_lite.text import byte_offsets
 from keras_bert_lite.text.added_tokens import refuse_flags, replace_tokens
 from keras_bert_lite.text.base_tokenizer import Tokenizer, TokenizerOptions
 from keras_bert_lite.text.byte_offsets import Tokens, Words
@@ -187,7 +187,7 @@ class WordPieceTokenizer(Tokenizer):
         marked = self._mark(source)
         normalized, origins = self._normalizer.normalize_with_offsets(marked)
         tokens = self._split(normalized)
-        starts, ends = offsets.original_spans(tokens, origins, marked, source)
+        starts, ends = byte_offsets.original_spans(tokens, origins, marked, source)
         return tokens, starts, ends
 
     def _mark(self, strings: tf.Tensor) -> tf.Tensor:
@@ -195,7 +195,7 @@ class WordPieceTokenizer(Tokenizer):
         if not self._stand_ins:
             return strings
         replace = tf.strings.regex_replace
-        filler = chr(offsets.FILLER)
+        filler = chr(byte_offsets.FILLER)
         strings = replace(strings, filler, "\x01")
         strings = replace(strings, _SPECIAL_STAND_INS, "\x01\x01\x01")
         return replace_tokens(

@@ -9,7 +9,7 @@ import tensorflow as tf
 from keras_bert_lite.layers.heads.dense_heads import check_labels
 from keras_bert_lite.models.tasks.intent_and_slots import INTENT, SLOTS
 from keras_bert_lite.text.preprocessor import Preprocessor
-from keras_bert_lite.training.data import columns as fields
+from keras_bert_lite.training.data import record_values
 from keras_bert_lite.training.data.batches import WindowBatching
 from keras_bert_lite.training.data.records import Record
 from keras_bert_lite.training.data.tokens import TaggedWords
@@ -58,10 +58,10 @@ def intent_and_slot_dataset(
     1
     """
     tagged = TaggedWords(preprocessor, slots, words, tags)
-    convert = fields.index_in(check_labels(intents, argument="intents"))
+    convert = record_values.index_in(check_labels(intents, argument="intents"))
 
     def row(record: Record) -> dict[str, np.ndarray]:
-        index = fields.target_of(record, intent, convert, "intent")
+        index = record_values.target_of(record, intent, convert, "intent")
         return {**tagged.row(record), "intent": np.asarray(index, np.int32)}
 
     def cut(rows: Rows) -> tuple[Rows, Rows]:

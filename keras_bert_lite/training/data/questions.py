@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.text.token_offsets import locate
-from keras_bert_lite.training.data import columns as fields
+from keras_bert_lite.training.data import record_values
 from keras_bert_lite.training.data.batches import WindowBatching
 from keras_bert_lite.training.data.records import Record
 from keras_bert_lite.training.data.window_datasets import Rows, window_batches
@@ -59,10 +59,10 @@ def question_dataset(
     """
 
     def row(record: Record) -> dict[str, np.ndarray]:
-        text = fields.text_of(record, context, "context")
+        text = record_values.text_of(record, context, "context")
         begin, end = _span(record, context, answers)
         return {
-            "question": fields.text_of(record, question, "question"),
+            "question": record_values.text_of(record, question, "question"),
             "context": text,
             "begin": np.array(begin, np.int32),
             "end": np.array(end, np.int32),
@@ -80,8 +80,8 @@ def _finish(ids: Rows, targets: Rows) -> tuple[Rows, Rows]:
 
 def _span(record: Record, context: str, answers: str) -> tuple[int, int]:
     """Returns where the answer begins and ends, or -1 and -1 without an answer."""
-    text = fields.value_of(record, context, "context")
-    given = fields.value_of(record, answers, "answers")
+    text = record_values.value_of(record, context, "context")
+    given = record_values.value_of(record, answers, "answers")
     if not _are_lists(given):
         raise ValueError(
             "`answers` must be a dictionary of the lists `text` and `answer_start`, "

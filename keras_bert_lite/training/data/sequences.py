@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from keras_bert_lite.layers.heads.dense_heads import check_labels
 from keras_bert_lite.text.preprocessor import Preprocessor
-from keras_bert_lite.training.data import columns as fields
+from keras_bert_lite.training.data import record_values
 from keras_bert_lite.training.data.batches import Batching, batches
 from keras_bert_lite.training.data.records import Record
 
@@ -16,9 +16,9 @@ from keras_bert_lite.training.data.records import Record
 def text_dataset(
     source: Any,
     preprocessor: Preprocessor,
-    text: fields.Columns = "text",
+    text: record_values.Columns = "text",
     text_pair: str | None = None,
-    label: fields.Columns | None = "label",
+    label: record_values.Columns | None = "label",
     labels: Sequence[str] | None = None,
     multi_label: bool = False,
     weight: str | None = None,
@@ -66,9 +66,9 @@ def text_dataset(
     convert = _converter(label, labels, multi_label, weight)
 
     def row(record: Record) -> dict[str, np.ndarray]:
-        texts = {"text": fields.text_of(record, text, "text")}
+        texts = {"text": record_values.text_of(record, text, "text")}
         if text_pair is not None:
-            texts["text_pair"] = fields.text_of(record, text_pair, "text_pair")
+            texts["text_pair"] = record_values.text_of(record, text_pair, "text_pair")
         answer = _answer(record, label, convert, weight)
         if label is None and not isinstance(text, str):
             answer["target"] = np.zeros([], np.float32)
@@ -81,7 +81,7 @@ def choice_dataset(
     source: Any,
     preprocessor: Preprocessor,
     text: str = "text",
-    text_pair: fields.Columns = "choices",
+    text_pair: record_values.Columns = "choices",
     label: str | None = "label",
     weight: str | None = None,
     **batching: Unpack[Batching],
@@ -115,9 +115,9 @@ def choice_dataset(
     _check_weight(weight, label)
 
     def row(record: Record) -> dict[str, np.ndarray]:
-        choices = fields.choices_of(record, text_pair, "text_pair")
-        question = fields.text_of(record, text, "text")
-        convert = fields.choice_among(len(choices))
+        choices = record_values.choices_of(record, text_pair, "text_pair")
+        question = record_values.text_of(record, text, "text")
+        convert = record_values.choice_among(len(choices))
         answer = _answer(record, label, convert, weight)
         return {"text": question, "text_pair": choices, **answer}
 
@@ -126,15 +126,15 @@ def choice_dataset(
 
 def _answer(
     record: Record,
-    label: fields.Columns | None,
-    convert: fields.Converter,
+    label: record_values.Columns | None,
+    convert: record_values.Converter,
     weight: str | None,
 ) -> dict[str, np.ndarray]:
     answer = {}
     if label is not None:
-        answer["target"] = fields.target_of(record, label, convert)
+        answer["target"] = record_values.target_of(record, label, convert)
     if weight is not None:
-        answer["weight"] = fields.weight_of(record, weight)
+        answer["weight"] = record_values.weight_of(record, weight)
     return answer
 
 
@@ -154,21 +154,25 @@ def _sized(x: tf.Tensor, texts: tf.Tensor) -> tf.Tensor:
 
 
 def _converter(
-    label: fields.Columns | None,
+    label: record_values.Columns | None,
     labels: Sequence[str] | None,
     multi_label: bool,
     weight: str | None,
-) -> fields.Converter:
+) -> record_values.Converter:
     _check_weight(weight, label)
     if labels is None:
         if multi_label:
             raise ValueError("`multi_label` needs `labels`. Received: labels=None")
-        return fields.numbers
+        return record_values.numbers
     names = check_labels(labels, at_least=1 if multi_label else 2)
-    return fields.indicators(names) if multi_label else fields.index_in(names)
+    return (
+        record_values.indicators(names)
+        if multi_label
+        else record_values.index_in(names)
+    )
 
 
-def _check_weight(weight: str | None, label: fields.Columns | None) -> None:
+def _check_weight(weight: str | None, label: record_values.Columns | None) -> None:
     if weight is not None and label is None:
         raise ValueError(
             f"`weight` needs a `label`. Received: weight={weight!r}, label=None"

@@ -11,7 +11,7 @@ from keras_bert_lite.layers.heads.dense_heads import check_labels
 from keras_bert_lite.tagging import has_scheme, parse_tags
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.text.token_offsets import firsts_of, locate_words
-from keras_bert_lite.training.data import columns as fields
+from keras_bert_lite.training.data import record_values
 from keras_bert_lite.training.data.batches import WindowBatching
 from keras_bert_lite.training.data.records import Record
 from keras_bert_lite.training.data.window_datasets import Rows, window_batches
@@ -91,13 +91,13 @@ class TaggedWords:
         self._preprocessor = preprocessor
         self._words, self._tags, self._pieces = words, tags, pieces
         names = check_labels(labels)
-        self._convert = fields.index_in(names)
+        self._convert = record_values.index_in(names)
         self._continuations = tf.constant(_continuations(names, pieces))
 
     def row(self, record: Record) -> dict[str, np.ndarray]:
         """Returns `words` and `tags` of a record, each joined to one string."""
         found = _words(record, self._words)
-        given = fields.value_of(record, self._tags, "tags")
+        given = record_values.value_of(record, self._tags, "tags")
         if not isinstance(given, list) or len(given) != len(found):
             raise ValueError(
                 f"`tags` must be a list of {len(found)}, one for each word. "
@@ -105,12 +105,14 @@ class TaggedWords:
                 + (f" ({len(given)} tags)" if isinstance(given, list) else "")
             )
         indices = [
-            fields.target_of({self._tags: tag}, self._tags, self._convert, "tags")
+            record_values.target_of(
+                {self._tags: tag}, self._tags, self._convert, "tags"
+            )
             for tag in given
         ]
         joined = {self._words: SEPARATOR.join(found)}
         return {
-            "words": fields.text_of(joined, self._words, "words"),
+            "words": record_values.text_of(joined, self._words, "words"),
             "tags": np.array(SEPARATOR.join(map(str, indices)).encode(), object),
         }
 
@@ -142,7 +144,7 @@ def _finish(ids: Rows, targets: Rows) -> tuple[Rows, tf.Tensor, tf.Tensor]:
 
 
 def _words(record: Record, column: str) -> list[str]:
-    found = fields.value_of(record, column, "words")
+    found = record_values.value_of(record, column, "words")
     valid = isinstance(found, list) and all(isinstance(x, str) for x in found)
     if not valid or not found or any(SEPARATOR in word for word in found):
         raise ValueError(
