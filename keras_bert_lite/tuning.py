@@ -1,7 +1,15 @@
-"""Choosing which weights train: freezing, LoRA, gradient checkpointing."""
+"""Preparing a model for training: what trains, in what memory, from where."""
 
 from keras_bert_lite.training.freezing import freeze
 from keras_bert_lite.training.gradient_checkpointing import set_gradient_checkpointing
 from keras_bert_lite.training.lora import enable_lora, merge_lora
+from keras_bert_lite.training.warm_start import Probe, warm_start
 
-__all__ = ["enable_lora", "freeze", "merge_lora", "set_gradient_checkpointing"]
+__all__ = [
+    "Probe",
+    "enable_lora",
+    "freeze",
+    "merge_lora",
+    "set_gradient_checkpointing",
+    "warm_start",
+]

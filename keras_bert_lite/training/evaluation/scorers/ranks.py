@@ -7,7 +7,6 @@ import numpy as np
 
 from keras_bert_lite.training.evaluation.callback import Score
 from keras_bert_lite.training.evaluation.outputs import batches, one_number
-from keras_bert_lite.training.evaluation.scorers.optional import optional
 
 
 def spearman(data: Iterable) -> Score:
@@ -23,10 +22,9 @@ def spearman(data: Iterable) -> Score:
         correlation is NaN if targets or predictions are constant.
 
     Raises:
-        ImportError: If scipy is not installed.
         ValueError: When called, if the model gives more than one number per row.
     """
-    stats = optional("scipy.stats")
+    from scipy import stats  # slow to import
 
     def score(model: keras.Model) -> dict[str, float]:
         pairs = [(y, one_number(model, x)) for x, y, _ in batches(data)]

@@ -135,7 +135,6 @@ def test_refuses_targets_and_models_without_a_label(report):
 @pytest.mark.parametrize(
     ("name", "module"),
     [
-        ("spearman", "scipy.stats"),
         ("classification_report", "sklearn.metrics"),
         ("entity_report", "seqeval.metrics"),
     ],
