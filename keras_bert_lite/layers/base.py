@@ -1,4 +1,4 @@
-"""What every layer with sublayers needs."""
+"""Base classes of layers with sublayers."""
 
 import contextlib
 import contextvars
@@ -40,14 +40,14 @@ class CompositeLayer(keras.layers.Layer):
     def from_config(cls, config: dict[str, Any]) -> "CompositeLayer":
         layer = super().from_config(config)
         if not layer.trainable:
-            # For the sublayers too. TensorFlow passes over what is set already.
+            # Freezes the sublayers, too. Setting a value that is set has no effect.
             layer.trainable = True
             layer.trainable = False
         return layer
 
 
 class EncoderPart(CompositeLayer):
-    """A layer whose arguments are an encoder's configuration, handed whole.
+    """A layer that is configured by the whole `EncoderConfig`.
 
     Args:
         config: An `EncoderConfig`, or its fields in a dictionary.
@@ -93,7 +93,7 @@ class EncoderPart(CompositeLayer):
         return Initializer(stddev=self.config.initializer_range)
 
     def _check_width(self, x_shape: tuple[int | None, ...]) -> None:
-        """Raises an error unless the input is rows of hidden states."""
+        """Raises an error unless the input has the shape `(B, S, H)`."""
         if len(x_shape) != 3 or x_shape[-1] != self.config.hidden_dim:
             raise ValueError(
                 "`x` must have the shape (batch, sequence, "
@@ -109,7 +109,7 @@ class BlockPart(EncoderPart):
 
     Args:
         config: See `EncoderPart`.
-        layer: Which of the encoder's layers it is in, counted from 0.
+        layer: The index of its encoder layer, from 0.
     """
 
     def __init__(
@@ -124,7 +124,7 @@ class BlockPart(EncoderPart):
 
 
 def activation_function(name: str) -> Callable:
-    """Returns the function of an `EncoderConfig.activation` name."""
+    """Returns the activation function of a name in `EncoderConfig.activation`."""
     if name == "gelu":
         return functools.partial(keras.ops.gelu, approximate=False)
     if name == "gelu_tanh":
@@ -144,9 +144,9 @@ class Initializer(keras.initializers.TruncatedNormal):
 
 @contextlib.contextmanager
 def skip_initialization() -> Iterator[None]:
-    """Draws no random weights inside: stored ones will replace them.
+    """Initializes weights with zeros, because stored weights will replace them.
 
-    Half of the time that loading BERT-large took went into drawing them.
+    Random initialization took half of the time to load BERT-large.
     """
     token = _drawing.set(False)
     try:

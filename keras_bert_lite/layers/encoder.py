@@ -23,26 +23,26 @@ class Encoder(EncoderPart):
     """A stack of encoder blocks.
 
     Args:
-        config: The `EncoderConfig`, or its fields in a dictionary. `num_groups`
-            says how many blocks the `num_layers` (L) share.
+        config: The `EncoderConfig`, or its fields in a dictionary. The
+            `num_layers` (L) layers share `num_groups` blocks.
         hidden_states: Whether to return the input and every block's output.
         attentions: Whether to return every block's attention weights.
-        unpadding: Whether to compute on the real tokens only. The values
-            are the same; it needs TensorFlow without XLA. `"auto"`: wherever
-            that is so, SavedModels included. Rows stay padded with
-            `attentions` or `sequence_ids`.
-        gradient_checkpointing: Whether training keeps of each block only the
-            output, and computes the rest again for the gradients.
-        layers: Another `Encoder` whose layers to share; see `with_outputs`.
+        unpadding: Whether to compute on the real tokens only, with the same
+            results. This needs TensorFlow without XLA; `"auto"` uses it wherever
+            possible, including SavedModels. Rows stay padded with `attentions` or
+            `sequence_ids`.
+        gradient_checkpointing: Whether training keeps only the output of each block
+            and recomputes the rest for the gradients.
+        layers: Another `Encoder` whose sublayers are shared; see `with_outputs`.
 
     Call arguments:
         x, padding_mask, sequence_ids: See `SelfAttention`.
 
     Output shape:
-        A dictionary: `sequence_output` `(B, S, H)`; on request `hidden_states`,
-        a list of L + 1 of `(B, S, H)`, the input first, the last the
-        `sequence_output`; and `attentions`, a list of L of `(B, N, S, S)`.
-        Vectors at padding are zeros.
+        A dictionary: `sequence_output` `(B, S, H)`; on request, `hidden_states`, a
+        list of L + 1 tensors `(B, S, H)` from the input to the `sequence_output`;
+        and `attentions`, a list of L tensors `(B, N, S, S)`. Vectors at padding are
+        zeros.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Encoder(EncoderPart):
         ]
 
     def _part(self, name: str, kind: Any, wanted: Any) -> Any:
-        """Returns the sublayer of a name, made if it is wanted and not there."""
+        """Returns the sublayer of a name, and creates it if it is missing."""
         if not wanted:
             return None
         made = getattr(self, name, None)
@@ -117,7 +117,7 @@ class Encoder(EncoderPart):
         if choice != "auto" and choice and not tensorflow:
             raise NotImplementedError(
                 "`unpadding=True` needs the TensorFlow backend: the number of "
-                "real tokens changes from batch to batch, and "
+                "real tokens differs between batches, and "
                 f"{keras.backend.backend()} compiles for each. Received: True. "
                 'Use "auto" or False, and pad to a few lengths.'
             )
@@ -156,7 +156,7 @@ class Encoder(EncoderPart):
         return self._named(states[-1], states, maps)
 
     def _run(self, x, rows, training) -> tuple[list[Any], list[Any]]:
-        """Returns the input and every block's output, and every block's weights."""
+        """Returns the input and the output of each layer, and the attention weights."""
         states, maps = [x], []
         arguments = {"rows": rows, "training": training, **self._shared(rows)}
         layers_per_block = self.config.num_layers // len(self.blocks)
@@ -175,7 +175,7 @@ class Encoder(EncoderPart):
         return states, maps
 
     def _shared(self, rows) -> dict[str, Any]:
-        """What all blocks are called with that has weights, computed once."""
+        """Computes the inputs that all blocks share, which have weights."""
         shared: dict[str, Any] = {}
         if self.relative_table is not None:
             shared["relative_embeddings"] = self.relative_table.rows()
@@ -184,7 +184,7 @@ class Encoder(EncoderPart):
         return shared
 
     def _convolved(self, x, output, rows, training):
-        """Adds the convolution, which needs the neighbours of a token in a row."""
+        """Applies the convolution, which needs padded rows for a token's neighbours."""
         x, output = rows.with_padding(x), rows.with_padding(output)
         x = self.convolution(x, output, padding_mask=rows.mask, training=training)
         return rows.without_padding(x)
@@ -217,10 +217,10 @@ class Encoder(EncoderPart):
         return self._named(tuple(x_shape), states, maps)
 
     def with_outputs(self, hidden_states: bool, attentions: bool) -> "Encoder":
-        """Returns a layer of the same sublayers, hence weights, with other outputs."""
+        """Returns a layer that shares all sublayers and has other outputs."""
         outputs = {"hidden_states": hidden_states, "attentions": attentions}
         config = {**self.get_config(), **outputs, "dtype": self.dtype_policy}
-        config.pop("frozen", None)  # the sublayers know it
+        config.pop("frozen", None)  # the shared sublayers are frozen already
         return Encoder(**config, layers=self)
 
     def get_config(self) -> dict[str, Any]:

@@ -15,27 +15,27 @@ from keras_bert_lite.layers.execution.layer_norm import LayerNorm
 from keras_bert_lite.layers.execution.padded_rows import PaddedRows
 from keras_bert_lite.layers.feed_forward import FeedForward
 
-# What all blocks share and learn: arguments of a block's call.
+# The call arguments that all blocks share and that have gradients.
 SHARED = ("relative_embeddings", "relative_biases")
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class EncoderBlock(BlockPart):
-    """Self-attention and a feed-forward network, each added to its input.
+    """Self-attention and a feed-forward network with residual connections.
 
         x ─┬─ attention_input_norm ─ attention ─ dropout ─┐
            └──────────────────────────────────────────── (+) ─ attention_norm ─ y
         y ─┬─ feed_forward_input_norm ─ feed_forward ─ dropout ─┐
            └────────────────────────────────────────────────── (+) ─ output_norm
 
-    `Norms` says which of the normalizations there are: by default the two behind
-    the sums, so `y = LayerNorm(x + Attention(x))` and
-    `output = LayerNorm(y + FeedForward(y))`, with dropout before each sum.
+    `Norms` selects the normalizations. The default is post-norm,
+    `y = LayerNorm(x + Attention(x))` and `output = LayerNorm(y + FeedForward(y))`,
+    with dropout before each sum.
 
     Args:
         config: The encoder's `EncoderConfig`, or its fields in a dictionary.
-            With `relative_positions` attention is `DisentangledAttention`.
-        layer: Which of the encoder's layers it is, counted from 0.
+            With `relative_positions`, attention is `DisentangledAttention`.
+        layer: The index of the encoder layer, from 0.
 
     Call arguments:
         x, padding_mask, sequence_ids, return_weights, rows, relative_biases:
@@ -120,20 +120,20 @@ class EncoderBlock(BlockPart):
         return (output, weights) if return_weights else output
 
     def recomputed(self, x, **arguments):
-        """Calls the block in training, but computes it again for the gradients.
+        """Calls the block in training and recomputes it for the gradients.
 
-        Inside, dropout draws its seeds from copies of its generators' states, so
-        that it drops the same the second time. `keras.remat` alone draws anew
-        under TensorFlow, which makes gradients wrong, and fails under JAX.
+        Dropout uses copies of the states of its seed generators, so the recomputation
+        drops the same values. `keras.remat` alone samples new values under TensorFlow,
+        which makes the gradients wrong, and fails under JAX.
         """
         own = {id(weight) for weight in self.weights}  # the others are seeds
         weights = [x.value for x in self.trainable_variables]
         others = self.non_trainable_variables
-        # Copies, for TensorFlow gives the variable, which is to change.
+        # Copies: TensorFlow returns the variable itself, which will change.
         states = [x.value if id(x) in own else ops.copy(x.value) for x in others]
         shared = {x: arguments.pop(x) for x in SHARED if x in arguments}
 
-        # What has gradients is an argument: TensorFlow looks only there.
+        # TensorFlow computes gradients only for arguments.
         def call(x, shared, weights):
             return self.stateless_call(weights, states, x, **shared, **arguments)
 

@@ -10,22 +10,22 @@ from keras_bert_lite.layers.base import EncoderPart, activation_function
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class FeedForward(EncoderPart):
-    """Two dense layers with an activation between them, position by position.
+    """Two dense layers with an activation between them, at each position.
 
-    `W2 activation(W1 x)`; or, if the configuration says `gated`,
-    `W2 (activation(W1 x) * Wg x)`. W1 is `intermediate_dense`, Wg `gate_dense`,
+    `W2 activation(W1 x)`, or `W2 (activation(W1 x) * Wg x)` if the configuration is
+    `gated`. W1 is `intermediate_dense`, Wg `gate_dense`,
     W2 `output_dense`.
 
     Args:
-        config: The encoder's `EncoderConfig`, or its fields in a dictionary. Of
-            it count `hidden_dim`, `intermediate_dim`, `activation`, `gated`,
-            `biases` and `initializer_range`.
+        config: The encoder's `EncoderConfig`, or its fields in a dictionary. It
+            uses `hidden_dim`, `intermediate_dim`, `activation`, `gated`, `biases` and
+            `initializer_range`.
 
     Call arguments:
         x: Floats of shape `(..., H)`.
 
     Output shape:
-        That of `x`.
+        The shape of `x`.
 
     Reference: [Vaswani et al., 2017](https://arxiv.org/abs/1706.03762), section
     3.3; the gate: [Shazeer, 2020](https://arxiv.org/abs/2002.05202).

@@ -1,6 +1,6 @@
-"""Several texts a row: choices, windows, pairs to compare.
+"""Layers for rows of several texts: choices, windows, pairs to compare.
 
-They are rows of their own inside an encoder, and one row outside.
+Inside the encoder each text is a row of its own.
 """
 
 import keras
@@ -9,7 +9,7 @@ from keras import ops
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class FlattenGroups(keras.layers.Layer):
-    """Makes each choice a row of its own: `(B, C, S)` -> `(B C, S)`.
+    """Turns each text into a row of its own: `(B, C, S)` -> `(B C, S)`.
 
     Call arguments:
         x: A tensor of rank 3.
@@ -28,12 +28,12 @@ class FlattenGroups(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class RestoreGroups(keras.layers.Layer):
-    """Puts choices into one row again: `(B C, H)` -> `(B, C, H)`, or `(B, C)`
-    where each has a single score (H = 1).
+    """Groups the rows of texts again: `(B C, H)` -> `(B, C, H)`, or `(B, C)` for
+    scores (H = 1).
 
     Call arguments:
         x: A tensor of shape `(B C, H)`.
-        like: The tensor `(B, C, S)` that was split.
+        like: The tensor `(B, C, S)` before `FlattenGroups`.
     """
 
     def call(self, x, like):
@@ -51,7 +51,7 @@ class RestoreGroups(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class AnyToken(keras.layers.Layer):
-    """Says which choices are more than padding: `(B, C, S)` -> `(B, C)`.
+    """Returns which texts have any real tokens: `(B, C, S)` -> `(B, C)`.
 
     Call arguments:
         padding_mask: Booleans, true at real tokens.

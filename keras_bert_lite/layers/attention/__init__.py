@@ -1,1 +1,1 @@
-"""Attention, and the ways in which it knows positions."""
+"""Attention, and its positions: rotary, relative, relative biases."""

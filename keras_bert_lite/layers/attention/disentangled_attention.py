@@ -1,4 +1,4 @@
-"""Self-attention by content and by relative position, apart."""
+"""DeBERTa's disentangled self-attention."""
 
 import functools
 from collections.abc import Iterator
@@ -19,27 +19,27 @@ from keras_bert_lite.layers.attention.self_attention import SelfAttention
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class DisentangledAttention(SelfAttention):
-    """Self-attention that also scores how far a key is from a query (DeBERTa).
+    """Self-attention with separate scores for relative positions (DeBERTa).
 
     The score of query i and key j, in each head, is
 
     `(Qi . Kj + Qi . PK[d] + PQ[d] . Kj) / sqrt(D * (1 + terms))`, `d = i - j`:
 
-    content to content, `"c2p"` and `"p2c"`. PK and PQ are projections of a table
-    of relative embeddings, which has a row for each distance, or for each bucket
-    of distances. Only rows that a batch has distances for are projected.
+    the terms content to content, `"c2p"` and `"p2c"`. PK and PQ are projections of the
+    relative embeddings, one for each distance or bucket of distances. Only the
+    embeddings of distances that occur in the batch are projected.
 
     Args:
         config, layer: See `SelfAttention`. The configuration must have
-            `relative_positions`; its `dropout` is that on the relative
+            `relative_positions`; its `dropout` also applies to the relative
             embeddings.
 
     Call arguments:
         x, padding_mask, sequence_ids, return_weights, rows, relative_biases:
             See `SelfAttention`.
-        relative_embeddings: What `RelativeTable` gives: floats of shape
-            `(2 * span, H)`, row `span` for distance 0; see `RelativePositions`.
-            Not needed without terms.
+        relative_embeddings: The output of `RelativeTable`: floats of shape
+            `(2 * span, H)`, with distance 0 in row `span`; see
+            `RelativePositions`. Not needed without terms.
 
     Output shape:
         `(B, S, H)`; with `return_weights`, also `(B, N, S, S)`.
@@ -144,14 +144,14 @@ class DisentangledAttention(SelfAttention):
             yield scores
 
     def _project(self, relative_embeddings, length, training) -> dict[str, Any]:
-        """PK of the distances to keys, PQ of those to queries: (2S, H) each."""
+        """Returns PK and PQ of the distances in a batch, `(2 S, H)` each, by term."""
         relative = self.relative_positions
         if not relative.terms:
             return {}
         rows_of = functools.partial(
             table_rows, max_distance=relative.max_distance, num_buckets=relative.buckets
         )
-        # Distances go from -S to S; where no row has tokens, only 0 is left.
+        # Distances range from -S to S. Without any tokens, only 0 remains.
         ends = rows_of(length * np.array([-1, 1], "int32"))
         first = ends[0]
         needed = relative_embeddings[first : ends[1] + 1]

@@ -1,4 +1,4 @@
-"""Biases of attention by relative position."""
+"""Biases of the attention scores by relative position."""
 
 import functools
 import math
@@ -18,15 +18,15 @@ from keras_bert_lite.layers.base import EncoderPart
 def bias_buckets(num_buckets: int, max_distance: int) -> np.ndarray:
     """Returns the row of the table for each distance from -M to M.
 
-    With `e = num_buckets // 4`, a distance `d = i - j` of a query i from a key j
-    has, for `0 <= d < e`, row d; up to M row
-    `e + floor(e log(d / e) / log(M / e))`, at most `2 e - 1`. Keys after the
-    query (d < 0) have the rows of -d, and `2 e` more. Computed in float32, as
-    the published models were.
+    With `e = num_buckets // 4`, the distance `d = i - j` of query i and key j has the
+    row d if `0 <= d < e`. Larger distances up to M have the row
+    `e + floor(e log(d / e) / log(M / e))`, at most `2 e - 1`. For keys after the query
+    (d < 0), the row is `2 e` plus that of -d. Computed in float32, like the published
+    models.
 
     Args:
         num_buckets: Rows of the table (4 e).
-        max_distance: M; greater distances have the rows of these.
+        max_distance: M; callers clip larger distances to it.
 
     Reference: [Raffel et al., 2020](https://arxiv.org/abs/1910.10683), as in
     its code.
@@ -42,18 +42,18 @@ def bias_buckets(num_buckets: int, max_distance: int) -> np.ndarray:
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class RelativeBiasTable(EncoderPart):
-    """A number for each head and bucket of distances, which all blocks share.
+    """A learned bias for each head and bucket of distances, shared by all blocks.
 
     Args:
-        config: The encoder's `EncoderConfig`, or its fields in a dictionary. Of
-            it count `relative_bias`, which must be there, `num_heads` and
+        config: The encoder's `EncoderConfig`, or its fields in a dictionary. It
+            must have a `relative_bias` and also uses `num_heads` and
             `initializer_range`.
 
     Call arguments:
-        x: Floats of shape `(B, S, H)`, of which only S counts.
+        x: Floats of shape `(B, S, H)`; only S is used.
 
     Output shape:
-        `(1, N, S, S)`: what to add to the scores of queries (rows) and keys.
+        `(1, N, S, S)`: biases to add to the attention scores.
 
     Raises:
         ValueError: If there is no `relative_bias`.

@@ -1,4 +1,4 @@
-"""Relative positions: which row of a table belongs to a distance, and where."""
+"""Relative positions: their embeddings, and scores by distance."""
 
 import functools
 from typing import Any
@@ -11,25 +11,26 @@ from keras_bert_lite.config import EncoderConfig
 from keras_bert_lite.layers.base import EncoderPart
 from keras_bert_lite.layers.execution.layer_norm import LayerNorm
 
-# Longer distances are told apart nowhere; no attention is over so many tokens.
+# The longest distance with a bucket of its own; no sequence is longer.
 LONGEST_DISTANCE = 2**16
 
 
 def log_buckets(distances, num_buckets: int, max_distance: int) -> np.ndarray:
-    """Numbers distances such that far ones share a number.
+    """Returns the buckets of distances, which large distances share.
 
-    With `m = num_buckets // 2`, a distance d of at most m is its own number, and
-    a longer one has `sign(d) (m + ceil((m - 1) log(|d| / m) / log((M - 1) / m)))`,
-    M being `max_distance`. Computed in float32, as the published models were.
+    With `m = num_buckets // 2` and `M = max_distance`, a distance of at most m has a
+    bucket of its own, and a larger distance d has the bucket
+    `sign(d) (m + ceil((m - 1) log(|d| / m) / log((M - 1) / m)))`. Computed in float32,
+    like the published models.
 
     Args:
         distances: Integers of any shape.
-        num_buckets: Numbers in each direction (k); twice those that are exact.
-        max_distance: The distance (M) that has the last number but one or so.
+        num_buckets: The number of buckets per direction (k).
+        max_distance: The largest distance (M).
 
     Returns:
-        Integers of the shape of `distances`; those of distances over M exceed
-        `num_buckets` and are for the caller to clip.
+        Integers of the shape of `distances`. Buckets of distances over M exceed
+        `num_buckets`; callers clip them.
 
     Reference: [He et al., 2021](https://arxiv.org/abs/2111.09543), as in its code.
     """
@@ -47,11 +48,11 @@ def log_buckets(distances, num_buckets: int, max_distance: int) -> np.ndarray:
 def rows_by_distance(
     max_distance: int, num_buckets: int | None = None
 ) -> tuple[np.ndarray, int]:
-    """Returns which row of an embedding table each distance has, and a limit L.
+    """Returns the row of an embedding table for each distance, and a limit L.
 
-    The table has `2 * span` rows, `span` being `num_buckets` or, without
-    buckets, `max_distance`. The array is for the distances from -L to L; longer
-    ones have the rows of these.
+    The table has `2 * span` rows, where `span` is `num_buckets` or, without buckets,
+    `max_distance`. The array holds the distances from -L to L; larger distances are
+    clipped to them.
     """
     span = num_buckets or max_distance
     distances = np.arange(LONGEST_DISTANCE + 1 if num_buckets else span + 1)
@@ -67,8 +68,8 @@ def rows_by_distance(
 def table_rows(distances, max_distance: int, num_buckets: int | None = None) -> Any:
     """Returns the row of the embedding table for each distance.
 
-    Of a numpy array, a numpy array; so what depends on a length that is known
-    beforehand is known beforehand too, which XLA needs.
+    For a numpy array it returns a numpy array: with a static length, the rows are
+    static too, as XLA needs.
     """
     rows, limit = rows_by_distance(max_distance, num_buckets)
     math = np if isinstance(distances, np.ndarray) else ops
@@ -76,18 +77,17 @@ def table_rows(distances, max_distance: int, num_buckets: int | None = None) -> 
 
 
 def falling_distances(length) -> Any:
-    """The integers S - 1, ..., 0, ..., -S for a length S: see `skew`."""
+    """Returns the integers S - 1, ..., 0, ..., -S for a length S; see `skew`."""
     math = np if isinstance(length, int) else ops
     return length - 1 - math.arange(2 * length)
 
 
 def skew(x):
-    """Turns columns for distances into columns for positions.
+    """Converts scores by distance to scores by position.
 
-    Column c of `x` is for the distance `S - 1 - c` from the position of the row
-    to another, so column j of the output, for position j, holds column
-    `S - 1 - i + j` of row i. That is a matter of reading the same numbers in
-    rows shorter by one: cheaper than gathering, and without an index.
+    In row i, column c of `x` is for the distance `S - 1 - c`. So column j of the output
+    is column `S - 1 - i + j` of `x`. Reading the same numbers as rows that are shorter
+    by one gives exactly that; it is cheaper than a gather.
 
     Args:
         x: Tensor of shape `(B, N, S, 2 * S)`.
@@ -96,7 +96,7 @@ def skew(x):
         Tensor of shape `(B, N, S, S)`.
     """
     batch, heads, length, width = ops.shape(x)
-    shorter = abs(width - 1)  # not -1 where there is no position
+    shorter = abs(width - 1)  # not -1 for an empty sequence
     x = ops.reshape(x, (batch, heads, length * width))
     x = x[:, :, : length * shorter]
     x = ops.reshape(x, (batch, heads, length, shorter))
@@ -104,11 +104,11 @@ def skew(x):
 
 
 def scores_by_distance(x, table):
-    """Scores each position with what the table says of its distance to others.
+    """Returns the scores of all pairs of positions by their distance.
 
     Args:
-        x: Heads of each position: `(B, N, S, D)`.
-        table: Heads for the distances of `falling_distances(S)`: `(2 * S, H)`.
+        x: Queries or keys, `(B, N, S, D)`.
+        table: Vectors of the distances `falling_distances(S)`, `(2 * S, H)`.
 
     Returns:
         Floats, float32, of shape `(B, N, S, S)`.
@@ -121,11 +121,11 @@ def scores_by_distance(x, table):
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class RelativeTable(EncoderPart):
-    """A vector for each relative position, which all blocks share.
+    """The relative position embeddings, shared by all blocks.
 
     Args:
-        config: The encoder's `EncoderConfig`, or its fields in a dictionary. Of
-            it count `relative_positions`, which must be there, `hidden_dim`,
+        config: The encoder's `EncoderConfig`, or its fields in a dictionary. It
+            must have `relative_positions` and also uses `hidden_dim`,
             `layer_norm_epsilon`, `norms.bias` and `initializer_range`.
 
     Raises:
@@ -154,7 +154,7 @@ class RelativeTable(EncoderPart):
         return self.rows()
 
     def rows(self):
-        """Returns the vectors, `(2 K, H)`: K distances in each direction."""
+        """Returns the embeddings, `(2 K, H)` for K distances per direction."""
         rows = self.embedding(keras.ops.arange(self.num_rows, dtype="int32"))
         return rows if self.layer_norm is None else self.layer_norm(rows)
 

@@ -7,7 +7,7 @@ from keras import ops
 
 
 class Rotation(NamedTuple):
-    """How the positions of a row are turned: angles for pairs of numbers."""
+    """The rotation of each position, by pairs of elements of a head."""
 
     cosines: Any  # (S, D / 2) float32
     sines: Any  # (S, D / 2) float32
@@ -21,7 +21,7 @@ def rotations(length: Any, size: int, base: float) -> Rotation:
     Args:
         length: S, a number or a tensor.
         size: D, even.
-        base: Of the wavelengths (theta).
+        base: The base of the wavelengths (theta).
 
     Reference: [Su et al., 2021](https://arxiv.org/abs/2104.09864), section 3.2.
     """
@@ -32,10 +32,10 @@ def rotations(length: Any, size: int, base: float) -> Rotation:
 
 
 def rotate(x, rotation: Rotation):
-    """Turns heads by their positions: (B, N, S, D) -> (B, N, S, D).
+    """Rotates heads by their positions: (B, N, S, D) -> (B, N, S, D).
 
-    Number k of a head and number `k + D / 2` are a pair, as in the code of
-    GPT-NeoX and Hugging Face. Computed in float32.
+    Elements k and `k + D / 2` of a head are a pair, as in GPT-NeoX and Hugging Face.
+    Computed in float32.
     """
     half = x.shape[-1] // 2
     first, second = (ops.cast(y, "float32") for y in (x[..., :half], x[..., half:]))

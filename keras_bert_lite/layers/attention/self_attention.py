@@ -14,34 +14,34 @@ from keras_bert_lite.layers.execution.padded_rows import PaddedRows
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class SelfAttention(BlockPart):
-    """Lets every position attend to every real position.
+    """Bidirectional multi-head self-attention over the real positions.
 
-    `softmax(Q K^T / sqrt(D)) V` in each of N heads of size D = H / N, where Q,
-    K and V are dense projections of the input; the heads joined and projected
-    once more. The softmax runs in float32.
+    `softmax(Q K^T / sqrt(D)) V` in each of N heads of size D = H / N, where Q, K and V
+    are dense projections of the input. A last projection joins the heads. The softmax
+    runs in float32.
 
-    Where the configuration says so, Q and K are turned by their positions
-    (`rotary`), biases by distance are added to the scores (`relative_bias`),
-    and only positions near by are attended to (`local_attention`).
+    Depending on the configuration, Q and K are rotated by their positions (`rotary`),
+    biases by distance are added to the scores (`relative_bias`), and only nearby
+    positions are attended to (`local_attention`).
 
     Args:
-        config: The encoder's `EncoderConfig`, or its fields in a dictionary. Of
-            it count `num_heads`, `hidden_dim`, `attention_dropout`, `biases`,
-            `initializer_range`, and the parts named above.
-        layer: Which of the encoder's layers it is in, counted from 0.
+        config: The encoder's `EncoderConfig`, or its fields in a dictionary. It
+            uses `num_heads`, `hidden_dim`, `attention_dropout`, `biases`,
+            `initializer_range` and the parts named above.
+        layer: The index of its encoder layer, from 0.
 
     Call arguments:
         x: Floats of shape `(B, S, H)`.
-        padding_mask: Booleans of shape `(B, S)`, true at real positions, which
-            alone are attended to; all are real if absent.
+        padding_mask: Booleans of shape `(B, S)`, true at real positions. Padding is
+            not attended to. `None`: all positions are real.
         sequence_ids: Integers of shape `(B, S)`: positions attend only to
             positions with the same number (a block-diagonal mask, for several
             sequences packed in a row).
         return_weights: Whether to return the attention weights too.
-        rows: Where the rows of the batch are, in place of the masks: the
-            `PaddedRows` of these, or a `RealTokens`, with `x` of shape `(T, H)`.
-        relative_biases: What `RelativeBiasTable` says of each group of rows:
-            a list of `(1, N, S, S)`. Needed with a `relative_bias` only.
+        rows: The layout of the batch, instead of the masks: their `PaddedRows`, or
+            `RealTokens` for unpadded execution with `x` of shape `(T, H)`.
+        relative_biases: The output of `RelativeBiasTable` for each group of rows, a
+            list of `(1, N, S, S)`. Only needed with a `relative_bias`.
 
     Output shape:
         `(B, S, H)`; with `return_weights`, also the weights, `(B, N, S, S)`:
@@ -91,7 +91,7 @@ class SelfAttention(BlockPart):
         return PaddedRows(self.config, ops.shape(x)[1], padding_mask, sequence_ids)
 
     def _attend(self, x, rows, scores_of, relative_biases, return_weights, training):
-        """Attends by the scores that `scores_of` gives queries and keys."""
+        """Computes attention with the scores `scores_of(queries, keys)`."""
         queries, keys, values = (
             rows.split_heads(dense(x)) for dense in (self.query, self.key, self.value)
         )
@@ -109,7 +109,7 @@ class SelfAttention(BlockPart):
         return (output, weights) if return_weights else output
 
     def _turned(self, heads: list[Any], rows) -> list[Any]:
-        """Queries or keys, turned by their positions if that is their part."""
+        """Applies rotary positions to queries or keys, if the layer has them."""
         base = self.config.rotary_base(self.layer)
         if base is None:
             return heads
@@ -117,7 +117,7 @@ class SelfAttention(BlockPart):
         return [rotate(group, rotation) for group, rotation in pairs]
 
     def _biases(self, rows, relative_biases) -> list[list[Any]]:
-        """What to add to the scores of each group of rows, float32."""
+        """Returns the float32 terms to add to the scores of each group of rows."""
         masks = rows.biases[self.config.window(self.layer)]
         biases = [[] if mask is None else [mask] for mask in masks]
         if self.config.relative_bias is None:
@@ -128,7 +128,7 @@ class SelfAttention(BlockPart):
         return [[ops.cast(bias, "float32"), *others] for others, bias in pairs]
 
     def _scores(self, queries, keys) -> Iterator[Any]:
-        """The scaled scores of each group of rows: (B, N, S, S), float32."""
+        """Yields the scaled scores of each group of rows, float32 (B, N, S, S)."""
         scale = (self.config.hidden_dim // self.config.num_heads) ** -0.5
         for query, key in zip(queries, keys, strict=True):
             scores = ops.matmul(query, ops.transpose(key, (0, 1, 3, 2)))
