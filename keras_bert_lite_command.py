@@ -1,8 +1,8 @@
 """The `keras-bert-lite` command: its arguments.
 
-It stands beside the package because importing any module of the package imports
-TensorFlow, which takes seconds: `--help`, `--version` and wrong arguments are
-answered without. What a command does is in `keras_bert_lite.cli`.
+It is outside the package, because importing any module of the package imports
+TensorFlow, which takes seconds and which `--help`, `--version` and wrong arguments do
+not need. The commands themselves are in `keras_bert_lite.cli`.
 """
 
 import argparse
@@ -21,7 +21,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 class _Version(argparse.Action):
-    """Prints the version, which only this option looks up."""
+    """Prints the version, which is only looked up for this option."""
 
     def __call__(self, parser, namespace, values, option_string=None):
         print(f"keras-bert-lite {metadata.version('keras-bert-lite')}")
@@ -149,7 +149,7 @@ def _add_distil(commands: Any) -> None:
 
 
 def _add_run_options(parser: argparse.ArgumentParser) -> None:
-    """Adds what every run of training has: where it begins and how it learns."""
+    """Adds the options of all training runs."""
     add = parser.add_argument
     add("--directory", required=True, type=Path, help="of the run, its saves and model")
     add = parser.add_mutually_exclusive_group(required=True).add_argument

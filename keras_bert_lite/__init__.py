@@ -1,6 +1,6 @@
 """BERT as Keras layers: from raw text to a served model.
 
-What most programs need is here. The rest is in modules of its own: `data`,
+The most common names are here. The others are in modules: `data`,
 `distillation`, `evaluation`, `layers`, `losses`, `metrics`, `optimizers`,
 `pretraining`, `serving`, `surgery` and `tuning`.
 """

@@ -1,4 +1,4 @@
-"""Data in: readers of files, and data sets for `model.fit`."""
+"""Readers of files, and data sets for `model.fit`."""
 
 from keras_bert_lite.training.data import (
     choice_dataset,

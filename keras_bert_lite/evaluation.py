@@ -1,4 +1,4 @@
-"""Numbers that no batch can give: of whole data sets, by the official scorers."""
+"""Scores of whole data sets, by the official scorers."""
 
 from keras_bert_lite.training.evaluation import (
     EvaluationCallback,

@@ -1,4 +1,4 @@
-"""Losses of the tasks that Keras has none for."""
+"""Losses that Keras does not have."""
 
 from keras_bert_lite.training.losses import (
     CosineSimilarityLoss,

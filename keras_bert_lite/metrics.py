@@ -1,4 +1,4 @@
-"""Metrics of the tasks that Keras has none for."""
+"""Metrics that Keras does not have."""
 
 from keras_bert_lite.training.metrics import (
     F1,

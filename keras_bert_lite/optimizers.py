@@ -1,4 +1,4 @@
-"""BERT's optimizers, and their schedule."""
+"""BERT's optimizers and learning rate schedule."""
 
 from keras_bert_lite.training.optimizers import AdamW, Lamb, bert_adamw, bert_lamb
 from keras_bert_lite.training.schedules import LinearWarmup

@@ -1,4 +1,4 @@
-"""Pretraining: from text files to data, from data to an encoder."""
+"""Pretraining: from text files to data, and from data to an encoder."""
 
 from keras_bert_lite.models.pretraining.bert import (
     bert_pretrainer,

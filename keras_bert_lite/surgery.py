@@ -1,4 +1,4 @@
-"""Encoders with other tokens, positions or layers, from the weights of one."""
+"""New encoders with other tokens, positions or layers and the same weights."""
 
 from keras_bert_lite.models.surgery import add_tokens, keep_layers, resize
 

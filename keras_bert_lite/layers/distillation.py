@@ -1,4 +1,4 @@
-"""What a student is to have in common with its teacher, as losses."""
+"""Layers that add distillation losses between a student and its teacher."""
 
 import copy
 from collections.abc import Sequence
@@ -11,11 +11,11 @@ from keras_bert_lite.checks import check_choice
 from keras_bert_lite.layers.base import CompositeLayer, Initializer
 
 Pairs = Sequence[tuple[int, int]]
-TINY = 1e-9  # keeps the logarithm of a masked weight finite
+TINY = 1e-9  # keeps logarithms of masked weights finite
 
 
 class _Comparison(CompositeLayer):
-    """Adds a loss and passes its first input on."""
+    """Adds a loss and returns its first input."""
 
     def __init__(self, weight: float, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -24,7 +24,7 @@ class _Comparison(CompositeLayer):
         self.weight = weight
 
     def _add(self, values, valid=None) -> None:
-        """Adds the mean of the values, of those that are valid."""
+        """Adds the mean of the valid values as a loss."""
         if valid is None:
             mean = ops.mean(values)
         else:
@@ -44,19 +44,19 @@ class _Comparison(CompositeLayer):
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class LogitDistillation(_Comparison):
-    """Lets a student's scores follow its teacher's.
+    """Trains a student to match its teacher's softened predictions.
 
-    Adds `weight T^2 KL(softmax(teacher / T) || softmax(student / T))`, the mean
-    over what counts.
+    Adds `weight T^2 KL(softmax(teacher / T) || softmax(student / T))`, averaged over
+    the valid positions.
 
     Args:
-        temperature: T; the higher, the more the unlikely answers count.
-        weight: Of the loss.
+        temperature: T. A higher temperature gives unlikely classes more weight.
+        weight: Weight of the loss.
 
     Call arguments:
-        x: The student's logits, `(..., V)`; passed on.
-        teacher_logits: Of the same shape.
-        valid: Booleans `(...)`, which count; all if absent.
+        x: The student's logits, `(..., V)`, which are returned.
+        teacher_logits: The teacher's logits, of the same shape.
+        valid: Booleans `(...)`, true at valid positions; all are valid if absent.
 
     Output shape:
         `(..., V)`.
@@ -92,23 +92,23 @@ class LogitDistillation(_Comparison):
 class HiddenStateDistillation(_Comparison):
     """Trains a student's hidden states to match its teacher's.
 
-    Adds `weight` times the mean over real tokens, summed over the pairs of layers,
-    of `1 - cosine` or of the mean squared difference. Where the widths differ, the
-    student's states are projected, all by the same matrix.
+    Adds `weight` times `1 - cosine` or the mean squared difference, averaged over real
+    tokens and summed over the pairs of layers. If the widths differ, one matrix
+    projects all of the student's states.
 
     Args:
-        pairs: Pairs of layers, the student's and the teacher's: 0 is the output of
-            the embeddings, L that of the last block, -1 the last.
+        pairs: Pairs of a student's and a teacher's layer. 0 is the output of the
+            embeddings, L or -1 that of the last layer.
         loss: `"cosine"` (DistilBERT) or `"mse"` (TinyBERT).
-        weight: Of the loss.
+        weight: Weight of the loss.
 
     Call arguments:
-        x: Any tensor; passed on.
+        x: Any tensor, which is returned.
         states, teacher_states: Lists of `(B, S, H)`, see `encoder(hidden_states=True)`.
-        valid: Booleans `(B, S)`, true at real tokens; all if absent.
+        valid: Booleans `(B, S)`, true at real tokens; all are real if absent.
 
     Output shape:
-        That of `x`.
+        The shape of `x`.
 
     Reference: [Sanh et al., 2019](https://arxiv.org/abs/1910.01108), section 3;
     [Jiao et al., 2020](https://arxiv.org/abs/1909.10351), equation 8.
@@ -155,25 +155,25 @@ class HiddenStateDistillation(_Comparison):
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class SimilarityDistillation(_Comparison):
-    """Lets a student that reads two texts at once tell how alike its teacher sees them.
+    """Trains a student to predict the similarity of two texts to its teacher.
 
-    Adds `weight` times the mean squared difference of two numbers: the cosine of
-    the teacher's vectors of the texts, each read alone, and a linear layer of the
-    student's vector of the row that holds both.
+    The student reads both texts in one row, and the teacher each text alone. Adds
+    `weight` times the mean squared difference between a linear layer of the student's
+    vector and the cosine of the teacher's vectors.
 
     Args:
-        weight: Of the loss.
+        weight: Weight of the loss.
 
     Call arguments:
-        x: Any tensor; passed on.
-        row: The student's vectors of pairs, `(B, H)`.
-        first, second: The teacher's of the texts, `(B, H')`.
+        x: Any tensor, which is returned.
+        row: The student's vectors of the pairs, `(B, H)`.
+        first, second: The teacher's vectors of the texts, `(B, H')`.
 
     Output shape:
-        That of `x`.
+        The shape of `x`.
 
     Reference: [Liu et al., 2022](https://arxiv.org/abs/2109.13059), section 2, from a
-    bi-encoder to a cross-encoder; there with cross-entropy.
+    bi-encoder to a cross-encoder, where the loss is a cross-entropy.
     """
 
     def __init__(self, weight: float = 1.0, **kwargs: Any) -> None:
@@ -200,27 +200,27 @@ class SimilarityDistillation(_Comparison):
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class AttentionDistillation(_Comparison):
-    """Draws a student's attention weights to its teacher's.
+    """Trains a student's attention weights to match its teacher's.
 
-    Adds `weight KL(teacher || student)`, the mean over heads and real tokens,
-    summed over the pairs of layers. Both need the same number of heads.
+    Adds `weight KL(teacher || student)`, averaged over heads and real tokens and summed
+    over the pairs of layers. Both need the same number of heads.
 
     Args:
-        pairs: Pairs of layers, the student's and the teacher's, counted from 0;
-            -1 is the last. MiniLM matches the last alone.
-        weight: Of the loss.
+        pairs: Pairs of a student's and a teacher's layer, from 0; -1 is the last.
+            MiniLM only matches the last.
+        weight: Weight of the loss.
 
     Call arguments:
-        x: Any tensor; passed on.
+        x: Any tensor, which is returned.
         attentions, teacher_attentions: Lists of `(B, N, S, S)`, see
             `encoder(attentions=True)`.
-        valid: Booleans `(B, S)`, true at real tokens; all if absent.
+        valid: Booleans `(B, S)`, true at real tokens; all are real if absent.
 
     Output shape:
-        That of `x`.
+        The shape of `x`.
 
     Reference: [Wang et al., 2020](https://arxiv.org/abs/2002.10957), equation 1;
-    layer by layer: [Jiao et al., 2020](https://arxiv.org/abs/1909.10351).
+    for each layer: [Jiao et al., 2020](https://arxiv.org/abs/1909.10351).
     """
 
     def __init__(
@@ -236,7 +236,7 @@ class AttentionDistillation(_Comparison):
         ours, theirs = attentions_shape[0][1], teacher_attentions_shape[0][1]
         if ours != theirs:
             raise ValueError(
-                "`attentions` and `teacher_attentions` must have as many heads. "
+                "`attentions` and `teacher_attentions` must have the same number of heads. "
                 f"Received: {ours} and {theirs}"
             )
 
@@ -254,7 +254,7 @@ class AttentionDistillation(_Comparison):
 
 
 def _distance(state, target, loss: str):
-    """(B, S, H) and the same -> (B, S)."""
+    """Returns the distances of vectors `(B, S, H)`: `(B, S)`."""
     if loss == "mse":
         return ops.mean(ops.square(state - target), axis=-1)
     return 1 - ops.sum(ops.normalize(state) * ops.normalize(target), axis=-1)
@@ -266,7 +266,7 @@ def _checked_pairs(pairs: Pairs) -> list[list[int]]:
         len(pair) != 2 or not all(isinstance(i, int) for i in pair) for pair in values
     ):
         raise ValueError(
-            "`pairs` must be pairs of numbers, a layer of the student and one of the "
+            "`pairs` must be pairs of indices, a layer of the student and one of the "
             f"teacher. Received: {pairs!r}"
         )
     return values
@@ -277,26 +277,26 @@ def _check_there(pairs: list[list[int]], ours: Sequence, theirs: Sequence) -> No
     for pair in pairs:
         if any(not -n <= i < n for i, n in zip(pair, counts, strict=True)):
             raise ValueError(
-                f"`pairs` must be of layers that are there, {counts[0]} of the "
-                f"student and {counts[1]} of the teacher. Received: {pair}"
+                f"`pairs` must be indices of the {counts[0]} layers of the student and "
+                f"the {counts[1]} of the teacher. Received: {pair}"
             )
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class Teacher(keras.layers.Layer):
-    """Runs a model as it predicts, without dropout, while another one is trained.
+    """Runs a model in inference mode while another one is trained.
 
-    `model(x, training=False)` in a functional model would not do: Keras hands the
-    mode of the outer model on to all that is in it.
+    `model(x, training=False)` in a functional model has no effect: Keras passes the
+    mode of the outer model to all inner layers.
 
     Args:
         model: The model. It is made untrainable.
 
     Call arguments:
-        inputs: As the model's.
+        inputs: The inputs of the model.
 
     Output shape:
-        As the model's.
+        The output shape of the model.
     """
 
     def __init__(self, model: keras.Model, **kwargs: Any) -> None:
@@ -305,7 +305,7 @@ class Teacher(keras.layers.Layer):
         self.trainable = False
 
     def build(self, _):
-        self.built = True  # as its model is
+        self.built = True  # its model is built
 
     def call(self, inputs):
         return self.model(inputs, training=False)
@@ -322,6 +322,6 @@ class Teacher(keras.layers.Layer):
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> "Teacher":
-        # Keras takes what it reads out of a model's configuration.
+        # Keras removes keys from a model's configuration while reading it.
         model = keras.saving.deserialize_keras_object(copy.deepcopy(config["model"]))
         return cls(**{**config, "model": model})

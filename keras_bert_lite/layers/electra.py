@@ -1,4 +1,4 @@
-"""What ELECTRA's generator and discriminator exchange and share."""
+"""Layers between ELECTRA's generator and discriminator."""
 
 from typing import Any
 
@@ -13,17 +13,17 @@ from keras_bert_lite.layers.embeddings import Embeddings
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class ReplaceTokens(keras.layers.Layer):
-    """Puts pieces drawn from a generator's scores where tokens are masked.
+    """Replaces masked tokens by samples from a generator's scores.
 
-    No gradient goes through it.
+    It has no gradient.
 
     Args:
-        seed: Of the draws.
+        seed: Seed of the samples.
 
     Call arguments:
         token_ids: Integers `(B, S)`.
-        positions: Integers `(B, P)`; those that are 0 count for nothing: the
-            first token of a row is a special one, which is never masked.
+        positions: Integers `(B, P)`. Positions 0 are padding, because the first
+            token of a row is special and never masked.
         logits: Floats `(B, P, V)`.
 
     Output shape:
@@ -42,7 +42,7 @@ class ReplaceTokens(keras.layers.Layer):
         flat = ops.reshape(scores, (-1, scores.shape[-1]))
         drawn = keras.random.categorical(flat, 1, seed=self.seed_generator)
         drawn = ops.reshape(ops.cast(drawn, token_ids.dtype), ops.shape(positions))
-        # Of positions that are 0 each writes what is there already.
+        # Positions 0 write the token that is already there.
         drawn = ops.where(positions > 0, drawn, token_ids[:, :1])
         rows = ops.arange(ops.shape(token_ids)[0], dtype=positions.dtype)[:, None]
         cells = ops.stack([ops.broadcast_to(rows, ops.shape(positions)), positions], 2)
@@ -61,10 +61,10 @@ class ReplaceTokens(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class AppendTokenIds(keras.layers.Layer):
-    """Puts the tokens that a discriminator saw beside its scores.
+    """Appends the input tokens of a discriminator to its scores.
 
-    What was replaced is known from them and from the original tokens, which are
-    the targets: `losses.ReplacedTokenLoss` compares them.
+    `losses.ReplacedTokenLoss` compares them with the original tokens, the targets, to
+    find the replaced ones.
 
     Call arguments:
         logits: Floats `(B, S)`.
@@ -92,26 +92,26 @@ SIDES = ("generator", "discriminator")
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class GradientDisentangledEmbeddings(CompositeLayer):
-    """The embeddings of a generator, and of a discriminator that adds to them.
+    """Gradient-disentangled embeddings of a generator and a discriminator.
 
     A token's vector is E for the generator and `stop_gradient(E) + D` for the
-    discriminator, whose loss so changes D alone. Segments, positions,
-    normalization and projection are each side's own.
+    discriminator, whose loss therefore only changes D. Each side has its own segments,
+    positions, normalization and projection.
 
     Args:
         generator: The generator's `EncoderConfig`, or its dictionary.
-        discriminator: The discriminator's, whose token table is D.
+        discriminator: The discriminator's; its token embeddings are D.
 
     Call arguments:
-        token_ids, segment_ids, position_ids, reverse: See `Embeddings`; vectors
-            are scored against E.
+        token_ids, segment_ids, position_ids, reverse: See `Embeddings`. With
+            `reverse`, vectors are scored against E.
         side: One of `SIDES`.
 
     Output shape:
-        As that side's `Embeddings`.
+        The output of that side's `Embeddings`.
 
     Raises:
-        ValueError: For another side.
+        ValueError: If `side` is unknown.
 
     Reference: [He et al., 2021](https://arxiv.org/abs/2111.09543), section 3.3.
     """

@@ -11,36 +11,35 @@ from keras_bert_lite.layers.base import EncoderPart
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class Embeddings(EncoderPart):
-    """Turns ids into vectors: token + segment + position, normalized.
+    """The sum of token, segment and position embeddings, normalized.
 
     `LayerNorm(token[token_ids] + segment[segment_ids] + position[position_ids])`,
-    with `+ task[0]` in the sum if tasks have types (ERNIE); then dropout, then, if
-    there is an `embedding_dim`, a projection to `hidden_dim`. Families without
-    segments or positions leave those out.
+    plus `task[0]` in the sum with task types (ERNIE). Dropout follows and, with an
+    `embedding_dim`, a projection to `hidden_dim`. Families without segments or
+    positions leave out their embeddings.
 
-    With `reverse=True`, vectors are scored against the token table:
-    `x token^T`, as a language model's head does that is tied to it. With
-    `project=False` the projection is left out: another encoder that shares the
-    tables has its own (ELECTRA's generator).
+    `reverse=True` scores vectors against the token embeddings, `x token^T`, like the
+    tied head of a language model. `project=False` leaves out the projection, for an
+    encoder that shares the embeddings and has its own (ELECTRA's generator).
 
     Args:
-        config: The encoder's `EncoderConfig`, or its fields in a dictionary. Of
-            it count `vocabulary_size`, `hidden_dim`, `embedding_dim`,
+        config: The encoder's `EncoderConfig`, or its fields in a dictionary. It
+            uses `vocabulary_size`, `hidden_dim`, `embedding_dim`,
             `project_before_norm`, `max_sequence_length`, `position_offset`,
             `num_segments`, `num_task_types`, `dropout`, `layer_norm_epsilon`,
-            `norms.bias` and `initializer_range`. Where `position_offset` is not
-            0, padding is told by its id, `position_offset - 1`, and does not
-            count as a position (as in RoBERTa).
+            `norms.bias` and `initializer_range`. If `position_offset` is not 0,
+            padding has the id `position_offset - 1` and is not counted in positions
+            (as in RoBERTa).
 
     Call arguments:
         token_ids: Integers of shape `(B, S)`.
         segment_ids: Integers of shape `(B, S)`; all 0 if absent.
-        position_ids: Integers of shape `(B, S)` or `(S,)`; 0 to S - 1 if
-            absent. Packed sequences restart them.
-        reverse: Whether to score vectors, `(B, S, embedding_dim)`, given in
-            place of `token_ids`.
-        project: Whether to project to `hidden_dim`, where there is a projection
-            behind the normalization.
+        position_ids: Integers of shape `(B, S)` or `(S,)`; 0 to S - 1 if absent. They
+            restart in packed sequences.
+        reverse: Whether to score vectors, `(B, S, embedding_dim)`, which are given
+            instead of `token_ids`.
+        project: Whether to apply the projection after the normalization, if there is
+            one.
 
     Output shape:
         `(B, S, H)`; with `reverse`, `(B, S, vocabulary_size)`; without `project`,
@@ -51,8 +50,7 @@ class Embeddings(EncoderPart):
             ids are not integers of rank 2.
 
     Reference: [Devlin et al., 2019](https://arxiv.org/abs/1810.04805), section 3;
-    the factorization is that of
-    [Lan et al., 2020](https://arxiv.org/abs/1909.11942); the tied head that of
+    factorization: [Lan et al., 2020](https://arxiv.org/abs/1909.11942); tied head:
     [Press and Wolf, 2017](https://arxiv.org/abs/1608.05859).
     """
 
@@ -74,7 +72,7 @@ class Embeddings(EncoderPart):
 
     @property
     def width(self) -> int:
-        """The width of the tables (E)."""
+        """The width of the embeddings (E)."""
         return self.config.embedding_dim or self.config.hidden_dim
 
     def _embedding(self, rows: int, name: str) -> keras.layers.Embedding | None:
@@ -116,13 +114,13 @@ class Embeddings(EncoderPart):
         return self.finish(self.token_vectors(token_ids), *others, project, training)
 
     def token_vectors(self, token_ids):
-        """Rows of the token table alone: (B, S) -> (B, S, E)."""
+        """Looks up only the token embeddings: (B, S) -> (B, S, E)."""
         return _look_up(self.token_embedding, token_ids)
 
     def finish(
         self, x, token_ids, segment_ids, position_ids, project=True, training=None
     ):
-        """What follows the look-up of tokens: (B, S, E) -> (B, S, H)."""
+        """Completes the embeddings of looked-up tokens: (B, S, E) -> (B, S, H)."""
         if self.segment_embedding is not None:
             if segment_ids is None:
                 segment_ids = ops.zeros_like(token_ids)
@@ -141,11 +139,11 @@ class Embeddings(EncoderPart):
         return x
 
     def _position_rows(self, token_ids, position_ids):
-        """Rows of the position table, `(B, S)` or `(S,)`."""
+        """Returns rows of the position embeddings, `(B, S)` or `(S,)`."""
         if position_ids is not None:
             return position_ids + self.config.position_offset
         if not self.config.position_offset:
-            # Too long a sequence does not fit the shape, on any device.
+            # A sequence that is too long fails on every device: it has another shape.
             positions = ops.arange(self.config.max_sequence_length, dtype="int32")
             return positions[: ops.shape(token_ids)[1]]
         padding_id = self.config.position_offset - 1
@@ -198,5 +196,5 @@ class Embeddings(EncoderPart):
 
 
 def _look_up(table: keras.layers.Embedding, ids):
-    """Looks ids up; a negative one is out of range, not counted from the end."""
+    """Looks up ids; negative ids are out of range, not counted from the end."""
     return table(ops.where(ids < 0, table.input_dim, ids))

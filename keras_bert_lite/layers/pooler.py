@@ -1,4 +1,4 @@
-"""From a sequence of vectors to one vector."""
+"""Pooling: from a sequence of vectors to one vector."""
 
 from typing import Any
 
@@ -17,10 +17,10 @@ class Pooler(CompositeLayer):
     - `"cls"`: `x[0]`, the vector of the first token, `[CLS]`;
     - `"cls_dense"`: `tanh(W x[0] + b)`, BERT's pooler;
     - `"mean"`: the mean of the real positions;
-    - `"max"`: their maximum, feature by feature;
-    - `"attention"`: their sum, weighted by `softmax(w x + b)`.
+    - `"max"`: the element-wise maximum of the real positions;
+    - `"attention"`: the sum of the real positions, weighted by `softmax(w x + b)`.
 
-    A row without any real position pools to zeros, but for the two of `[CLS]`.
+    A row without real positions gives zeros, except with the two of `[CLS]`.
 
     Args:
         pooling: One of the names above.
@@ -78,7 +78,7 @@ class Pooler(CompositeLayer):
         }[self.pooling]()
 
     def _attention(self, x, real):
-        """(B, S, 1): a softmax of scores over the real positions."""
+        """Returns a softmax of scores over the real positions, (B, S, 1)."""
         scores = ops.cast(self.dense(x), "float32")
         return ops.softmax(ops.where(real, scores, -1e30), axis=1)
 
@@ -94,7 +94,7 @@ class Pooler(CompositeLayer):
 
 
 def _equal_weights(real):
-    """(B, S, 1): one share for each real position."""
+    """Returns equal weights for the real positions, (B, S, 1)."""
     real = ops.cast(real, "float32")
     return real / ops.maximum(ops.sum(real, axis=1, keepdims=True), 1.0)
 
@@ -106,11 +106,11 @@ def _weighted(x, real, weights):
 
 
 def _max(x, real):
-    """Takes the largest of the real positions, feature by feature: (B, H)."""
+    """Returns the element-wise maximum of the real positions, (B, H)."""
     peak = ops.max(ops.where(real, x, _lowest(x.dtype)), axis=1)
     return ops.where(ops.any(real, axis=1), peak, ops.zeros_like(peak))
 
 
 def _lowest(dtype) -> float:
-    """A number below any activation, and finite in `dtype`."""
+    """Returns a finite number of `dtype` below any activation."""
     return -6e4 if keras.backend.standardize_dtype(dtype) == "float16" else -1e30

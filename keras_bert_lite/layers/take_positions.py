@@ -1,4 +1,4 @@
-"""Layers about places in a row."""
+"""Layers for positions in a row."""
 
 import keras
 from keras import ops
@@ -6,7 +6,7 @@ from keras import ops
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class TakePositions(keras.layers.Layer):
-    """Takes the vectors at some positions: `(B, S, H)` -> `(B, P, H)`.
+    """Gathers the vectors at some positions: `(B, S, H)` -> `(B, P, H)`.
 
     Call arguments:
         x: A tensor of shape `(B, S, H)`.
@@ -29,19 +29,19 @@ class TakePositions(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class SequencePositions(keras.layers.Layer):
-    """Counts positions anew in each sequence of a packed row.
+    """Returns the positions of packed rows, which restart in each sequence.
 
     Call arguments:
-        sequence_ids: Integers `(B, S)`, the same at all tokens of a sequence,
-            whose tokens stand side by side.
+        sequence_ids: Integers `(B, S)`, equal for all tokens of a sequence. The
+            tokens of a sequence are adjacent.
 
     Output shape:
         `(B, S)` int32, 0 at the first token of each sequence.
     """
 
     def call(self, sequence_ids):
-        # Tokens of the same sequence before each. A cumulative maximum would do with
-        # less memory, but TensorFlow's cannot be compiled by XLA.
+        # Counts the tokens of the same sequence before each token. A cumulative
+        # maximum needs less memory, but XLA cannot compile TensorFlow's.
         length = ops.shape(sequence_ids)[1]
         indices = ops.arange(length, dtype="int32")
         before = ops.less(indices[None, :], indices[:, None])  # (S, S)

@@ -1,4 +1,4 @@
-"""What an output of a model is for."""
+"""The task of a model's output."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,25 +8,23 @@ import keras
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class TaskOutput(keras.layers.Layer):
-    """Returns its input, and records which task's output that is.
+    """Returns its input and records the task that it is an output of.
 
-    The builder of a task puts one behind each output. Whoever needs to know what a
-    model does reads it here (`models.tasks.registry.task_of`), after loading and
-    cloning too.
+    Task builders append one to each output. `models.tasks.registry.task_of` reads it to
+    find the task of a model, even after loading or cloning.
 
     Args:
         task: Name of the task, such as `"token_classification"`.
         output: Name of the output, such as `"logits"`.
-        head: Names of the layers in the same model that make the output from the
-            encoder's.
-        options: How the model was built, where that matters to others: what the
-            head pools, whether it reads windows. Of JSON's types.
+        head: Names of the layers between the encoder and the output.
+        options: Options of the builder that other code needs: the head's pooling,
+            whether it reads windows. JSON types.
 
     Call arguments:
         x: A tensor of any shape.
 
     Output shape:
-        That of `x`.
+        The shape of `x`.
     """
 
     def __init__(

@@ -12,20 +12,20 @@ from keras_bert_lite.layers.base import EncoderPart, activation_function
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class TokenConvolution(EncoderPart):
-    """Convolves over neighbouring tokens, for n-grams beside attention (DeBERTa).
+    """Convolution over neighbouring tokens, in addition to attention (DeBERTa).
 
-    `LayerNorm(residual + activation(Dropout(Conv(x))))`; neighbours beyond the
-    ends of the row, and padding, count as zeros. The encoder's `x` is its input
-    and `residual` the output of its first block.
+    `LayerNorm(residual + activation(Dropout(Conv(x))))`; padding and
+    neighbours beyond the ends of the row are zeros. In the encoder, `x` is the input
+    and `residual` the output of the first block.
 
     The kernel, `(size, H / groups, H)`, is torch's `Conv1d.weight`, `(H,
     H / groups, size)`, with its axes in reverse order.
 
     Args:
-        config: The encoder's `EncoderConfig`, or its fields in a dictionary. Of
-            it count `hidden_dim`, `convolution_size`, which must not be 0,
-            `convolution_groups`, `convolution_activation`, `dropout`,
-            `layer_norm_epsilon`, `norms.bias` and `initializer_range`.
+        config: The encoder's `EncoderConfig`, or its fields in a dictionary. It
+            uses `hidden_dim`, `convolution_size` (not 0), `convolution_groups`,
+            `convolution_activation`, `dropout`, `layer_norm_epsilon`, `norms.bias`
+            and `initializer_range`.
 
     Call arguments:
         x: Floats of shape `(B, S, H)`.
@@ -39,8 +39,8 @@ class TokenConvolution(EncoderPart):
     Raises:
         ValueError: If `convolution_size` is 0, or `x` has another width or rank.
 
-    Reference: [He et al., 2021](https://arxiv.org/abs/2006.03654), the code of
-    version 2.
+    Reference: [He et al., 2021](https://arxiv.org/abs/2006.03654), and the
+    code of version 2.
     """
 
     def __init__(self, config: EncoderConfig | dict[str, Any], **kwargs: Any) -> None:
@@ -80,7 +80,7 @@ class TokenConvolution(EncoderPart):
 
 
 def _at_real(x, padding_mask):
-    """Zeros at padding."""
+    """Returns `x` with zeros at padding."""
     if padding_mask is None:
         return x
     real = ops.cast(padding_mask, "bool")[:, :, None]

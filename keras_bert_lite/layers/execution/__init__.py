@@ -1,5 +1,4 @@
-"""How a batch lies in memory while it is computed: padded, packed or without padding.
+"""Layouts of a batch during execution: padded, packed, or without padding.
 
-The layers of this folder use TensorFlow ops where Keras has none; all others are
-written on `keras.ops` alone.
+Only this folder uses TensorFlow ops; all other layers use `keras.ops` alone.
 """

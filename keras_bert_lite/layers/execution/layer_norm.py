@@ -6,17 +6,17 @@ from collections.abc import Callable
 import keras
 import tensorflow as tf
 
-# From so many numbers on, oneDNN's kernel earns the set-up of each of its calls.
+# From this size on, oneDNN's kernel is worth the overhead of a call.
 FUSED_SIZE = 2**16
 
 
 class LayerNorm(keras.layers.LayerNormalization):
     """Keras's layer normalization, written so that TensorFlow fuses it on CPU.
 
-    On `(T, H)`, which is how blocks run without padding, it is a
-    `FusedBatchNorm` over a batch of one with scale and offset behind it: the
-    one way to write layer normalization over variables that TensorFlow's graph
-    optimizer replaces by a single oneDNN kernel. Elsewhere it is Keras's own.
+    On `(T, H)`, the shape without padding, it is a `FusedBatchNorm` over a batch of
+    one, followed by scale and offset. Only this form of layer normalization over variables
+    is replaced by a single oneDNN kernel by TensorFlow's graph optimizer. Otherwise it
+    is Keras's own implementation.
     """
 
     fuses = True  # exporters to other engines turn it off
@@ -33,7 +33,7 @@ class LayerNorm(keras.layers.LayerNormalization):
 
 @functools.cache
 def _normalizer(epsilon: float) -> Callable:
-    """Returns layer normalization as one function: a graph holds it once."""
+    """Returns layer normalization as one function, which a graph stores once."""
 
     def plain(x: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor) -> tf.Tensor:
         centered = x - tf.reduce_mean(x, -1, keepdims=True)

@@ -1,4 +1,4 @@
-"""How attention sees the rows of a batch: which are there, and what is hidden."""
+"""The padded layout of a batch: rows, masks and positions for attention."""
 
 from typing import Any
 
@@ -9,23 +9,23 @@ from keras_bert_lite.layers.attention.rotary import Rotation, rotations
 
 
 class PaddedRows:
-    """The rows of a padded batch `(B, S)`, of which attention is one group.
+    """The layout of a padded batch `(B, S)`, one group of rows for attention.
 
-    Made once a call of an encoder: what all its layers need to know of rows is
-    computed here. See `RealTokens` for the other way to lay out the same work.
+    It is created once per call of an encoder and computes what all layers need of the
+    rows. `RealTokens` is the layout without padding.
 
     Args:
         config: The encoder's.
-        length: S, a number or, where it is known in a graph only, a tensor.
+        length: S, a number, or a tensor if it is only known in a graph.
         padding_mask: Booleans of shape `(B, S)`, true at real tokens; all are
             real if absent.
-        sequence_ids: Integers of shape `(B, S)`: tokens see only those with the
-            same number (several sequences packed in a row).
+        sequence_ids: Integers of shape `(B, S)`. Tokens attend only to tokens with
+            the same number (several sequences packed in a row).
 
     Attributes:
         mask: The padding mask, or None.
         lengths: The length of the rows of each group.
-        biases: What to add to the attention scores of each group, by the window
+        biases: Terms to add to the attention scores of each group, by the window
             of a layer (`EncoderConfig.window`).
         rotations: The rotations of the positions of each group, by the base of a
             layer (`EncoderConfig.rotary_base`).
@@ -42,7 +42,7 @@ class PaddedRows:
         self.rotations = rotations_by_base(config, self.lengths)
 
     def without_padding(self, x):
-        """Returns `x`, as it is laid out already."""
+        """Returns `x` unchanged."""
         return x
 
     def with_padding(self, x):
@@ -66,18 +66,18 @@ class PaddedRows:
 def biases_by_window(
     config: EncoderConfig, visible: list[Any], lengths: list[Any]
 ) -> dict[int | None, list[Any]]:
-    """Returns what hides keys from queries in each kind of layer.
+    """Returns the mask biases of the attention scores, by window.
 
     Args:
-        config: The encoder's, which says which windows its layers have.
-        visible: For each group, booleans of the shape `(b, 1, 1 or s, s)`, true
-            where a query may see a key; None if all see all.
+        config: The encoder's configuration, which has the windows of its layers.
+        visible: For each group, booleans of shape `(b, 1, 1 or s, s)`, true where a
+            query attends to a key; `None` if all queries attend to all keys.
         lengths: The length s of each group.
 
     Returns:
-        By window, for each group 0 or -1e30, float32, `(b or 1, 1, 1 or s, s)`;
-        None if nothing is hidden. Hidden weights come out as exact zeros; a row
-        without any real position comes out uniform, not NaN.
+        By window, for each group 0 or -1e30, float32, `(b or 1, 1, 1 or s, s)`; `None`
+        if nothing is masked. Masked weights are exactly zero. Rows without real
+        positions have uniform weights, not NaN.
     """
     windows = {config.window(layer) for layer in range(config.num_layers)}
     return {
@@ -92,10 +92,10 @@ def biases_by_window(
 def rotations_by_base(
     config: EncoderConfig, lengths: list[Any]
 ) -> dict[float, list[Rotation]]:
-    """Returns the rotations of positions in groups, by the bases that layers have.
+    """Returns the rotations of positions for each group, by rotary base.
 
-    Positions count from the first token of a row, wherever a packed sequence in
-    it starts: only differences of positions matter.
+    Positions count from the first token of a row, also for packed sequences: only
+    differences of positions matter.
     """
     size = config.hidden_dim // config.num_heads
     bases = {config.rotary_base(layer) for layer in range(config.num_layers)}
@@ -107,7 +107,7 @@ def rotations_by_base(
 
 
 def _visible(mask, sequence_ids):
-    """Which keys (last axis) a query may see: (B, 1, 1 or S, S), or None."""
+    """Returns the keys (last axis) of each query, (B, 1, 1 or S, S), or `None`."""
     visible = None if mask is None else mask[:, None, None, :]
     if sequence_ids is None:
         return visible

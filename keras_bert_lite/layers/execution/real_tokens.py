@@ -1,4 +1,4 @@
-"""Execution without padding: work on the real tokens of a batch only."""
+"""The layout without padding: only the real tokens of a batch."""
 
 import itertools
 from collections.abc import Sequence
@@ -12,31 +12,31 @@ from keras_bert_lite.layers.execution.padded_rows import (
     rotations_by_base,
 )
 
-# How often rows, sorted by length, are cut in two for attention.
+# How often the rows, sorted by length, are split in two for attention.
 CUTS = 1
 
 
 class Group(NamedTuple):
     """Rows of similar length that attend together: b rows of length s."""
 
-    token_of_place: tf.Tensor  # (b, N, s) int32, into heads of tokens (T * N, D)
-    place_of_token: tf.Tensor  # (tokens of the group, N) int32, the inverse
+    token_of_position: tf.Tensor  # (b, N, s) int32, into heads of tokens (T * N, D)
+    position_of_token: tf.Tensor  # (tokens of the group, N) int32, the inverse
     real: tf.Tensor  # (b, s) booleans, false at padding
 
 
 class RealTokens:
     """The T real tokens of a padded batch `(B, S)`, those of short rows first.
 
-    Between `without_padding` and `with_padding` layers see `(T, H)`: what works by
-    position never meets padding. Attention works on rows, so it puts the heads
-    of groups of rows into batches `(b, N, s, D)`; the groups are such that one
-    long row does not make every row as long. TensorFlow only, and without XLA:
-    T depends on the values of the mask.
+    Between `without_padding` and `with_padding`, layers get `(T, H)`, so position-wise
+    layers never compute padding. Attention needs rows, so it gathers the heads of
+    groups of rows into batches `(b, N, s, D)`. Grouping by length avoids that one long
+    row makes all rows as long. This needs TensorFlow without XLA, because T depends on
+    the values of the mask.
 
     Args:
         config: The encoder's.
         padding_mask: Booleans of shape `(B, S)`, true at real tokens.
-        training: Whether gradients will be asked for.
+        training: Whether gradients will be computed.
 
     Attributes:
         mask, lengths, biases, rotations: See `PaddedRows`.
@@ -52,12 +52,12 @@ class RealTokens:
         self.training = training
         self.mask = padding_mask
         self._shape = tf.shape(padding_mask)
-        # A row is as long as from its first to its last token, holes included:
-        # in groups too tokens are as far apart as they were.
+        # A row reaches from its first to its last token, including holes, so that
+        # tokens keep their distances in groups.
         columns = tf.range(self._shape[1])
         firsts = tf.reduce_min(tf.where(padding_mask, columns, self._shape[1]), 1)
         lasts = tf.reduce_max(tf.where(padding_mask, columns, -1), 1)
-        # Rows without columns have the largest number first, the smallest last.
+        # For rows without tokens, this gives the largest first and smallest last.
         lengths = tf.where(lasts < firsts, 0, lasts - firsts + 1)
         order = tf.argsort(lengths)
         mask = tf.gather(padding_mask, order)
@@ -96,15 +96,15 @@ class RealTokens:
     def split_heads(self, x: tf.Tensor) -> list[tf.Tensor]:
         """(T, H) -> (b, N, s, D) for each group; any finite values at padding.
 
-        In training the gradient is looked up, since each place is of one token;
-        TensorFlow's own of a look-up adds up rows, which takes much longer.
+        In training the gradient is a gather, because each position belongs to one
+        token. TensorFlow's gradient of a gather sums rows, which is much slower.
         """
         if not self.training:
             return self._split(x)
 
         @tf.custom_gradient
         def split(x):
-            # No place of padding is attended to, and none is joined.
+            # Padding is neither attended to nor joined.
             return self._split(x), lambda *gradients: self._join(gradients, x)
 
         return split(x)
@@ -128,14 +128,14 @@ class RealTokens:
 
     def _split(self, x: tf.Tensor) -> list[tf.Tensor]:
         heads = tf.reshape(x, [-1, x.shape[-1] // self.num_heads])
-        return [tf.gather(heads, group.token_of_place) for group in self._groups]
+        return [tf.gather(heads, group.token_of_position) for group in self._groups]
 
     def _join(self, x: Sequence[tf.Tensor], like: tf.Tensor) -> tf.Tensor:
         tokens = [
-            tf.gather(tf.reshape(heads, [-1, heads.shape[-1]]), group.place_of_token)
+            tf.gather(tf.reshape(heads, [-1, heads.shape[-1]]), group.position_of_token)
             for heads, group in zip(x, self._groups, strict=True)
         ]
-        # The known shape lets TensorFlow fuse the sum that follows.
+        # With a static shape, TensorFlow fuses the sum that follows.
         return tf.reshape(tf.concat(tokens, 0), tf.shape(like))
 
 
@@ -146,16 +146,16 @@ def _group(
     lengths: tf.Tensor,
     num_heads: int,
 ) -> Group:
-    """Makes the group of rows of `lengths`, (b,), with tokens where they say."""
+    """Returns the group of rows with `lengths`, (b,), and tokens at these indices."""
     batch, longest = tf.size(lengths), tf.reduce_max(tf.concat([[0], lengths], 0))
     heads = tf.range(num_heads)
     row_and_head = rows[:, None] * num_heads + heads
     numbers = tf.range(tf.size(rows)) + 1
-    # From 1; 0 at padding. Not by a reshape: a 0 in its shape means another thing
-    # to ONNX.
+    # From 1; 0 at padding. Not a reshape: a 0 in its shape has another meaning in
+    # ONNX.
     indices = tf.stack([rows, columns], axis=1)
     numbers = tf.scatter_nd(indices, numbers, [batch, longest])
-    # A place of padding holds the first token: any finite vector will do.
+    # Padding gets the first token; any finite vector would do.
     tokens = first_token + tf.maximum(numbers - 1, 0)
     return Group(
         tokens[:, None, :] * num_heads + heads[:, None],
@@ -165,7 +165,7 @@ def _group(
 
 
 def _bounds(lengths: tf.Tensor) -> list[tf.Tensor]:
-    """Cuts sorted rows into groups `bounds[i]` to `bounds[i + 1]`, maybe empty."""
+    """Splits sorted rows into groups `bounds[i]` to `bounds[i + 1]`, maybe empty."""
     bounds = [tf.constant(0), tf.size(lengths)]
     for _ in range(CUTS):
         middles = [
@@ -178,9 +178,9 @@ def _bounds(lengths: tf.Tensor) -> list[tf.Tensor]:
 
 
 def _cheapest_cut(lengths: tf.Tensor) -> tf.Tensor:
-    """How many of the rows, sorted by length, are best attended to apart.
+    """Returns where to split the rows, sorted by length, for the least cost.
 
-    Attention of n rows costs n times the square of the longest.
+    The attention of n rows costs n times the square of the longest.
     """
     squares = tf.square(tf.cast(lengths, tf.float32))
     squares = tf.concat([[0.0], squares], 0)  # (b + 1,)

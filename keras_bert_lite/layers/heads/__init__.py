@@ -1,1 +1,1 @@
-"""Heads: from an encoder's vectors to logits, and from logits to sequences of tags."""
+"""Heads: from an encoder's vectors to logits, and from logits to tags."""

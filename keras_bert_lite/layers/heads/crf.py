@@ -1,4 +1,4 @@
-"""Conditional random fields: scores and labels of whole sequences."""
+"""Conditional random fields."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,33 +15,33 @@ FORBIDDEN = -1e4
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class CRF(keras.layers.Layer):
-    """Adds to the scores of labels those of the transitions between them.
+    """A linear-chain conditional random field over labels.
 
     The score of the labels `y` of a sequence is
     `starts[y_1] + sum_t logits[t, y_t] + sum_t transitions[y_t, y_t+1] + ends[y_n]`
-    and its probability the softmax over all `y`. The scores of transitions travel
-    in the output, so that `CRFLoss`, `CRFDecoder` and `EntityF1` need nothing but
-    it. The arithmetic is in float32 whatever the `dtype`.
+    and its probability is the softmax over all `y`. The output contains the transition
+    scores, so `CRFLoss`, `CRFDecoder` and `EntityF1` need only this output. All
+    computations are in float32, regardless of `dtype`.
 
     Args:
-        labels: The names of the labels, in the order of the logits; needed only to
-            constrain.
-        constrained: Whether transitions that the labels' scheme forbids, such as
-            `O` to `I-PER`, get a score so low that no path takes them. The loss
-            of targets that break the scheme is then about 10,000 a transition:
-            `tagging.to_bio` mends them. First and last labels are free: a window
-            may begin inside of an entity.
+        labels: The names of the labels, in the order of the logits; only needed if
+            `constrained`.
+        constrained: Whether to forbid transitions that violate the labels' tag
+            scheme, such as `O` to `I-PER`, by a very low score. The loss of targets
+            that violate it is then about 10,000 per transition; `tagging.to_bio`
+            repairs them. First and last labels are not constrained, because a window
+            may begin inside an entity.
 
     Call arguments:
-        logits: Floats of shape `(B, S, L)`, L being the number of labels.
+        logits: Floats of shape `(B, S, L)` for L labels.
 
     Output shape:
-        `(B, S + L + 2, L)`: S rows of logits, L rows of transitions [from, to], a
-        row of `starts` and one of `ends`; `split_crf_scores` takes them apart.
+        `(B, S + L + 2, L)`: S rows of logits, L rows of transitions [from, to], one row
+        of `starts` and one of `ends`; see `split_crf_scores`.
 
     Raises:
-        ValueError: If `constrained` without `labels`, or there are not as many
-            labels as logits.
+        ValueError: If `constrained` without `labels`, or the number of labels is not
+            that of the logits.
 
     Reference: [Lample et al., 2016](https://arxiv.org/abs/1603.01360), section 2.2.
     """
@@ -99,12 +99,12 @@ class CRF(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class CRFDecoder(keras.layers.Layer):
-    """Finds the most probable labels, by Viterbi's algorithm.
+    """Finds the most probable labels with the Viterbi algorithm.
 
     Call arguments:
         crf_scores: The output of a `CRF` layer, `(B, S + L + 2, L)`.
-        word_mask: Booleans of shape `(B, S)`. False positions, which may be
-            anywhere, are passed over: transitions link the true ones.
+        word_mask: Booleans of shape `(B, S)`. False positions are skipped, wherever
+            they are; transitions connect the true ones.
 
     Output shape:
         `(B, S)`: indices of labels, 0 where the mask is false.
@@ -124,7 +124,7 @@ class CRFDecoder(keras.layers.Layer):
 
 
 def split_crf_scores(crf_scores) -> CRFScores:
-    """Takes the output of a `CRF` layer, `(B, S + L + 2, L)`, apart."""
+    """Splits the output of a `CRF` layer, `(B, S + L + 2, L)`, into its parts."""
     size = crf_scores.shape[-1]
     return CRFScores(
         crf_scores[:, : -size - 2],

@@ -1,4 +1,4 @@
-"""Heads: from an encoder's outputs to a task's values."""
+"""Dense heads: from an encoder's outputs to logits."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,18 +16,17 @@ from keras_bert_lite.layers.base import (
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class DenseHead(CompositeLayer):
-    """Dropout and a dense layer, with a hidden layer before them on request.
+    """Dropout and a dense layer, optionally with a hidden layer before them.
 
     `W dropout(x) + b`, or, with `hidden_activation`,
-    `W dropout(activation(V dropout(x) + c)) + b`, V being as wide as the input.
+    `W dropout(activation(V dropout(x) + c)) + b`, where V is square.
 
     Args:
         units: Width of the output.
-        dropout: Rate of dropout before the last layer.
-        hidden_activation: Of the hidden layer; see `EncoderConfig.activation`.
-            `None`: no hidden layer.
-        hidden_dropout: Rate of dropout before the hidden layer; `None`:
-            `dropout`.
+        dropout: Dropout rate before the last layer.
+        hidden_activation: Activation of the hidden layer; see
+            `EncoderConfig.activation`. `None`: no hidden layer.
+        hidden_dropout: Dropout rate before the hidden layer; `None`: `dropout`.
         initializer_range: Standard deviation of the initial weights.
 
     Call arguments:
@@ -138,11 +137,11 @@ class ClassificationHead(DenseHead):
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class RegressionHead(DenseHead):
-    """A `DenseHead` that gives numbers.
+    """A `DenseHead` that predicts numbers.
 
     Args:
-        units: How many.
-        names: What they are called, in their order; `None`: nothing.
+        units: The number of outputs.
+        names: The names of the outputs, in their order, or `None`.
         dropout, hidden_activation, hidden_dropout, initializer_range: See
             `DenseHead`.
 
@@ -153,7 +152,7 @@ class RegressionHead(DenseHead):
         `(..., units)`.
 
     Raises:
-        ValueError: If there are not as many names as numbers, or duplicates.
+        ValueError: If there are duplicate names, or not one for each number.
     """
 
     def __init__(
@@ -164,7 +163,7 @@ class RegressionHead(DenseHead):
             names = check_labels(names, at_least=1, argument="names")
             if len(names) != units:
                 raise ValueError(
-                    f"`names` must be {units}, one a number. Received: {names}"
+                    f"`names` must be {units} names, one per number. Received: {names}"
                 )
         self.names = names
 
@@ -176,7 +175,7 @@ class RegressionHead(DenseHead):
 def check_labels(
     labels: Sequence[str], at_least: int = 2, argument: str = "labels"
 ) -> list[str]:
-    """Returns the labels as a list, or says what is wrong with them."""
+    """Returns the labels as a list, and raises an error if they are invalid."""
     if (
         isinstance(labels, str)
         or not isinstance(labels, Sequence)

@@ -1,4 +1,4 @@
-"""The head that predicts words."""
+"""The head of masked language models."""
 
 from typing import Any
 
@@ -16,10 +16,10 @@ from keras_bert_lite.layers.execution.layer_norm import LayerNorm
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class MaskedLMTransform(CompositeLayer):
-    """What a masked language model does before it looks at the vocabulary.
+    """The transform of a masked language model before the vocabulary.
 
-    `LayerNorm(activation(W x + b))`, from the width of the hidden states to
-    that of the embeddings.
+    `LayerNorm(activation(W x + b))`, from the width of the hidden states to the width
+    of the embeddings.
 
     Args:
         embedding_dim: Width of the output (E).
@@ -87,7 +87,7 @@ class VocabularyBias(keras.layers.Layer):
     """Adds a bias for each piece of the vocabulary.
 
     Call arguments:
-        x: Floats of shape `(B, S, V)`, such as `Embeddings(reverse=True)` gives.
+        x: Floats of shape `(B, S, V)`, such as those of `Embeddings(reverse=True)`.
 
     Output shape:
         `(B, S, V)`.

@@ -1,4 +1,4 @@
-"""Spans in rows of tags, found in the graph."""
+"""Spans in rows of tags."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -12,8 +12,8 @@ from keras_bert_lite.tagging import parse_tags, span_types
 class TagSpans(NamedTuple):
     """The spans of rows of tags; each array has the shape `(B, S)`.
 
-    Where `begins` is true a span begins, whose last position is in `ends` and
-    whose type, an index into `span_types`, is in `types`. Both are 0 elsewhere.
+    `begins` is true at the first position of a span. There, `ends` is its last
+    position and `types` its type, an index into `span_types`. Both are 0 elsewhere.
     """
 
     begins: Any
@@ -22,14 +22,14 @@ class TagSpans(NamedTuple):
 
 
 def compact(mask, *tensors):
-    """Moves the positions where the mask is true to the front, in their order.
+    """Moves the positions where the mask is true to the front, in order.
 
     Args:
         mask: Booleans of shape `(B, S)`.
-        *tensors: Of shape `(B, S)` each.
+        *tensors: Tensors of shape `(B, S)`.
 
     Returns:
-        The mask and the tensors, moved; behind the real positions come the others.
+        The permuted mask and tensors; the other positions follow the real ones.
     """
     position = ops.arange(ops.shape(mask)[1], dtype="int32")
     order = ops.argsort(ops.where(mask, position, position + 2**30), axis=1)
@@ -37,19 +37,19 @@ def compact(mask, *tensors):
 
 
 def tag_spans(tags, mask, labels: Sequence[str]) -> TagSpans:
-    """Finds the spans in rows of tags, as the official scorer reads them.
+    """Finds the spans in rows of tags, like the official scorer.
 
-    Tags that their scheme forbids are read leniently: an `I` or `E` that does not
-    go on with the span before it begins one.
+    Invalid sequences are read leniently: an `I` or `E` that does not continue the span
+    before it begins a new one.
 
     Args:
         tags: Indices into `labels`, of shape `(B, S)`.
-        mask: Booleans of shape `(B, S)`. False positions, which may be anywhere,
-            are passed over.
+        mask: Booleans of shape `(B, S)`. False positions are skipped, wherever they
+            are.
         labels: The names of the labels.
 
     Returns:
-        The `TagSpans`; their positions count the false ones too.
+        The `TagSpans`, with positions that include the false ones.
 
     Raises:
         ValueError: If a label has no prefix.
@@ -76,7 +76,7 @@ def tag_spans(tags, mask, labels: Sequence[str]) -> TagSpans:
     begins = inside & ops.concatenate([edge, apart], axis=1)
     closes = inside & ops.concatenate([apart, edge], axis=1)
     _, lasts = compact(closes, positions)
-    ends = _at(lasts, _count(begins))  # the n-th beginning has the n-th end
+    ends = _at(lasts, _count(begins))  # the n-th span has the n-th end
     count = _count(mask)
     begins = mask & _at(begins, count)
     return TagSpans(
@@ -91,5 +91,5 @@ def _count(mask):
 
 
 def _at(x, count):
-    """(B, S): what `x` holds at the `count`-th position, the first being 1."""
+    """Returns `x` at the `count`-th positions, from 1: (B, S)."""
     return ops.take_along_axis(x, ops.maximum(count - 1, 0), axis=1)

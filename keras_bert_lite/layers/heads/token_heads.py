@@ -1,4 +1,4 @@
-"""Heads that give each token one or two numbers."""
+"""Heads with one or two scores per token."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ PADDING_SCORE = -1e4
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class SpanHead(DenseHead):
-    """Scores each token as the first and as the last of a span.
+    """Scores each token as the start and the end of a span.
 
     Args:
         dropout, initializer_range: See `DenseHead`.
@@ -23,8 +23,8 @@ class SpanHead(DenseHead):
             are real if absent.
 
     Output shape:
-        A dictionary of `start_logits` and `end_logits`, `(B, S)` each: -10,000
-        at padding, so that a softmax leaves it out.
+        A dictionary of `start_logits` and `end_logits`, `(B, S)` each. They are -10,000
+        at padding, so that it has no probability.
 
     Reference: [Devlin et al., 2019](https://arxiv.org/abs/1810.04805), section 4.2.
     """
@@ -51,7 +51,7 @@ class SpanHead(DenseHead):
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class ReplacedTokenHead(DenseHead):
-    """Scores each token as replaced: ELECTRA's discriminator.
+    """Scores whether each token was replaced (ELECTRA's discriminator).
 
     Args:
         hidden_activation, initializer_range: See `DenseHead`.

@@ -1,8 +1,8 @@
-"""Sum and maximum over all paths through the scores of a conditional random field.
+"""Sum and maximum over all paths of a conditional random field.
 
-A path is a label for every position. The masks, booleans of shape `(B, S)`, may be
-false anywhere: those positions are passed over, and transitions link the true ones
-around them. A row without any has one path, whose score is 0.
+A path is a label for every position. False positions of the masks, booleans of shape
+`(B, S)`, are skipped wherever they are; transitions connect the true positions around
+them. A row without true positions has one path, with score 0.
 """
 
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ from keras import ops
 
 
 class CRFScores(NamedTuple):
-    """What scores a path: a `layers.CRF`'s output, taken apart.
+    """The parts of a `layers.CRF`'s output, which score a path.
 
     `logits` `(B, S, L)`, `transitions` `(B, L, L)` [from, to], `starts` and `ends`
     `(B, L)`.
@@ -24,10 +24,10 @@ class CRFScores(NamedTuple):
 
 
 def log_partition(scores: CRFScores, mask):
-    """The logarithm of the sum of `exp(path_score)` over all paths: `(B,)`.
+    """Returns the logarithm of the sum of `exp(path_score)` over all paths, `(B,)`.
 
-    The gradient is computed from the probabilities of labels and transitions:
-    XLA under TensorFlow cannot differentiate the loop, whose length it asks for.
+    The gradient is computed from the probabilities of labels and transitions, because
+    XLA under TensorFlow cannot differentiate a loop of unknown length.
     """
     mask = ops.cast(mask, "bool")
     logits = ops.where(mask[:, :, None], scores.logits, 0.0)
@@ -40,14 +40,14 @@ def _log_partition(logits, transitions, starts, ends, real):
     some = ops.max(real, axis=1)
 
     def gradient(*arguments, upstream=None):
-        if upstream is None:  # TensorFlow and JAX pass it alone
+        if upstream is None:  # TensorFlow and JAX pass only it
             (upstream,) = arguments
         backwards = (ops.flip(logits, 1), ops.swapaxes(transitions, 1, 2), ends)
         after = ops.flip(_prefixes(*backwards, ops.flip(real, 1)), 1)
         scale = (upstream * some)[:, None]
         nodes = ops.softmax(before + after - logits, axis=-1)
-        # `before` stands still at passed positions, so that one position back is
-        # the real one before, where there is one.
+        # `before` is constant at skipped positions, so one position back is the
+        # previous real position, if there is one.
         steps = before[:, :-1, :, None] + transitions[:, None] + after[:, 1:, None]
         # Keras's softmax over two axes needs static sizes under TensorFlow.
         pairs = ops.exp(steps - ops.logsumexp(steps, axis=(2, 3), keepdims=True))
@@ -64,7 +64,7 @@ def _log_partition(logits, transitions, starts, ends, real):
 
 
 def _prefixes(logits, transitions, starts, real):
-    """(B, S, L): log of the sum over all paths up to a position and a label."""
+    """Returns the log sum over all paths to each position and label, (B, S, L)."""
 
     def step(before, row):
         kind = row[:, -1:]
@@ -78,7 +78,7 @@ def _prefixes(logits, transitions, starts, real):
 
 
 def viterbi(scores: CRFScores, mask):
-    """The best path, integers `(B, S)` (0 where passed over), and its score `(B,)`."""
+    """Returns the best path `(B, S)`, 0 where skipped, and its score `(B,)`."""
     mask = ops.cast(mask, "bool")
     best, pointers = _forwards(scores, mask)
     best = best + scores.ends
@@ -88,7 +88,7 @@ def viterbi(scores: CRFScores, mask):
 
 
 def _forwards(scores: CRFScores, mask):
-    """The best score to each last label, and, (S + 1, B, L), the label before."""
+    """Returns the best scores by last label, and the labels before (S + 1, B, L)."""
     logits, transitions, starts, _ = scores
     stay = ops.broadcast_to(
         ops.arange(starts.shape[-1], dtype="int32"), ops.shape(starts)
@@ -105,15 +105,15 @@ def _forwards(scores: CRFScores, mask):
         return carry, carry
 
     carry = (ops.zeros_like(starts), stay)
-    # With one more position, passed over: TensorFlow cannot stack the results of a
-    # loop that never ran.
+    # One more, skipped position: TensorFlow cannot stack the results of a loop
+    # without iterations.
     rows = ops.pad(_rows(logits, mask), ((0, 1), (0, 0), (0, 0)))
     (best, _), (_, pointers) = ops.scan(step, carry, rows)
     return best, pointers
 
 
 def _backwards(last, pointers):
-    """(B, S + 1): follows the pointers back from the last label."""
+    """Follows the pointers back from the last label: (B, S + 1)."""
 
     def step(label, row):
         before = ops.take_along_axis(row, label[:, None], axis=1)[:, 0]
@@ -124,14 +124,16 @@ def _backwards(last, pointers):
 
 
 def _max(x, axis):
-    """The maximum, of no rows too: without `initial` TensorFlow refuses those."""
+    """Returns the maximum. Without `initial`, TensorFlow refuses empty batches."""
     return ops.max(x, axis=axis, initial=-1e38)
 
 
 def _rows(logits, real):
-    """(S, B, L + 1): logits, and 0 at a passed position, 1 at the first real, else 2.
+    """Returns the logits and a flag, (S, B, L + 1), for a scan.
 
-    In one tensor, as Keras scans only one of unknown length under TensorFlow.
+    The flag is 0 at skipped positions, 1 at the first real one and 2 at the others.
+    Both are in one tensor, because Keras scans only one of unknown length under
+    TensorFlow.
     """
     real = ops.cast(real, logits.dtype)
     kinds = real * ops.minimum(ops.cumsum(real, axis=1), 2.0)
