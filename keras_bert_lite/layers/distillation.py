@@ -236,8 +236,8 @@ class AttentionDistillation(_Comparison):
         ours, theirs = attentions_shape[0][1], teacher_attentions_shape[0][1]
         if ours != theirs:
             raise ValueError(
-                "`attentions` and `teacher_attentions` must have the same number of heads. "
-                f"Received: {ours} and {theirs}"
+                "`attentions` and `teacher_attentions` must have the same number of "
+                f"heads. Received: {ours} and {theirs}"
             )
 
     def call(self, x, attentions, teacher_attentions, valid=None):

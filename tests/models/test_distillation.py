@@ -188,10 +188,10 @@ def test_refuses():
             kbl.layers.HiddenStateDistillation(wrong)
     student, teacher = pair(masked, True)
     layer = kbl.layers.HiddenStateDistillation([(2, 2)])
-    with pytest.raises(ValueError, match="must be of layers that are there, 2 "):
+    with pytest.raises(ValueError, match="must be indices of the 2 layers"):
         kbl.distillation.distillation_model(student, teacher, [layer])
     other = pair(classifier, True, num_heads=4)[0]
-    with pytest.raises(ValueError, match="must have as many heads"):
+    with pytest.raises(ValueError, match="must have the same number of"):
         kbl.distillation.distillation_model(
             other, pair(classifier, True)[1], [kbl.layers.AttentionDistillation()]
         )

@@ -14,9 +14,9 @@ class LayerNorm(keras.layers.LayerNormalization):
     """Keras's layer normalization, written so that TensorFlow fuses it on CPU.
 
     On `(T, H)`, the shape without padding, it is a `FusedBatchNorm` over a batch of
-    one, followed by scale and offset. Only this form of layer normalization over variables
-    is replaced by a single oneDNN kernel by TensorFlow's graph optimizer. Otherwise it
-    is Keras's own implementation.
+    one, followed by scale and offset. TensorFlow's graph optimizer replaces only this
+    form of layer normalization over variables by a single oneDNN kernel. On other
+    shapes it is Keras's own implementation.
     """
 
     fuses = True  # exporters to other engines turn it off
