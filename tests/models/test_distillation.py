@@ -184,7 +184,7 @@ def test_refuses():
             student, teacher, [kbl.layers.HiddenStateDistillation()]
         )
     for wrong in ([], [(0,)], [(0, "1")]):
-        with pytest.raises(ValueError, match="`pairs` must be pairs of numbers"):
+        with pytest.raises(ValueError, match="`pairs` must be pairs of indices"):
             kbl.layers.HiddenStateDistillation(wrong)
     student, teacher = pair(masked, True)
     layer = kbl.layers.HiddenStateDistillation([(2, 2)])
