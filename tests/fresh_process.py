@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import threading
 from pathlib import Path
+from typing import Any
 
 import keras
 import numpy as np
@@ -40,6 +41,17 @@ def end_with_parent() -> None:
 def call_saved(path: Path, inputs: dict[str, np.ndarray]) -> list[np.ndarray]:
     """Returns the outputs of a saved model, as another process computes them."""
     return start().submit(load_and_call, str(path), inputs).result(timeout=300)
+
+
+def predict_saved(path: Path, x: Any, eagerly: bool) -> dict[str, np.ndarray]:
+    """Returns what a saved model predicts in another process, strings in."""
+    return start().submit(load_and_predict, str(path), x, eagerly).result(timeout=300)
+
+
+def load_and_predict(path: str, x: Any, eagerly: bool) -> dict[str, np.ndarray]:
+    model = keras.saving.load_model(path)
+    model.run_eagerly = eagerly
+    return model.predict(x, verbose=0)
 
 
 def load_and_call(

@@ -1,15 +1,12 @@
 """The string-in form: Python strings in, answers out, everywhere the same."""
 
-import subprocess
-import sys
-
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
 import keras_bert_lite as kbl
-from tests import tiny
+from tests import fresh_process, tiny
 from tests.policies import dtype_policy
 
 pytestmark = pytest.mark.tensorflow(reason="string-in models need TensorFlow")
@@ -97,15 +94,10 @@ def test_clone(model):
 
 def test_keras_file_in_a_fresh_process(model, tmp_path):
     model.save(tmp_path / "model.keras")
-    program = (
-        "import sys, keras, numpy, keras_bert_lite\n"
-        "model = keras.models.load_model(sys.argv[1])\n"
-        "numpy.save(sys.argv[2], model.predict(sys.argv[3:], verbose=0)['scores'])\n"
-    )
-    files = [str(tmp_path / name) for name in ("model.keras", "scores.npy")]
-    subprocess.run([sys.executable, "-c", program, *files, *tiny.TEXTS], check=True)
+    path = tmp_path / "model.keras"
+    found = fresh_process.predict_saved(path, tiny.TEXTS, eagerly=False)
     expected = model.predict(tiny.TEXTS, verbose=0)["scores"]
-    np.testing.assert_allclose(np.load(files[1]), expected, atol=1e-6)
+    np.testing.assert_allclose(found["scores"], expected, atol=1e-6)
 
 
 def test_strings_only(model):

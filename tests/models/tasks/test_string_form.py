@@ -1,15 +1,12 @@
 """Every task's string-in form: strings in, answers out, saved and loaded."""
 
-import subprocess
-import sys
-
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
 import keras_bert_lite as kbl
-from tests import tiny
+from tests import fresh_process, tiny
 from tests.models.tasks.string_models import (
     CHOICES,
     PAIRS,
@@ -90,24 +87,13 @@ def test_clone(task):
     assert_same(found, expected)
 
 
-def test_files_in_a_fresh_process(tmp_path):
-    """One process loads them all, and traces one."""
-    tasks = ["words", "choices", "masks", "questions"]
-    for task in tasks:
-        model_of(task).save(tmp_path / f"{task}.keras")
-    program = (
-        "import sys, keras, numpy, keras_bert_lite\n"
-        "from tests.models.tasks.string_models import TASKS\n"
-        "for task in sys.argv[2:]:\n"
-        "    model = keras.models.load_model(f'{sys.argv[1]}/{task}.keras')\n"
-        "    model.run_eagerly = task != 'questions'\n"
-        "    answer = model.predict(TASKS[task][0], verbose=0)\n"
-        "    numpy.savez(f'{sys.argv[1]}/{task}.npz', **answer)\n"
-    )
-    command = [sys.executable, "-c", program, str(tmp_path), *tasks]
-    subprocess.run(command, check=True)
-    for task in tasks:
-        assert_same(dict(np.load(tmp_path / f"{task}.npz")), predicted(task))
+@pytest.mark.parametrize("task", ["words", "choices", "masks", "questions"])
+def test_files_in_a_fresh_process(task, tmp_path):
+    path = tmp_path / "model.keras"
+    model_of(task).save(path)
+    eagerly = task != "questions"  # one is traced
+    found = fresh_process.predict_saved(path, TASKS[task][0], eagerly)
+    assert_same(found, predicted(task))
 
 
 def test_answers_of_questions_are_read_off_the_context():
