@@ -40,7 +40,7 @@ class CompositeLayer(keras.layers.Layer):
     def from_config(cls, config: dict[str, Any]) -> "CompositeLayer":
         layer = super().from_config(config)
         if not layer.trainable:
-            # Freezes the sublayers, too. Setting a value that is set has no effect.
+            # Freezes the sublayers, too; setting the same value again has no effect.
             layer.trainable = True
             layer.trainable = False
         return layer
@@ -124,7 +124,7 @@ class BlockPart(EncoderPart):
 
 
 def activation_function(name: str) -> Callable:
-    """Returns the activation function of a name in `EncoderConfig.activation`."""
+    """Returns an activation function by its name in `EncoderConfig.activation`."""
     if name == "gelu":
         return functools.partial(keras.ops.gelu, approximate=False)
     if name == "gelu_tanh":

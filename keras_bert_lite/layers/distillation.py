@@ -98,7 +98,7 @@ class HiddenStateDistillation(_Comparison):
 
     Args:
         pairs: Pairs of a student's and a teacher's layer. 0 is the output of the
-            embeddings, L or -1 that of the last layer.
+            embeddings; L or -1 is the output of the last layer.
         loss: `"cosine"` (DistilBERT) or `"mse"` (TinyBERT).
         weight: Weight of the loss.
 
@@ -155,7 +155,7 @@ class HiddenStateDistillation(_Comparison):
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class SimilarityDistillation(_Comparison):
-    """Trains a student to predict the similarity of two texts to its teacher.
+    """Trains a student to predict how similar its teacher finds two texts.
 
     The student reads both texts in one row, and the teacher each text alone. Adds
     `weight` times the mean squared difference between a linear layer of the student's

@@ -143,7 +143,7 @@ class Embeddings(EncoderPart):
         if position_ids is not None:
             return position_ids + self.config.position_offset
         if not self.config.position_offset:
-            # A sequence that is too long fails on every device: it has another shape.
+            # If the sequence is too long, the shapes do not match on any device.
             positions = ops.arange(self.config.max_sequence_length, dtype="int32")
             return positions[: ops.shape(token_ids)[1]]
         padding_id = self.config.position_offset - 1

@@ -13,8 +13,7 @@ class FeedForward(EncoderPart):
     """Two dense layers with an activation between them, at each position.
 
     `W2 activation(W1 x)`, or `W2 (activation(W1 x) * Wg x)` if the configuration is
-    `gated`. W1 is `intermediate_dense`, Wg `gate_dense`,
-    W2 `output_dense`.
+    `gated`. W1 is `intermediate_dense`, Wg is `gate_dense` and W2 is `output_dense`.
 
     Args:
         config: The encoder's `EncoderConfig`, or its fields in a dictionary. It

@@ -8,7 +8,7 @@ import keras
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class TaskOutput(keras.layers.Layer):
-    """Returns its input and records the task that it is an output of.
+    """Returns its input and records the task of the output.
 
     Task builders append one to each output. `models.tasks.registry.task_of` reads it to
     find the task of a model, even after loading or cloning.
@@ -17,8 +17,8 @@ class TaskOutput(keras.layers.Layer):
         task: Name of the task, such as `"token_classification"`.
         output: Name of the output, such as `"logits"`.
         head: Names of the layers between the encoder and the output.
-        options: Options of the builder that other code needs: the head's pooling,
-            whether it reads windows. JSON types.
+        options: Builder options that other code needs, such as the head's pooling or
+            whether it reads windows. JSON types only.
 
     Call arguments:
         x: A tensor of any shape.

@@ -11,7 +11,7 @@ from keras_bert_lite.config import EncoderConfig
 from keras_bert_lite.layers.base import EncoderPart
 from keras_bert_lite.layers.execution.layer_norm import LayerNorm
 
-# The longest distance with a bucket of its own; no sequence is longer.
+# The largest distance that is assigned a bucket; no sequence is longer.
 LONGEST_DISTANCE = 2**16
 
 
@@ -29,8 +29,8 @@ def log_buckets(distances, num_buckets: int, max_distance: int) -> np.ndarray:
         max_distance: The largest distance (M).
 
     Returns:
-        Integers of the shape of `distances`. Buckets of distances over M exceed
-        `num_buckets`; callers clip them.
+        Integers of the shape of `distances`. Distances of M and more have buckets of
+        at least `num_buckets`; callers clip them.
 
     Reference: [He et al., 2021](https://arxiv.org/abs/2111.09543), as in its code.
     """
@@ -85,9 +85,9 @@ def falling_distances(length) -> Any:
 def skew(x):
     """Converts scores by distance to scores by position.
 
-    In row i, column c of `x` is for the distance `S - 1 - c`. So column j of the output
-    is column `S - 1 - i + j` of `x`. Reading the same numbers as rows that are shorter
-    by one gives exactly that; it is cheaper than a gather.
+    Column c of `x` holds the distance `S - 1 - c`. So in row i, column j of the output
+    is column `S - 1 - i + j` of `x`. Reshaping to rows that are shorter by one gives
+    exactly that and is cheaper than a gather.
 
     Args:
         x: Tensor of shape `(B, N, S, 2 * S)`.

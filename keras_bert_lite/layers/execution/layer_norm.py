@@ -15,8 +15,8 @@ class LayerNorm(keras.layers.LayerNormalization):
 
     On `(T, H)`, the shape without padding, it is a `FusedBatchNorm` over a batch of
     one, followed by scale and offset. TensorFlow's graph optimizer replaces only this
-    form of layer normalization over variables by a single oneDNN kernel. On other
-    shapes it is Keras's own implementation.
+    form of layer normalization over variables by a single oneDNN kernel. All other
+    inputs use Keras's own implementation.
     """
 
     fuses = True  # exporters to other engines turn it off

@@ -11,11 +11,11 @@ from keras_bert_lite.layers.attention.rotary import Rotation, rotations
 class PaddedRows:
     """The layout of a padded batch `(B, S)`, one group of rows for attention.
 
-    It is created once per call of an encoder and computes what all layers need of the
-    rows. `RealTokens` is the layout without padding.
+    It is created once per call of an encoder and computes the masks and rotations that
+    all layers share. `RealTokens` is the layout without padding.
 
     Args:
-        config: The encoder's.
+        config: The encoder's configuration.
         length: S, a number, or a tensor if it is only known in a graph.
         padding_mask: Booleans of shape `(B, S)`, true at real tokens; all are
             real if absent.

@@ -12,7 +12,7 @@ from keras_bert_lite.layers.execution.padded_rows import (
     rotations_by_base,
 )
 
-# How often the rows, sorted by length, are split in two for attention.
+# How many times the rows, sorted by length, are split in two for attention.
 CUTS = 1
 
 
@@ -29,12 +29,12 @@ class RealTokens:
 
     Between `without_padding` and `with_padding`, layers get `(T, H)`, so position-wise
     layers never compute padding. Attention needs rows, so it gathers the heads of
-    groups of rows into batches `(b, N, s, D)`. Grouping by length avoids that one long
-    row makes all rows as long. This needs TensorFlow without XLA, because T depends on
+    groups of rows into batches `(b, N, s, D)`. Grouping by length keeps one long row
+    from lengthening all others. This needs TensorFlow without XLA, because T depends on
     the values of the mask.
 
     Args:
-        config: The encoder's.
+        config: The encoder's configuration.
         padding_mask: Booleans of shape `(B, S)`, true at real tokens.
         training: Whether gradients will be computed.
 

@@ -40,8 +40,8 @@ class CRF(keras.layers.Layer):
         of `starts` and one of `ends`; see `split_crf_scores`.
 
     Raises:
-        ValueError: If `constrained` without `labels`, or the number of labels is not
-            that of the logits.
+        ValueError: If `constrained` is set without `labels`, or the number of logits
+            differs from the number of labels.
 
     Reference: [Lample et al., 2016](https://arxiv.org/abs/1603.01360), section 2.2.
     """
