@@ -60,7 +60,7 @@ def replaced_directory(directory: str | os.PathLike, marker: str) -> Iterator[Pa
         marker: The name of that file.
 
     Raises:
-        ValueError: If `directory` is a file, or holds something else.
+        ValueError: If `directory` is a file, or holds other files.
     """
     target = Path(directory)
     if target.exists() and not target.is_dir():

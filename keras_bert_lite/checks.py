@@ -1,4 +1,4 @@
-"""Checks of arguments: each names the argument and what was received."""
+"""Argument checks, whose errors name the argument and the received value."""
 
 import math
 from typing import Any

@@ -148,8 +148,8 @@ class Norms:
     Args:
         before: Whether the inputs of attention and of the feed-forward network are
             normalized (pre-norm).
-        after: Whether the sums of their inputs and outputs are (post-norm).
-        first: Whether `before` holds for the attention of the first block, too.
+        after: Whether the residual sums are normalized (post-norm).
+        first: Whether `before` also applies to the attention of the first block.
             ModernBERT's embeddings are already normalized.
         final: Whether the output of the last block is normalized.
         bias: Whether normalizations have a bias, including that of the embeddings.

@@ -1,4 +1,4 @@
-"""Scores of whole data sets, by the official scorers."""
+"""Official scores of whole data sets."""
 
 from keras_bert_lite.training.evaluation import (
     EvaluationCallback,

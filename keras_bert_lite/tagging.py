@@ -91,7 +91,7 @@ def allowed_transitions(labels: Sequence[str]) -> Transitions:
 def to_bio(tags: Sequence[str]) -> list[str]:
     """Converts the tags of one sentence from any scheme to BIO.
 
-    Invalid sequences of tags are read like the official scorer reads them.
+    Invalid sequences of tags are read as the official scorer reads them.
 
     Raises:
         ValueError: If a tag has no prefix.

@@ -1,4 +1,4 @@
-"""Preparing a model for training: what trains, in what memory, from where."""
+"""Training setup: freezing, LoRA, gradient checkpointing and warm starts."""
 
 from keras_bert_lite.training.freezing import freeze
 from keras_bert_lite.training.gradient_checkpointing import set_gradient_checkpointing
