@@ -54,7 +54,7 @@ def _add_demo(commands: Any) -> None:
         "--directory",
         type=Path,
         default=Path("saved_models/messages"),
-        help="where the SavedModel goes (default: %(default)s)",
+        help="output directory of the SavedModel (default: %(default)s)",
     )
     parser.add_argument("--epochs", type=int, default=1)
     parser.set_defaults(run=("demo", "main"))
@@ -62,10 +62,12 @@ def _add_demo(commands: Any) -> None:
 
 def _add_check(commands: Any) -> None:
     parser = commands.add_parser(
-        "check", help="say whether TF Serving can serve a SavedModel"
+        "check", help="check whether TF Serving can serve a SavedModel"
     )
     parser.add_argument(
-        "path", type=Path, help="a version directory, or a model's directory of them"
+        "path",
+        type=Path,
+        help="a version directory, or the directory of a model's versions",
     )
     parser.add_argument(
         "--run",
@@ -79,58 +81,77 @@ def _add_check(commands: Any) -> None:
 
 def _add_vocabulary(commands: Any) -> None:
     parser = commands.add_parser(
-        "vocabulary", help="learn a WordPiece vocabulary from text"
+        "vocabulary", help="train a WordPiece vocabulary on text"
     )
     parser.add_argument("text", nargs="+", type=Path, help="UTF-8 text files")
     parser.add_argument("--directory", required=True, type=Path, help="for the result")
-    parser.add_argument("--size", type=int, default=8192, help="pieces at most")
+    parser.add_argument(
+        "--size", type=int, default=8192, help="maximum number of pieces"
+    )
     parser.add_argument("--cased", action="store_true", help="keep case and accents")
     parser.set_defaults(run=("pretrain", "vocabulary"))
 
 
 def _add_data(commands: Any) -> None:
     parser = commands.add_parser(
-        "pretraining-data", help="turn text into data for pretraining"
+        "pretraining-data", help="convert text to pretraining data"
     )
     add = parser.add_argument
     add("text", nargs="+", type=Path, help="UTF-8 text files, .gz or .xz if compressed")
     add("--directory", required=True, type=Path, help="for the result")
     add("--preprocessor", required=True, help="a name, a directory, or hf://")
-    add("--sequence-length", type=int, default=128, help="tokens of a row")
+    add("--sequence-length", type=int, default=128, help="tokens per row")
     add(
         "--objective",
         choices=("next_sentence", "sentence_order", "none"),
-        help="beside masked words; pairs too long for a row are cut (default: "
+        help="objective besides masked words; long pairs are cut (default: "
         "next_sentence)",
     )
-    add("--sentences", choices=("lines", "split"), help="a sentence a line, or prose")
-    add("--short-share", type=float, help="share of rows of a random length")
-    add("--pack", action="store_true", default=None, help="several texts in a row")
-    add("--repeats", type=int, help="how often each document is used")
-    add("--masking", type=json.loads, help="mask once, with these options (JSON)")
-    add("--chunk-bytes", type=int, help="text of a shard")
+    add(
+        "--sentences",
+        choices=("lines", "split"),
+        help="one sentence per line, or prose",
+    )
+    add("--short-share", type=float, help="share of rows with a random length")
+    add(
+        "--pack",
+        action="store_true",
+        default=None,
+        help="pack several texts into a row",
+    )
+    add("--repeats", type=int, help="number of times each document is used")
+    add(
+        "--masking",
+        type=json.loads,
+        help="mask once when writing, with these options (JSON)",
+    )
+    add("--chunk-bytes", type=int, help="bytes of text per shard")
     add("--seed", type=int)
     parser.add_argument("--workers", type=int, help="threads (default: all cores)")
     parser.set_defaults(run=("pretrain", "pretraining_data"))
 
 
 def _add_pretrain(commands: Any) -> None:
-    parser = commands.add_parser("pretrain", help="pretrain an encoder, or go on")
+    parser = commands.add_parser("pretrain", help="pretrain an encoder, or resume")
     add = parser.add_argument
-    add("data", type=Path, help="made by pretraining-data")
+    add("data", type=Path, help="directory written by pretraining-data")
     _add_run_options(parser)
-    add("--replaced-tokens", action="store_true", help="train as ELECTRA does")
+    add(
+        "--replaced-tokens",
+        action="store_true",
+        help="train like ELECTRA, by replaced tokens",
+    )
     add("--optimizer", choices=("adamw", "lamb"))
-    add("--validation", type=Path, help="data that are held out")
+    add("--validation", type=Path, help="directory of held-out data")
     add("--precision", choices=("float32", "mixed_float16", "mixed_bfloat16"))
     add("--gradient-checkpointing", action="store_true")
-    add("--tensorboard", type=Path, help="where to log")
+    add("--tensorboard", type=Path, help="log directory")
     parser.set_defaults(run=("pretrain", "pretrain"))
 
 
 def _add_distil(commands: Any) -> None:
     parser = commands.add_parser(
-        "distil", help="train a small encoder to see words as a large one does"
+        "distil", help="train a small encoder to match a large one's vectors"
     )
     add = parser.add_argument
     add("text", nargs="+", type=Path, help="UTF-8 text files, .gz or .xz if compressed")
@@ -139,33 +160,46 @@ def _add_distil(commands: Any) -> None:
     add(
         "--preprocessor", required=True, help="a directory with the student's tokenizer"
     )
-    add("--sequence-length", type=int, default=128, help="tokens of a text")
-    add("--sentences", choices=("lines", "split"), help="a sentence a line, or prose")
-    add("--pairs", action="store_true", help="two texts in a row, too")
-    add("--validation", nargs="+", type=Path, help="text files that are held out")
-    add("--dtype", choices=("float32", "float16", "bfloat16"), help="of the result")
-    add("--dropout", type=float, help="rate that the result has, to be fine-tuned with")
+    add("--sequence-length", type=int, default=128, help="tokens per text")
+    add(
+        "--sentences",
+        choices=("lines", "split"),
+        help="one sentence per line, or prose",
+    )
+    add("--pairs", action="store_true", help="also train on rows of two texts")
+    add("--validation", nargs="+", type=Path, help="held-out text files")
+    add(
+        "--dtype",
+        choices=("float32", "float16", "bfloat16"),
+        help="data type of the saved weights",
+    )
+    add("--dropout", type=float, help="dropout rate in the saved configuration")
     parser.set_defaults(run=("distil", "main"))
 
 
 def _add_run_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of all training runs."""
     add = parser.add_argument
-    add("--directory", required=True, type=Path, help="of the run, its saves and model")
+    add(
+        "--directory",
+        required=True,
+        type=Path,
+        help="directory of the run: its states and model",
+    )
     add = parser.add_mutually_exclusive_group(required=True).add_argument
     add("--config", help="a published name, or a JSON file of EncoderConfig's fields")
-    add("--model", help="begin with a checkpoint's weights instead: a directory, hf://")
+    add("--model", help="start from the weights of a checkpoint: a directory, hf://")
     add = parser.add_argument
     add("--steps", required=True, type=int)
     add("--batch-size", type=int)
     add("--learning-rate", type=float)
-    add("--warmup", type=float, help="share of the steps")
+    add("--warmup", type=float, help="share of the steps for warm-up")
     add("--weight-decay", type=float)
-    add("--accumulate", type=int, help="steps of an update")
+    add("--accumulate", type=int, help="steps per update")
     add("--save-every", type=int)
     add("--seed", type=int, default=0)
     add(
         "--deterministic",
         action="store_true",
-        help="run ops of TensorFlow that give the same bits each time",
+        help="use only deterministic TensorFlow operations",
     )
