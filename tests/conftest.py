@@ -35,8 +35,10 @@ def _short_tracing(request: pytest.FixtureRequest) -> None:
 
     from keras_bert_lite.text import parallel
 
+    keras.config.disable_traceback_filtering()  # a wrapper around every call
     parallel.SHARDS = 1
     if keras.backend.backend() == "tensorflow":
         import tensorflow as tf
 
+        tf.debugging.disable_traceback_filtering()
         tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})

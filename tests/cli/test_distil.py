@@ -17,9 +17,9 @@ pytestmark = pytest.mark.tensorflow(reason="the same commands, tested once")
 @pytest.fixture
 def folder(tmp_path):
     (tmp_path / "books.txt").write_text(text(), encoding="utf-8")
-    teacher = tiny.encoder(hidden_dim=32)
+    teacher = tiny.encoder(num_layers=1, hidden_dim=32)
     kbl.save_hugging_face(teacher, tiny.preprocessor(), tmp_path / "teacher")
-    fields = tiny.config(dropout=0.0).to_dict()
+    fields = tiny.config(num_layers=1, dropout=0.0).to_dict()
     (tmp_path / "config.json").write_text(json.dumps(fields), encoding="utf-8")
     return tmp_path
 

@@ -34,7 +34,7 @@ def folder(tmp_path_factory):
         *("pretraining-data", books, "--directory", packed, "--objective", "none"),
         *("--pack", "--sentences", "split", *shared),
     )
-    fields = tiny.config(dropout=0.0).to_dict()
+    fields = tiny.config(num_layers=1, dropout=0.0).to_dict()
     config.write_text(json.dumps(fields), encoding="utf-8")
     return folder
 
