@@ -52,11 +52,13 @@ def test_from_a_teacher_to_a_student(folder, capsys):
     np.testing.assert_allclose(np.linalg.norm(vectors), 1, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_from_a_checkpoint(folder):
     distil(folder, "--model", folder / "teacher")
     assert kbl.load_encoder(folder / "run/model").count_params() > 0
 
 
+@pytest.mark.slow
 def test_pairs_train_the_second_segment(folder):
     distil(folder, "--model", folder / "teacher", "--pairs", "--warmup", 0.5)
     before, after = (

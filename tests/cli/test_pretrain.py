@@ -65,6 +65,7 @@ def test_from_text_to_a_model(folder, tmp_path, capsys):
     np.testing.assert_array_equal(before, after)
 
 
+@pytest.mark.slow
 def test_goes_on_from_a_checkpoint(folder, tmp_path, own_policy):
     first, second = tmp_path / "first", tmp_path / "second"
     data, config = folder / "packed", folder / "config.json"
@@ -78,6 +79,7 @@ def test_goes_on_from_a_checkpoint(folder, tmp_path, own_policy):
     assert set(kbl.load_model(second / "model").output) == {"prediction_logits"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", ["packed", "pairs"])
 def test_replaced_tokens(folder, tmp_path, data):
     fields = tiny.config(family="electra", pooling=None, num_heads=4).to_dict()

@@ -103,6 +103,7 @@ def test_saved_as_keras_saves(tmp_path):
     assert sums[0] == pytest.approx(sums[1], rel=1e-5)
 
 
+@pytest.mark.slow
 def test_learns_how_alike_pairs_are():
     model = word_distillation_model(*pair(), pairs=True)
     given = inputs_of_pairs()

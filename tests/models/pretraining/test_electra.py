@@ -91,6 +91,7 @@ def changed(model, name, weights):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sharing", SHARING)
 def test_whose_loss_changes_what(sharing):
     _, model = built(sharing, num_layers=1)

@@ -170,6 +170,7 @@ def directory(ended, tmp_path):
     return shutil.copytree(ended[1], tmp_path / "run")
 
 
+@pytest.mark.slow
 def test_learns(path, tmp_path):
     settings = {"steps": 60, "save_every": 20, "learning_rate": 3e-3}
     more = {"validation": path, "validation_steps": 2}
@@ -188,6 +189,7 @@ def test_pairs_train_both_segments(ended):
     assert (changed > 1e-3).all()  # weight decay alone does less
 
 
+@pytest.mark.slow
 @tensorflow_only
 def test_a_run_goes_on(ended, path, tmp_path):
     with pytest.raises(KeyboardInterrupt):
@@ -198,6 +200,7 @@ def test_a_run_goes_on(ended, path, tmp_path):
         np.testing.assert_allclose(a, b, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_validation_reads_the_same_rows(path, tmp_path):
     more = {"validation": path, "validation_steps": 2, "learning_rate": 1e-12}
     _, history = run(path, tmp_path / "run", **more)

@@ -51,6 +51,7 @@ def test_history(data, tmp_path):
     assert min(history.history["tokens_per_second"]) > 0
 
 
+@pytest.mark.slow
 def test_learns(data, tmp_path):
     _, history = run(
         data, tmp_path / "run", steps=120, save_every=20, learning_rate=3e-3
@@ -72,6 +73,7 @@ def replaced(encoder):
     return kbl.pretraining.electra_pretrainer(encoder, packed=True)
 
 
+@pytest.mark.slow
 @tensorflow_only
 @pytest.mark.parametrize(
     ("build", "recipe"),
