@@ -167,6 +167,17 @@ def _add_distil(commands: Any) -> None:
         help="one sentence per line, or prose",
     )
     add("--pairs", action="store_true", help="also train on rows of two texts")
+    add(
+        "--layer-pairs",
+        type=json.loads,
+        help='layers of student and teacher that must match too, as "[[2, 4]]"',
+    )
+    add(
+        "--replaced",
+        type=float,
+        help="largest share of a sentence's words that are replaced by random words "
+        "of the teacher's vocabulary",
+    )
     add("--validation", nargs="+", type=Path, help="held-out text files")
     add(
         "--dtype",

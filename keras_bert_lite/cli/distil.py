@@ -33,7 +33,9 @@ def main(options: argparse.Namespace) -> None:
         options.text,
         options.directory,
         options.steps,
-        **given(options, *RUN, "validation", "sentences", "pairs"),
+        **given(
+            options, *RUN, "validation", "sentences", "pairs", "layer_pairs", "replaced"
+        ),
     )
     if options.config is not None and not options.pairs:
         share_segments(student)

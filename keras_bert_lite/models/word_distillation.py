@@ -1,6 +1,6 @@
 """Distillation of word vectors into a student with its own vocabulary."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import keras
@@ -8,7 +8,12 @@ import numpy as np
 from keras import ops
 
 from keras_bert_lite import layers
-from keras_bert_lite.models.encoder_model import config_of, encoder_layers, id_inputs
+from keras_bert_lite.models.encoder_model import (
+    config_of,
+    encoder_layers,
+    id_inputs,
+    with_hidden_states,
+)
 
 TEACHER = "teacher_"  # name prefix of the teacher's inputs
 SECOND = "teacher_second_"  # the teacher's, for the second text of a pair
@@ -24,6 +29,7 @@ def word_distillation_model(
     student: keras.Model,
     teacher: keras.Model,
     pairs: bool = False,
+    layer_pairs: Sequence[tuple[int, int]] = (),
     name: str = "word_distillation",
 ) -> keras.Model:
     """Builds a model that trains a student to match a teacher's word vectors.
@@ -42,6 +48,9 @@ def word_distillation_model(
         student: An encoder.
         teacher: An encoder, at least as wide. It is frozen.
         pairs: Whether to train on text pairs too.
+        layer_pairs: Pairs of a student's and a teacher's layer, in which words must
+            match as well, after a learned projection of each of the student's
+            layers. 0 is the output of the embeddings.
         name: Name of the model.
 
     Returns:
@@ -62,6 +71,7 @@ def word_distillation_model(
     text vectors, and a teacher reduced to its principal components,
     [Reimers and Gurevych, 2020](https://arxiv.org/abs/2004.09813) and their code;
     a different vocabulary, [Zhao et al., 2019](https://arxiv.org/abs/1909.11687);
+    layers, [Jiao et al., 2020](https://arxiv.org/abs/1909.10351), equation 8;
     pairs, [Liu et al., 2022](https://arxiv.org/abs/2109.13059), section 2.
     """
     width, wide = (config_of(x).hidden_dim for x in (student, teacher))
@@ -77,9 +87,11 @@ def word_distillation_model(
             f"Received: num_segments={segments}"
         )
     inputs = _inputs(pairs)
-    ours = _Reader(_states(student, "student"), inputs)
-    theirs = _Reader(layers.Teacher(_states(teacher, "teacher")), inputs)
-    states, seen = ours.states(""), theirs.states(TEACHER)
+    inner = bool(layer_pairs)
+    ours = _Reader(_states(student, "student", inner), inputs)
+    theirs = _Reader(layers.Teacher(_states(teacher, "teacher", inner)), inputs)
+    outputs = ours.read(""), theirs.read(TEACHER)
+    states, seen = (x["sequence_output"] for x in outputs)
     targets = seen
     if wide > width:
         targets = keras.layers.Dense(
@@ -93,14 +105,15 @@ def word_distillation_model(
         layers.TakePositions(name=prefix + WORDS_LAYER)(x, inputs[prefix + WORDS])
         for prefix, x in (("", states), (TEACHER, targets))
     )
+    words = _match_layers(words, layer_pairs, *outputs, inputs)
     match = layers.HiddenStateDistillation(((0, 0),), name="match_words")
     words = match(words, [words], [target_words], valid=inputs[MASK])
     match = layers.HiddenStateDistillation(((0, 0),), name="match_texts")
     words = match(words, [ours.mean(states, "")], [theirs.mean(targets, TEACHER)])
     if pairs:
-        both = ours.mean(ours.states(PAIR), PAIR)
+        both = ours.mean(ours.read(PAIR)["sequence_output"], PAIR)
         first = theirs.mean(seen, TEACHER)
-        second = theirs.mean(theirs.states(SECOND), SECOND)
+        second = theirs.mean(theirs.read(SECOND)["sequence_output"], SECOND)
         match = layers.SimilarityDistillation(SIMILARITY_WEIGHT, name="match_pairs")
         words = match(words, both, first, second)
     return keras.Model(inputs, words, name=name)
@@ -164,8 +177,32 @@ def share_segments(encoder: keras.Model) -> None:
         table.set_weights([rows])
 
 
-def _states(encoder: keras.Model, role: str) -> keras.Model:
-    return keras.Model(encoder.input, encoder.output["sequence_output"], name=role)
+def _match_layers(
+    words: keras.KerasTensor,
+    pairs: Sequence[tuple[int, int]],
+    ours: dict[str, Any],
+    theirs: dict[str, Any],
+    inputs: dict[str, keras.KerasTensor],
+) -> keras.KerasTensor:
+    """Adds the losses of words in inner layers and returns `words`."""
+    for pair in pairs:
+        vectors = [
+            [layers.TakePositions()(x["hidden_states"][i], inputs[prefix + WORDS])]
+            for x, i, prefix in zip((ours, theirs), pair, ("", TEACHER), strict=True)
+        ]
+        name = "match_layers_{}_{}".format(*pair)
+        match = layers.HiddenStateDistillation(((0, 0),), name=name)
+        words = match(words, *vectors, valid=inputs[MASK])
+    return words
+
+
+def _states(encoder: keras.Model, role: str, inner: bool) -> keras.Model:
+    """Returns an encoder that returns its states only, of all layers if `inner`."""
+    if inner:
+        encoder = with_hidden_states(encoder, attentions=False)
+    kept = ("sequence_output", "hidden_states")
+    outputs = {key: x for key, x in encoder.output.items() if key in kept}
+    return keras.Model(encoder.input, outputs, name=role)
 
 
 class _Reader:
@@ -174,7 +211,7 @@ class _Reader:
     def __init__(self, encoder: keras.layers.Layer, inputs: dict[str, Any]) -> None:
         self.encoder, self.inputs = encoder, inputs
 
-    def states(self, prefix: str) -> keras.KerasTensor:
+    def read(self, prefix: str) -> dict[str, Any]:
         return self.encoder({key: self.inputs[prefix + key] for key in id_inputs()})
 
     def mean(self, states: keras.KerasTensor, prefix: str) -> keras.KerasTensor:

@@ -94,6 +94,24 @@ def test_pairs_are_to_be_as_alike_as_the_teacher_finds_them():
     np.testing.assert_allclose(sum(losses), expected, rtol=1e-4)
 
 
+def test_layers_match_by_words_too():
+    student, teacher = pair(width=32)
+    given = inputs()
+    model = word_distillation_model(student, teacher, layer_pairs=[(0, 1)])
+    layer = model.get_layer("match_layers_0_1")
+    randomize(layer)
+    losses = [float(to_numpy(x)) for x in _losses(model, given)]
+    ids = {key: given[key] for key in samples.ids()}
+    ours = kbl.with_hidden_states(student)(ids)["hidden_states"][0]
+    ids = {key: given[f"teacher_{key}"] for key in ids}
+    theirs = kbl.with_hidden_states(teacher)(ids)["hidden_states"][1]
+    kernel, bias = layer.get_weights()
+    words = at(to_numpy(ours), STARTS) @ kernel + bias
+    expected = distance(words, at(to_numpy(theirs), TEACHER_STARTS))[WORDS].mean()
+    assert len(losses) == 3
+    assert min(abs(x - expected) for x in losses) < 1e-5
+
+
 def test_saved_as_keras_saves(tmp_path):
     model = word_distillation_model(*pair(width=32), pairs=True)
     given = inputs_of_pairs()

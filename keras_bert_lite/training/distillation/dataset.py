@@ -8,7 +8,12 @@ from typing import Any
 
 import tensorflow as tf
 
-from keras_bert_lite.checks import check_choice, check_not_negative, check_positive
+from keras_bert_lite.checks import (
+    check_choice,
+    check_not_negative,
+    check_positive,
+    check_share,
+)
 from keras_bert_lite.models.word_distillation import (
     MASK,
     PAIR,
@@ -19,7 +24,10 @@ from keras_bert_lite.models.word_distillation import (
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.training.data.lines import Paths, as_paths
 from keras_bert_lite.training.data.options import mapped, without_tuning
-from keras_bert_lite.training.distillation.pairs import second_text
+from keras_bert_lite.training.distillation.augmentation import (
+    second_text,
+    with_replaced_words,
+)
 from keras_bert_lite.training.pretraining.data.corpus import (
     documents,
     read_chunks,
@@ -40,6 +48,7 @@ def word_distillation_dataset(
     seed: int = 0,
     start: int = 0,
     pairs: bool = False,
+    replaced: float = 0.0,
     argument: str = "text",
 ) -> tf.data.Dataset:
     """Makes an infinite data set of sentences for `word_distillation_model`.
@@ -60,6 +69,9 @@ def word_distillation_dataset(
         pairs: Whether each sentence has a second text. It is the following sentence
             (possibly of the next document), or a copy with words left out, replaced
             by words of the following sentence, or moved.
+        replaced: The largest share of a sentence's words that are replaced by random
+            words of the teacher's vocabulary. Each sentence's share is drawn between
+            0 and this.
         argument: The name of `text` in error messages.
 
     Returns:
@@ -73,12 +85,15 @@ def word_distillation_dataset(
     check_positive("batch_size", batch_size)
     check_not_negative("start", start)
     check_choice("sentences", sentences, SENTENCES)
+    check_share("replaced", replaced)
     _check_alike(preprocessor, teacher_preprocessor)
     paths = as_paths(text, argument)
     _check_text(paths, sentences, argument)
 
+    words = _whole_words(teacher_preprocessor)
+
     def read() -> Iterator[list[tuple[str, str]]]:
-        found = _sentences(paths, sentences, seed, pairs)
+        found = _sentences(paths, sentences, seed, pairs, replaced, words)
         return _batches(itertools.islice(found, start * batch_size, None), batch_size)
 
     def inputs(texts: tf.Tensor) -> dict[str, tf.Tensor]:
@@ -133,7 +148,12 @@ def _check_text(paths: list[Path], sentences: str, argument: str) -> None:
 
 
 def _sentences(
-    paths: list[Path], sentences: str, seed: int, pairs: bool
+    paths: list[Path],
+    sentences: str,
+    seed: int,
+    pairs: bool,
+    replaced: float,
+    words: list[str],
 ) -> Iterator[tuple[str, str]]:
     """Yields shuffled sentences and second texts (empty without `pairs`) forever."""
     for epoch in itertools.count():
@@ -141,8 +161,14 @@ def _sentences(
             rng = random.Random(f"{seed} {epoch} {number}")
             mixed = list(itertools.pairwise([*texts, *texts[:1]]))
             rng.shuffle(mixed)
-            for text, following in mixed:
+            for sentence, following in mixed:
+                text = with_replaced_words(sentence, words, replaced, rng)
                 yield text, second_text(text, following, rng) if pairs else ""
+
+
+def _whole_words(preprocessor: Preprocessor) -> list[str]:
+    """Returns the pieces of a WordPiece vocabulary that are whole words."""
+    return [x for x in preprocessor.tokenizer.get_vocabulary() if x.isalnum()]
 
 
 def _read(paths: list[Path], sentences: str) -> Iterator[list[str]]:

@@ -4,6 +4,7 @@ import functools
 import hashlib
 import json
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import keras
@@ -41,6 +42,8 @@ def distill_token_vectors(
     validation_steps: int = 20,
     sentences: str = "lines",
     pairs: bool = False,
+    layer_pairs: Sequence[tuple[int, int]] = (),
+    replaced: float = 0.0,
     seed: int = 0,
     callbacks: list[keras.callbacks.Callback] | None = None,
     verbose: str | int = "auto",
@@ -70,6 +73,10 @@ def distill_token_vectors(
         pairs: Whether the student also reads two texts in a row and learns how
             similar the teacher finds them; see `word_distillation_model`. For the
             second texts see `word_distillation_dataset`.
+        layer_pairs: Layers that must match too; see `word_distillation_model`.
+        replaced: The largest share of a sentence's words that are replaced by random
+            words of the teacher's vocabulary, so that the student also learns words
+            that the text lacks. The held-out text is left as it is.
         **options: Options of `bert_adamw`.
 
     Returns:
@@ -83,7 +90,7 @@ def distill_token_vectors(
     check_positive("validation_steps", validation_steps)
     check_fits(student, preprocessor, "student")
     check_fits(teacher, teacher_preprocessor, "teacher")
-    model = word_distillation_model(student, teacher, pairs)
+    model = word_distillation_model(student, teacher, pairs, layer_pairs)
 
     batches = functools.partial(
         word_distillation_dataset,
@@ -97,7 +104,8 @@ def distill_token_vectors(
     held_out = None
     if validation is not None:
         held_out = batches(validation, argument="validation").take(validation_steps)
-    set_components(model, batches(text).take(SAMPLE))
+    training = functools.partial(batches, text, replaced=replaced)
+    set_components(model, training().take(SAMPLE))
     options = {"learning_rate": learning_rate, "warmup": 0.05, **options}
     model.compile(bert_adamw(steps, **options))
     settings = {
@@ -108,11 +116,13 @@ def distill_token_vectors(
         "batch_size": batch_size,
         "sentences": sentences,
         "pairs": pairs,
+        "layer_pairs": [list(x) for x in layer_pairs],
+        "replaced": replaced,
         "seed": seed,
     }
     return fit_from_state(
         model,
-        lambda start: batches(text, start=start),
+        lambda start: training(start=start),
         directory,
         settings,
         steps,

@@ -86,6 +86,20 @@ def test_goes_on_where_it_was(tmp_path):
             np.testing.assert_array_equal(a[key], b[key])
 
 
+def test_replaced_words_are_the_teachers(tmp_path):
+    theirs = other(special_tokens_in_text=False)
+    plain, changed = (
+        next(iter(dataset(text(), tmp_path, theirs=theirs, size=64, replaced=share)))
+        for share in (0.0, 1.0)
+    )
+    found = [
+        {x for row in words(b, theirs, "teacher_") for x in row}
+        for b in (plain, changed)
+    ]
+    assert found[1] <= {*WORDS, ",", "[CLS]", "[UNK]"}
+    assert words(plain, theirs, "teacher_") != words(changed, theirs, "teacher_")
+
+
 def test_pairs(tmp_path):
     ours, lines = tiny.preprocessor(32), [[x, x, x] for x in WORDS[:16]]
     source = "\n".join(map(" ".join, lines))

@@ -1,6 +1,9 @@
 import random
 
-from keras_bert_lite.training.distillation.pairs import second_text
+from keras_bert_lite.training.distillation.augmentation import (
+    second_text,
+    with_replaced_words,
+)
 
 FIRST = [f"a{i}" for i in range(20)]
 FOLLOWING = [f"b{i}" for i in range(20)]
@@ -35,3 +38,14 @@ def test_order_of_what_is_not_swapped():
 def test_never_without_a_word():
     assert all(drawn(first=["a"], following=["b"]))
     assert all(drawn(first=["a"], following=["a"]))
+
+
+def test_a_random_share_of_the_words_is_replaced():
+    rng = random.Random(0)
+    text = "a0, " * 50
+    found = [with_replaced_words(text, ["new"], 0.5, rng) for _ in range(500)]
+    shares = [x.count("new") / 50 for x in found]
+    assert 0.2 < sum(shares) / 500 < 0.3
+    assert max(shares) > 0.5 > 0.05 > min(shares)
+    assert all(x.count(",") == 50 for x in found)
+    assert with_replaced_words(text, ["new"], 0.0, rng) == text
