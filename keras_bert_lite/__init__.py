@@ -36,6 +36,9 @@ from keras_bert_lite.data import (
     text_dataset,
     token_dataset,
 )
+from keras_bert_lite.finetuning.evaluate import evaluate
+from keras_bert_lite.finetuning.finetune import FineTuned, finetune
+from keras_bert_lite.finetuning.predict import predict_file
 from keras_bert_lite.models.encoder_model import (
     encoder,
     encoder_of,
@@ -71,6 +74,7 @@ from keras_bert_lite.training.objectives import compile
 __all__ = [
     "BytePairTokenizer",
     "EncoderConfig",
+    "FineTuned",
     "Preprocessor",
     "SentencePieceTokenizer",
     "TextModel",
@@ -84,8 +88,10 @@ __all__ = [
     "distillation",
     "encoder",
     "encoder_of",
+    "evaluate",
     "evaluation",
     "export_saved_model",
+    "finetune",
     "from_keras_hub",
     "intent_and_slot_classifier",
     "intent_and_slot_dataset",
@@ -100,6 +106,7 @@ __all__ = [
     "multi_label_classifier",
     "multiple_choice",
     "optimizers",
+    "predict_file",
     "predict_texts",
     "pretraining",
     "question_answerer",

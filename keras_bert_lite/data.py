@@ -1,10 +1,13 @@
-"""Readers of files, and data sets for `model.fit`."""
+"""Readers of files, data sets for `model.fit`, and a look for mistakes in data."""
 
+from keras_bert_lite.finetuning.debug import debug
 from keras_bert_lite.training.data import (
     choice_dataset,
     intent_and_slot_dataset,
     question_dataset,
+    read,
     read_conll,
+    read_conllu,
     read_csv,
     read_jsonl,
     read_squad,
@@ -14,9 +17,12 @@ from keras_bert_lite.training.data import (
 
 __all__ = [
     "choice_dataset",
+    "debug",
     "intent_and_slot_dataset",
     "question_dataset",
+    "read",
     "read_conll",
+    "read_conllu",
     "read_csv",
     "read_jsonl",
     "read_squad",

@@ -88,6 +88,24 @@ def allowed_transitions(labels: Sequence[str]) -> Transitions:
     return Transitions(continues | closed[:, None] & ~needs, ~needs, closed)
 
 
+class Span(NamedTuple):
+    """A span of the words from `start` to `end`, exclusive."""
+
+    type: str
+    start: int
+    end: int
+
+
+def spans(tags: Sequence[str]) -> list[Span]:
+    """Returns the spans of the tags of one sentence; see `to_bio`."""
+    found, start = [], 0
+    for i, (tag, begins, ends) in enumerate(_edges(tags)):
+        start = i if begins else start
+        if ends and tag.prefix != "O":
+            found.append(Span(tag.type, start, i + 1))
+    return found
+
+
 def to_bio(tags: Sequence[str]) -> list[str]:
     """Converts the tags of one sentence from any scheme to BIO.
 

@@ -12,6 +12,7 @@ from keras_bert_lite.models.tasks.registry import task_of
 from keras_bert_lite.models.tasks.string_form import Answer, check_options, plain_form
 from keras_bert_lite.text.inputs import as_batch, named_texts
 from keras_bert_lite.text.preprocessor import Preprocessor
+from keras_bert_lite.text.window_layer import TextWindows
 
 HALF_FLOATS = ("bfloat16", "float16")
 
@@ -173,6 +174,26 @@ def with_text(
     check_options(model, answer, options)
     inputs, answers = form(answer, model, preprocessor, pairs, options)
     return TextModel(inputs, answers, name=f"{model.name}_with_text")
+
+
+def preprocessor_of(model: TextModel) -> Preprocessor:
+    """Returns the layer that turns a model's strings into ids."""
+    for layer in model.layers:
+        if isinstance(layer, Preprocessor):
+            return layer
+        if isinstance(layer, TextWindows):
+            return layer.preprocessor
+    raise ValueError(f"`model` has no preprocessor. Received: {model!r}")
+
+
+def answer_of(model: TextModel) -> Any:
+    """Returns the layer that makes a model's answers, or `None`."""
+    return next((x for x in model.layers if isinstance(x, Answer)), None)
+
+
+def model_on_ids(model: TextModel) -> keras.Model:
+    """Returns the model between the preprocessor and the answers."""
+    return next(layer for layer in model.layers if isinstance(layer, keras.Model))
 
 
 def as_array(value: Any) -> np.ndarray:

@@ -33,7 +33,8 @@ def predict_texts(
             `export_saved_model`: a version directory, or the model's directory
             for its newest version.
         texts: An iterable, possibly a generator, of strings or, for text pairs,
-            of `(text, text_pair)` tuples.
+            of `(text, text_pair)` tuples; a list of strings if a row has several
+            (choices, split words).
         batch_size: Texts per batch.
         progress: Whether to show a progress bar.
 
@@ -116,7 +117,7 @@ def _row(text: Any, names: list[str], index: int) -> tuple:
     row = text if isinstance(text, tuple) else (text,)
     if len(row) != len(names):
         raise ValueError(f"The model takes {names}. Received as text {index}: {text!r}")
-    if not all(isinstance(x, (str, bytes)) for x in row):
+    if not all(isinstance(x, (str, bytes, list)) for x in row):
         raise TypeError(f"Text {index} must be a string. Received: {text!r}")
     return row
 

@@ -7,6 +7,7 @@ import pytest
 import tensorflow as tf
 
 import keras_bert_lite_command
+from keras_bert_lite_command import functions, older
 from tests.serving.saved_models import lengths, save
 
 pytestmark = pytest.mark.tensorflow(reason="exports need TensorFlow")
@@ -58,7 +59,7 @@ def test_help(capsys):
     assert "check" in output
 
 
-VERBS = ("demo", "check", "vocabulary", "pretraining-data", "pretrain", "distil")
+VERBS = (*functions.VERBS, *older.VERBS)
 
 
 @pytest.mark.parametrize(

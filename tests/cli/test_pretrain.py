@@ -113,16 +113,16 @@ def test_deterministic(folder, tmp_path, monkeypatch):
 def test_no_such_config(folder, tmp_path):
     run = ("--directory", tmp_path, "--config", "bert_mini", *SMALL)
     with pytest.raises(FileNotFoundError, match=r"one of .*bert_tiny.*'bert_mini'"):
-        command("pretrain", folder / "pairs", *run)
+        command("--debug", "pretrain", folder / "pairs", *run)
 
 
 def test_refuses(folder, tmp_path, capsys):
     data, run = folder / "pairs", ("--directory", tmp_path, "--steps", 4)
     with pytest.raises(FileNotFoundError, match="`data` must hold pretraining data"):
-        command("pretrain", tmp_path, "--config", "bert_tiny_uncased", *run)
+        command("--debug", "pretrain", tmp_path, "--config", "bert_tiny_uncased", *run)
     with pytest.raises(SystemExit):
         command("pretrain", data, *run)
     assert "one of the arguments --config --model" in capsys.readouterr().err
     run += ("--config", folder / "config.json", "--save-every", 3)
     with pytest.raises(ValueError, match="`steps` must be a multiple of `save_every`"):
-        command("pretrain", data, *run)
+        command("--debug", "pretrain", data, *run)

@@ -82,6 +82,9 @@ class LabelSetAnswer(Answer):
         self.labels = list(labels)
         self.threshold = threshold
 
+    def without_padding(self, row: dict[str, Any]) -> dict[str, Any]:
+        return {**row, "labels": row["labels"][row["labels"] != ""]}
+
     def call(self, inputs: tf.Tensor) -> dict[str, tf.Tensor]:
         scores = tf.sigmoid(tf.cast(inputs, tf.float32))
         names = tf.constant(self.labels)

@@ -15,8 +15,7 @@ from keras_bert_lite.models.tasks.string_form import (
     Answer,
     Options,
     Tensors,
-    over_windows,
-    string_inputs,
+    about_words,
 )
 from keras_bert_lite.models.tasks.task import Output, Task, labels_of, task_model
 from keras_bert_lite.models.tasks.token_classification import EntityAnswer
@@ -33,18 +32,18 @@ class IntentAndSlotAnswer(Answer):
     Args:
         intents: The names of the intents, in the order of the logits.
         slots: The names of the tags, in the order of the logits.
-        decoding: See `EntityAnswer`.
+        decoding, split_words: See `EntityAnswer`.
 
     Call arguments:
         inputs: A dictionary of `intent_logits` `(N, I)`, `slot_logits`
-            `(N, S, L)`, and the other outputs of `TextWindows`. The first window
-            determines the intent of a text.
+            `(N, S, L)`, and the other outputs of `TextWindows`; with `split_words`,
+            also `given`. The first window determines the intent of a text.
 
     Output shape:
         A dictionary: `label`, strings `(B,)`, the most probable intent;
         `label_scores`, float32 `(B, I)`, their softmax; and `entities`,
         `entity_labels`, `entity_starts`, `entity_ends` and `entity_scores`, as
-        `EntityAnswer` returns them.
+        `EntityAnswer` returns them, with `split_words` also `labels` and `scores`.
     """
 
     absent = EntityAnswer.absent
@@ -54,13 +53,18 @@ class IntentAndSlotAnswer(Answer):
         intents: Sequence[str],
         slots: Sequence[str],
         decoding: str = "lenient",
+        split_words: bool = False,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self.intents, self.slots = check_labels(intents), check_labels(slots)
         self.decoding = decoding
+        self.split_words = split_words
         self._label = LabelAnswer(self.intents)
-        self._entities = EntityAnswer(self.slots, decoding)
+        self._entities = EntityAnswer(self.slots, decoding, split_words)
+
+    def without_padding(self, row: dict[str, Any]) -> dict[str, Any]:
+        return self._entities.without_padding(row)
 
     def call(self, inputs: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         values = dict(inputs)
@@ -85,6 +89,7 @@ class IntentAndSlotAnswer(Answer):
             "intents": list(self.intents),
             "slots": list(self.slots),
             "decoding": self.decoding,
+            "split_words": self.split_words,
         }
 
 
@@ -96,9 +101,9 @@ def _string_form(
     options: Options,
 ) -> tuple[Tensors, Tensors]:
     labels = [labels_of(model, output.name) for output in (INTENT, SLOTS)]
-    inputs = string_inputs(["text"])
-    values = over_windows(model, preprocessor, inputs)
-    return inputs, answer(*labels, **options, name="answer")(values)
+    found = answer(*labels, **options, name="answer")
+    inputs, values = about_words(model, preprocessor, found.split_words)
+    return inputs, found(values)
 
 
 INTENT_AND_SLOTS = Task(

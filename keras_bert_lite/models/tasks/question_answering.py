@@ -92,6 +92,11 @@ class SpanAnswer(Answer):
         self.n_best = n_best
         self.no_answer_threshold = no_answer_threshold
 
+    def without_padding(self, row: dict[str, Any]) -> dict[str, Any]:
+        count = int((row["starts"] >= 0).sum())
+        several = ("answers", "starts", "ends", "scores")
+        return {**row, **{name: row[name][:count] for name in several}}
+
     def call(self, inputs: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         x = {
             k: tf.cast(v, tf.float32) if k.endswith("logits") else v

@@ -10,7 +10,8 @@
   `(B, W)` | `entities`, `entity_labels`, `entity_starts`, `entity_ends`,
   `entity_scores`; for words `labels`, `scores` too | `decoding`, `split_words` |
 | `intent_and_slot_classifier` | cross-entropy of texts plus that of words |
-  `text` | `label`, `label_scores`, and the five of entities | `decoding` |
+  `text`, or words `(B, W)` | `label`, `label_scores`, and those of entities |
+  `decoding`, `split_words` |
 | `question_answerer` | mean cross-entropy of start and end | `text` (the
   question), `text_pair` (the context) | `answer`, `start`, `end`, `score`,
   `no_answer_score`, and the n best | `max_answer_length`, `n_best`,

@@ -28,6 +28,10 @@ class Answer(TextLayer):
 
     absent: ClassVar[Mapping[str, int]] = {}
 
+    def without_padding(self, row: dict[str, Any]) -> dict[str, Any]:
+        """Returns the answers to one row, without what only pads a batch."""
+        return row
+
 
 def plain_form(
     answer: Callable | None,
@@ -63,6 +67,20 @@ def over_windows(
     windows = TextWindows(preprocessor, name="windows")(inputs)
     values = model({name: windows[name] for name in ID_DTYPES})
     return {**{k: x for k, x in windows.items() if k not in ID_DTYPES}, **values}
+
+
+def about_words(
+    model: keras.Model, preprocessor: Preprocessor, split_words: bool
+) -> tuple[Tensors, Tensors]:
+    """Returns string inputs and a model's outputs for the windows of texts.
+
+    With `split_words` the texts are lists of words `(B, W)`, which are also returned,
+    as `given`.
+    """
+    inputs = string_inputs(["text"], {"text": (None,)} if split_words else {})
+    values = over_windows(model, preprocessor, inputs)
+    given = {"given": inputs["text"]} if split_words else {}
+    return inputs, {**values, **given}
 
 
 def string_inputs(names: list[str], shapes: dict[str, tuple] | None = None) -> Tensors:

@@ -18,8 +18,7 @@ from keras_bert_lite.models.tasks.string_form import (
     Answer,
     Options,
     Tensors,
-    over_windows,
-    string_inputs,
+    about_words,
 )
 from keras_bert_lite.models.tasks.task import Output, Task, labels_of, task_model
 from keras_bert_lite.tagging import (
@@ -106,6 +105,14 @@ class EntityAnswer(Answer):
         self.split_words = split_words
         self._spelled = has_scheme(self.labels)
         self._types = span_types(self.labels) if self._spelled else self.labels
+
+    def without_padding(self, row: dict[str, Any]) -> dict[str, Any]:
+        count = int((row["entity_starts"] >= 0).sum())
+        kept = {name: row[name][:count] for name in ENTITIES}
+        if self.split_words:
+            count = int((row["labels"] != "").sum())
+            kept |= {name: row[name][:count] for name in ("labels", "scores")}
+        return {**row, **kept}
 
     def call(self, inputs: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         scores = self._scores(inputs)
@@ -269,10 +276,8 @@ def _string_form(
     options: Options,
 ) -> tuple[Tensors, Tensors]:
     tag = answer(labels_of(model), **options, name="answer")
-    inputs = string_inputs(["text"], {"text": (None,)} if tag.split_words else {})
-    values = over_windows(model, preprocessor, inputs)
-    given = {"given": inputs["text"]} if tag.split_words else {}
-    return inputs, tag({**values, **given})
+    inputs, values = about_words(model, preprocessor, tag.split_words)
+    return inputs, tag(values)
 
 
 TOKEN_CLASSIFICATION = Task(

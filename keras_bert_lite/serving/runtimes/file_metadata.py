@@ -5,13 +5,13 @@ from typing import Any
 
 import keras
 
-from keras_bert_lite.models.text_model import TextModel
-from keras_bert_lite.serving.saved_model.exported_signatures import (
+from keras_bert_lite.models.text_model import (
+    TextModel,
     answer_of,
-    answers_ids,
     model_on_ids,
     preprocessor_of,
 )
+from keras_bert_lite.serving.saved_model.exported_signatures import answers_ids
 from keras_bert_lite.text.preprocessor import Preprocessor
 
 METADATA_KEY = "keras_bert_lite"

@@ -9,12 +9,8 @@ import tensorflow as tf
 
 from keras_bert_lite._files import replaced_file
 from keras_bert_lite.models.encoder_model import encoder_layers, encoder_of
-from keras_bert_lite.models.text_model import TextModel
+from keras_bert_lite.models.text_model import TextModel, model_on_ids, preprocessor_of
 from keras_bert_lite.serving.runtimes.file_metadata import METADATA_FILE, file_metadata
-from keras_bert_lite.serving.saved_model.exported_signatures import (
-    model_on_ids,
-    preprocessor_of,
-)
 
 SHORTEST = 16
 

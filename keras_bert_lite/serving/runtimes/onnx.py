@@ -13,9 +13,8 @@ import tensorflow as tf
 from keras_bert_lite._files import replaced_file
 from keras_bert_lite._private import sublayers
 from keras_bert_lite.layers.execution.layer_norm import LayerNorm
-from keras_bert_lite.models.text_model import TextModel
+from keras_bert_lite.models.text_model import TextModel, model_on_ids
 from keras_bert_lite.serving.runtimes.file_metadata import METADATA_KEY, file_metadata
-from keras_bert_lite.serving.saved_model.exported_signatures import model_on_ids
 
 OPSET = 18
 _ONE = np.float32(1)

@@ -9,9 +9,8 @@ import tensorflow as tf
 
 from keras_bert_lite._files import new_directory
 from keras_bert_lite.checks import check_choice
-from keras_bert_lite.models.text_model import TextModel
+from keras_bert_lite.models.text_model import TextModel, preprocessor_of
 from keras_bert_lite.serving.saved_model.exported_signatures import (
-    preprocessor_of,
     signatures_of,
     text_labels,
 )

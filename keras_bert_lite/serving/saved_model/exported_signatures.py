@@ -2,14 +2,16 @@
 
 from typing import Any
 
-import keras
 import tensorflow as tf
 
 from keras_bert_lite.models.tasks.registry import task_of
-from keras_bert_lite.models.tasks.string_form import Answer
 from keras_bert_lite.models.tasks.task import labels_of
-from keras_bert_lite.models.text_model import TextModel
-from keras_bert_lite.text.preprocessor import Preprocessor
+from keras_bert_lite.models.text_model import (
+    TextModel,
+    answer_of,
+    model_on_ids,
+    preprocessor_of,
+)
 from keras_bert_lite.text.window_layer import TextWindows
 
 
@@ -71,35 +73,15 @@ def _traced(function: Any, **specs: tf.TensorSpec) -> Any:
     return tf.function(function, autograph=False).get_concrete_function(**specs)
 
 
-def preprocessor_of(model: TextModel) -> Preprocessor:
-    """Returns the layer that turns a model's strings into ids."""
-    for layer in model.layers:
-        if isinstance(layer, Preprocessor):
-            return layer
-        if isinstance(layer, TextWindows):
-            return layer.preprocessor
-    raise ValueError(f"`model` has no preprocessor. Received: {model!r}")
-
-
 def takes_windows(model: TextModel) -> bool:
     """Returns whether a model splits its texts into windows."""
     return any(isinstance(layer, TextWindows) for layer in model.layers)
-
-
-def answer_of(model: TextModel) -> Any:
-    """Returns the layer that makes a model's answers, or `None`."""
-    return next((x for x in model.layers if isinstance(x, Answer)), None)
 
 
 def answers_ids(model: TextModel) -> bool:
     """Returns whether the answers need only the `logits` of the model on ids."""
     task = task_of(model)
     return task is not None and task.answers_ids
-
-
-def model_on_ids(model: TextModel) -> keras.Model:
-    """Returns the model between the preprocessor and the answers."""
-    return next(layer for layer in model.layers if isinstance(layer, keras.Model))
 
 
 def text_labels(model: TextModel) -> list[str]:

@@ -2,10 +2,12 @@
 
 from keras_bert_lite.training.data.batches import batches
 from keras_bert_lite.training.data.conll import read_conll
+from keras_bert_lite.training.data.conllu import read_conllu
 from keras_bert_lite.training.data.csv_files import read_csv
 from keras_bert_lite.training.data.intents import intent_and_slot_dataset
 from keras_bert_lite.training.data.jsonl import read_jsonl
 from keras_bert_lite.training.data.questions import question_dataset
+from keras_bert_lite.training.data.read import read
 from keras_bert_lite.training.data.records import Records, records
 from keras_bert_lite.training.data.sequences import choice_dataset, text_dataset
 from keras_bert_lite.training.data.squad import read_squad
@@ -17,7 +19,9 @@ __all__ = [
     "choice_dataset",
     "intent_and_slot_dataset",
     "question_dataset",
+    "read",
     "read_conll",
+    "read_conllu",
     "read_csv",
     "read_jsonl",
     "read_squad",

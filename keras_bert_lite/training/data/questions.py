@@ -60,7 +60,7 @@ def question_dataset(
 
     def row(record: Record) -> dict[str, np.ndarray]:
         text = record_values.text_of(record, context, "context")
-        begin, end = _span(record, context, answers)
+        begin, end = answer_span(record, context, answers)
         return {
             "question": record_values.text_of(record, question, "question"),
             "context": text,
@@ -78,7 +78,7 @@ def _finish(ids: Rows, targets: Rows) -> tuple[Rows, Rows]:
     return ids, targets
 
 
-def _span(record: Record, context: str, answers: str) -> tuple[int, int]:
+def answer_span(record: Record, context: str, answers: str) -> tuple[int, int]:
     """Returns where the answer begins and ends, or -1 and -1 without an answer."""
     text = record_values.value_of(record, context, "context")
     given = record_values.value_of(record, answers, "answers")

@@ -56,6 +56,7 @@ def records(source: Any) -> Records:
             - the result of a reader of this package,
             - a list of dictionaries,
             - a dictionary of columns, lists of the same length,
+            - a pandas or polars `DataFrame`,
             - a `tf.data.Dataset` of dictionaries, as from tensorflow_datasets,
             - a Hugging Face `datasets.Dataset` or `IterableDataset`,
             - any other iterable of dictionaries that can be iterated repeatedly,
@@ -71,6 +72,8 @@ def records(source: Any) -> Records:
         return source
     if isinstance(source, Mapping):
         return _of_columns(source)
+    if hasattr(source, "columns") and hasattr(source, "to_dict"):
+        return _of_columns({str(name): list(source[name]) for name in source.columns})
     if hasattr(source, "__next__"):
         raise TypeError(
             "`source` must give its records again in each epoch, but an iterator "
@@ -87,8 +90,8 @@ def records(source: Any) -> Records:
     if callable(source):
         return Records(source)
     raise TypeError(
-        "`source` must be a list of dictionaries, a dictionary of columns, a data "
-        "set, or a function that returns an iterable. "
+        "`source` must be a list of dictionaries, a dictionary of columns, a "
+        "DataFrame, a data set, or a function that returns an iterable. "
         f"Received: {source!r:.200} (of type {type(source).__name__})"
     )
 

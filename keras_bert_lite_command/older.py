@@ -1,55 +1,29 @@
-"""The `keras-bert-lite` command: its arguments.
-
-It is outside the package, because importing any module of the package imports
-TensorFlow, which takes seconds and which `--help`, `--version` and wrong arguments do
-not need. The commands themselves are in `keras_bert_lite.cli`.
-"""
+"""The arguments of demo, check and the verbs of pretraining."""
 
 import argparse
 import importlib
 import json
-from importlib import metadata
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Runs the command."""
-    options = _parser().parse_args(arguments)
+def parser(verb: str) -> argparse.ArgumentParser:
+    """Returns the parser of a verb."""
+    made = argparse.ArgumentParser(
+        prog=f"keras-bert-lite {verb}", description=VERBS[verb][1]
+    )
+    VERBS[verb][0](made)
+    return made
+
+
+def run(verb: str, arguments: list[str]) -> None:
+    """Runs a verb."""
+    options = parser(verb).parse_args(arguments)
     module, function = options.run
     getattr(importlib.import_module(f"keras_bert_lite.cli.{module}"), function)(options)
 
 
-class _Version(argparse.Action):
-    """Prints the version, which is only looked up for this option."""
-
-    def __call__(self, parser, namespace, values, option_string=None):
-        print(f"keras-bert-lite {metadata.version('keras-bert-lite')}")
-        parser.exit()
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="keras-bert-lite",
-        description="BERT as Keras layers: from raw text to a served model.",
-    )
-    parser.add_argument(
-        "--version", action=_Version, nargs=0, help="print the version and exit"
-    )
-    commands = parser.add_subparsers(dest="command", required=True)
-    _add_demo(commands)
-    _add_check(commands)
-    _add_vocabulary(commands)
-    _add_data(commands)
-    _add_pretrain(commands)
-    _add_distil(commands)
-    return parser
-
-
-def _add_demo(commands: Any) -> None:
-    parser = commands.add_parser(
-        "demo", help="train, evaluate, export and serve a small classifier"
-    )
+def _add_demo(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--directory",
         type=Path,
@@ -60,10 +34,7 @@ def _add_demo(commands: Any) -> None:
     parser.set_defaults(run=("demo", "main"))
 
 
-def _add_check(commands: Any) -> None:
-    parser = commands.add_parser(
-        "check", help="check whether TF Serving can serve a SavedModel"
-    )
+def _add_check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "path",
         type=Path,
@@ -79,10 +50,7 @@ def _add_check(commands: Any) -> None:
     parser.set_defaults(run=("check", "main"))
 
 
-def _add_vocabulary(commands: Any) -> None:
-    parser = commands.add_parser(
-        "vocabulary", help="train a WordPiece vocabulary on text"
-    )
+def _add_vocabulary(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", nargs="+", type=Path, help="UTF-8 text files")
     parser.add_argument("--directory", required=True, type=Path, help="for the result")
     parser.add_argument(
@@ -92,10 +60,7 @@ def _add_vocabulary(commands: Any) -> None:
     parser.set_defaults(run=("pretrain", "vocabulary"))
 
 
-def _add_data(commands: Any) -> None:
-    parser = commands.add_parser(
-        "pretraining-data", help="convert text to pretraining data"
-    )
+def _add_data(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("text", nargs="+", type=Path, help="UTF-8 text files, .gz or .xz if compressed")
     add("--directory", required=True, type=Path, help="for the result")
@@ -131,8 +96,7 @@ def _add_data(commands: Any) -> None:
     parser.set_defaults(run=("pretrain", "pretraining_data"))
 
 
-def _add_pretrain(commands: Any) -> None:
-    parser = commands.add_parser("pretrain", help="pretrain an encoder, or resume")
+def _add_pretrain(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("data", type=Path, help="directory written by pretraining-data")
     _add_run_options(parser)
@@ -149,10 +113,7 @@ def _add_pretrain(commands: Any) -> None:
     parser.set_defaults(run=("pretrain", "pretrain"))
 
 
-def _add_distil(commands: Any) -> None:
-    parser = commands.add_parser(
-        "distil", help="train a small encoder to match a large one's vectors"
-    )
+def _add_distil(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("text", nargs="+", type=Path, help="UTF-8 text files, .gz or .xz if compressed")
     _add_run_options(parser)
@@ -214,3 +175,14 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="use only deterministic TensorFlow operations",
     )
+
+
+Add = Callable[[argparse.ArgumentParser], None]
+VERBS: dict[str, tuple[Add, str]] = {
+    "demo": (_add_demo, "train, evaluate, export and serve a small classifier"),
+    "check": (_add_check, "check whether TF Serving can serve a SavedModel"),
+    "vocabulary": (_add_vocabulary, "train a WordPiece vocabulary on text"),
+    "pretraining-data": (_add_data, "convert text to pretraining data"),
+    "pretrain": (_add_pretrain, "pretrain an encoder, or resume"),
+    "distil": (_add_distil, "train a small encoder to match a large one's vectors"),
+}

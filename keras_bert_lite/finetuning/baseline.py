@@ -1,0 +1,134 @@
+"""What models without an encoder score on the same rows."""
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from keras_bert_lite.finetuning.kinds.base import Kind, Labels, Rows, Scores
+from keras_bert_lite.finetuning.kinds.tags import OUTSIDE, TokenClassification
+from keras_bert_lite.finetuning.kinds.texts import (
+    MultiLabelClassification,
+    Regression,
+    TextClassification,
+)
+from keras_bert_lite.finetuning.thresholds import best_threshold
+
+STRENGTHS = (1.0, 3.0, 10.0)
+PENALTIES = (0.3, 1.0, 3.0)
+
+
+def baselines(kind: Kind, train: Rows, test: Rows, labels: Labels) -> dict[str, Scores]:
+    """Returns the scores of simple models, by name.
+
+    Texts: the most common label, and logistic regression (ridge regression for
+    numbers) on TF-IDF of words and pairs of words, both texts of a pair joined. The
+    strength of its penalty, of three, and the threshold of several labels are the best
+    on the test rows, which favours it.
+    Tags: the most common tag of each word in the training rows. There is none for
+    questions.
+
+    Args:
+        kind: The kind of task.
+        train, test: Rows to fit and to score.
+        labels: The labels, by the builder's argument.
+    """
+    if isinstance(kind, TokenClassification):
+        return {"most common tag of each word": _tags(kind, train, test, labels)}
+    if isinstance(kind, (TextClassification, MultiLabelClassification)):
+        return {
+            "most common label": _most_common(kind, train, test, labels),
+            "TF-IDF, logistic regression": _linear(kind, train, test, labels),
+        }
+    if isinstance(kind, Regression):
+        return {"TF-IDF, ridge regression": _linear(kind, train, test, labels)}
+    return {}
+
+
+def _tags(kind: TokenClassification, train: Rows, test: Rows, labels: Labels) -> Scores:
+    counts: dict[str, Counter] = {}
+    words, tags = kind.column["words"], kind.column["tags"]
+    for row in train:
+        for word, tag in zip(row[words], row[tags], strict=True):
+            counts.setdefault(word, Counter())[tag] += 1
+    overall = Counter(tag for row in train for tag in row[tags])
+    rare = OUTSIDE if OUTSIDE in overall else overall.most_common(1)[0][0]
+    common = {word: found.most_common(1)[0][0] for word, found in counts.items()}
+    answers: dict[str, Any] = {
+        "labels": [[common.get(word, rare) for word in row[words]] for row in test]
+    }
+    if "intent" in kind.column:
+        column = kind.column["intent"]
+        best = Counter(row[column] for row in train).most_common(1)[0][0]
+        answers["label"] = np.array([best] * len(test))
+    return kind.scores(test, answers, labels)
+
+
+def _most_common(kind: Any, train: Rows, test: Rows, labels: Labels) -> Scores:
+    names = labels["labels"]
+    if isinstance(kind, MultiLabelClassification):
+        most = kind.indicators(train, labels).sum(0).argmax()
+        answer = [name if i == most else "" for i, name in enumerate(names)]
+        return kind.scores(test, {"labels": np.array([answer] * len(test))}, labels)
+    best = Counter(kind.targets(train)).most_common(1)[0][0]
+    return kind.scores(test, {"label": np.array([best] * len(test))}, labels)
+
+
+def _linear(kind: Any, train: Rows, test: Rows, labels: Labels) -> Scores:
+    """Fits linear models on TF-IDF and returns the best scores."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    texts = [_joined(kind, rows) for rows in (train, test)]
+    words = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, dtype=np.float32)
+    try:
+        x = words.fit_transform(texts[0]), words.transform(texts[1])
+    except ValueError:  # no words at all
+        return {}
+    found = _fitted(kind, *x, train, test, labels)
+    scored = [kind.scores(test, answers, labels) for answers in found]
+    return max(scored, key=lambda scores: scores[kind.metric])
+
+
+def _joined(kind: Any, rows: Rows) -> list[str]:
+    return [" ".join(row[name] for name in kind.text_columns) for row in rows]
+
+
+def _fitted(
+    kind: Any, x: Any, test: Any, train: Rows, held_out: Rows, labels: Any
+) -> list[Any]:
+    """Returns the answers of a linear model for each strength of its penalty."""
+    from sklearn.linear_model import LogisticRegression, Ridge
+
+    if isinstance(kind, Regression):
+        numbers = np.array(kind.targets(train), float)
+        ridges = [Ridge(alpha=penalty).fit(x, numbers) for penalty in PENALTIES]
+        return [{"score": model.predict(test)} for model in ridges]
+    if isinstance(kind, TextClassification):
+        y = kind.targets(train)
+        if len(set(y)) < 2:
+            return [{"label": np.array(y[:1] * test.shape[0])}]
+        models = [LogisticRegression(C=c, max_iter=1000).fit(x, y) for c in STRENGTHS]
+        return [{"label": model.predict(test)} for model in models]
+    given, expected = (kind.indicators(rows, labels) for rows in (train, held_out))
+    names = labels["labels"]
+    return [_several(x, test, given, expected, names, c) for c in STRENGTHS]
+
+
+def _several(
+    x: Any,
+    test: Any,
+    targets: np.ndarray,
+    expected: np.ndarray,
+    names: list[str],
+    strength: float,
+) -> dict[str, Any]:
+    """Fits a logistic regression for each label that some rows have and some not."""
+    from sklearn.linear_model import LogisticRegression
+
+    scores = np.tile(targets.mean(0), (test.shape[0], 1))
+    for i, y in enumerate(targets.T):
+        if 0 < y.sum() < len(y):
+            model = LogisticRegression(C=strength, max_iter=1000).fit(x, y)
+            scores[:, i] = model.predict_proba(test)[:, 1]
+    threshold = best_threshold(scores, expected)
+    return {"labels": np.where(scores > threshold, names, ""), "scores": scores}

@@ -1,0 +1,141 @@
+"""What is wrong, or odd, in the data of a task."""
+
+import os
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from keras_bert_lite.checkpoints.load import load_preprocessor
+from keras_bert_lite.checks import check_choice
+from keras_bert_lite.finetuning.finetune import ENCODER
+from keras_bert_lite.finetuning.kinds import KINDS, Kind
+from keras_bert_lite.finetuning.kinds.base import Rows
+from keras_bert_lite.finetuning.lengths import count_tokens, lengths_of, one_text
+from keras_bert_lite.training.data.read import read
+from keras_bert_lite.training.data.records import Record
+
+SHOWN = 5  # examples of each finding
+FEW = 10  # rows of a label that are few
+
+
+def debug(
+    task: str,
+    train: Any,
+    validation: Any = None,
+    encoder: str | os.PathLike = ENCODER,
+    columns: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """Looks for mistakes in the rows of a task, before anything is trained.
+
+    Args:
+        task, train, validation, encoder, columns: See `finetune`.
+
+    Returns:
+        A dictionary of JSON values.
+
+        - `rows`: their number, of both sources;
+        - `invalid`: what `finetune` would refuse, with the number of the record:
+          missing columns, wrong values, answers that are not at their place;
+        - `labels`: how often each occurs; `rare`: those of fewer than 10 rows;
+          `unknown`: those that only `validation` has;
+        - `lengths`: tokens of a row: median, longest, and how many rows exceed the
+          encoder's `limit`;
+        - `empty`: records with an empty text; `duplicates`: records with the texts
+          of an earlier one; `contradictions`: those of them with another label;
+          `shared`: records of `validation` that `train` has too;
+        - `pieces`: what the first row becomes.
+
+    Raises:
+        ValueError: If an argument is invalid.
+    """
+    check_choice("task", task, tuple(KINDS))
+    kind = KINDS[task](**(columns or {}))
+    preprocessor = load_preprocessor(encoder)
+    sources = {"train": train, "validation": validation}
+    rows: dict[str, Rows] = {}
+    invalid: list[str] = []
+    for name, source in sources.items():
+        if source is not None:
+            rows[name], found = _valid(source, kind, name)
+            invalid += found
+    report: dict[str, Any] = {
+        "rows": {name: len(x) for name, x in rows.items()},
+        "invalid": invalid,
+    }
+    if not rows["train"]:
+        return report
+    counts = Counter(x for row in rows["train"] for x in kind.classes(row))
+    report["labels"] = dict(counts.most_common())
+    report["rare"] = [x for x, count in counts.items() if count < FEW]
+    tokens = count_tokens(rows["train"], kind, preprocessor)
+    report["lengths"] = lengths_of(tokens, preprocessor.sequence_length)._asdict()
+    report |= _repeated(rows["train"], kind)
+    if "validation" in rows:
+        seen = {kind.key(row) for row in rows["train"]}
+        held_out = rows["validation"]
+        known = {x for row in held_out for x in kind.classes(row)}
+        report["unknown"] = sorted(known - counts.keys())
+        report["shared"] = [i for i, x in enumerate(held_out) if kind.key(x) in seen]
+    pieces = preprocessor.tokenizer.get_vocabulary()
+    first = rows["train"][0]
+    report["pieces"] = {
+        name: [pieces[i] for i in preprocessor.tokenizer([one_text(first[name])])[0]]
+        for name in kind.text_columns
+    }
+    return report
+
+
+def _valid(source: Any, kind: Kind, argument: str) -> tuple[Rows, list[str]]:
+    """Returns the valid rows of a source, and what is wrong with the others."""
+    rows: list[Record] = []
+    invalid = []
+    for number, row in enumerate(read(source, argument)):
+        try:
+            kind.check_columns(row)
+            made = kind.converted(row)
+            kind.check(made)
+            rows.append(made)
+        except ValueError as error:
+            invalid.append(f"`{argument}`, record {number}: {error}")
+    return rows, invalid
+
+
+def _repeated(rows: Rows, kind: Kind) -> dict[str, list[int]]:
+    """Returns the numbers of rows that are empty, or repeat the texts of others."""
+    first: dict[Any, int] = {}
+    found: dict[str, list[int]] = {"empty": [], "duplicates": [], "contradictions": []}
+    for number, row in enumerate(rows):
+        key = kind.key(row)
+        if not all(key):
+            found["empty"].append(number)
+        earlier = first.setdefault(key, number)
+        if earlier != number:
+            found["duplicates"].append(number)
+            if kind.classes(rows[earlier]) != kind.classes(row):
+                found["contradictions"].append(number)
+    return found
+
+
+def shown(report: dict[str, Any]) -> str:
+    """Returns a report of `debug` for people, in lines."""
+    lines = [f"rows: {_counts(report['rows'])}"]
+    lines += [f"invalid: {len(report['invalid'])}", *report["invalid"][:SHOWN]]
+    if "labels" not in report:
+        return "\n".join(lines)
+    lengths = report["lengths"]
+    lines += [
+        f"labels: {_counts(report['labels'])}",
+        f"tokens of a row: {lengths['median']} (median), {lengths['highest']} "
+        f"(longest); {lengths['cut']} rows exceed {lengths['limit']}",
+    ]
+    for name in ("rare", "unknown", "empty", "duplicates", "contradictions", "shared"):
+        if found := report.get(name):
+            examples = ", ".join(map(str, found[:SHOWN]))
+            more = ", ..." if len(found) > SHOWN else ""
+            lines.append(f"{name}: {len(found)} ({examples}{more})")
+    lines += [f"{name}: {' '.join(x)}" for name, x in report["pieces"].items()]
+    return "\n".join(lines)
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in counts.items())

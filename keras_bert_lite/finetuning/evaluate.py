@@ -1,0 +1,84 @@
+"""Scores of a model on rows, in one call."""
+
+import os
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from keras_bert_lite.finetuning.kinds.base import Answers, Kind, Labels, Rows
+from keras_bert_lite.finetuning.rows import read_rows
+from keras_bert_lite.finetuning.saved_run import load_run
+from keras_bert_lite.models.text_model import (
+    TextModel,
+    answer_of,
+    model_on_ids,
+    preprocessor_of,
+)
+
+WORST = 20
+
+
+def evaluate(
+    model: TextModel | str | os.PathLike,
+    data: Any,
+    columns: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """Scores a model that takes strings.
+
+    Args:
+        model: The directory of a run of `finetune`, a `.keras` file, or a model made
+            by `with_text`.
+        data: Rows: a file, a DataFrame, a list of dictionaries; see `data.read`.
+        columns: See `finetune`; by default those of the run.
+
+    Returns:
+        A dictionary: `rows`, their number; `scores` by name, which are the task's
+        (accuracy and macro F1; micro and macro F1; Spearman's and Pearson's
+        correlation; F1 of entities and accuracy of words; exact match and F1);
+        `confused`, the labels that were mistaken most often; `worst`, the rows that
+        the model gets most wrong.
+
+    Raises:
+        ValueError: If a row is invalid, or the model's task cannot be scored.
+
+    Example:
+
+    >>> encoder = kbl.load_encoder("bert_mini_books")
+    >>> preprocessor = kbl.load_preprocessor("bert_mini_books")
+    >>> model = kbl.text_classifier(encoder, labels=["bad", "good"], pooling="mean")
+    >>> rows = [{"text": "a lovely day", "label": "good"}]
+    >>> found = kbl.evaluate(kbl.with_text(model, preprocessor), rows)
+    >>> sorted(found["scores"])
+    ['accuracy', 'macro_f1', 'matthews']
+    """
+    run = load_run(model, "model")
+    kind = run.kind(columns)
+    rows = read_rows(data, kind, "data")
+    body = model_on_ids(run.model)
+    labels = kind.labels_of(body)
+    options = {
+        name: value
+        for name in kind.options_kept
+        if (value := getattr(answer_of(run.model), name)) is not None
+    }
+    scored = kind.string_model(body, preprocessor_of(run.model), **options)
+    answers = kind.answer(scored, rows)
+    return {
+        "rows": len(rows),
+        "scores": kind.scores(rows, answers, labels),
+        **mistakes(kind, rows, answers, labels),
+    }
+
+
+def mistakes(kind: Kind, rows: Rows, answers: Answers, labels: Labels) -> dict:
+    """Returns what a model gets wrong: labels it mistakes, and its worst rows."""
+    confused = Counter(kind.confused(rows, answers))
+    verdicts = kind.verdicts(rows, answers, labels)
+    worst = sorted(verdicts, key=lambda x: -x.loss)[:WORST]
+    return {
+        "confused": [
+            {"expected": a, "answer": b, "count": count}
+            for (a, b), count in confused.most_common(WORST)
+        ],
+        "worst": [x._asdict() for x in worst if x.expected != x.answer],
+    }

@@ -1,0 +1,247 @@
+"""Fine-tuning in one call."""
+
+import dataclasses
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import keras
+
+from keras_bert_lite.checkpoints.load import load_encoder, load_preprocessor
+from keras_bert_lite.checks import check_above_zero, check_choice, check_positive
+from keras_bert_lite.finetuning import recipe as recipes
+from keras_bert_lite.finetuning.kinds import KINDS, Kind
+from keras_bert_lite.finetuning.kinds.base import Labels, Rows
+from keras_bert_lite.finetuning.lengths import (
+    Lengths,
+    count_tokens,
+    lengths_of,
+    limit_for,
+)
+from keras_bert_lite.finetuning.recipe import Recipe
+from keras_bert_lite.finetuning.report import beaten_by, save_run
+from keras_bert_lite.finetuning.rows import read_rows, split
+from keras_bert_lite.finetuning.run import Run, folder_of
+from keras_bert_lite.finetuning.trainer import Trainer
+from keras_bert_lite.models.encoder_model import config_of, encoder_of
+from keras_bert_lite.models.text_model import TextModel
+from keras_bert_lite.text.preprocessor import Preprocessor
+
+ENCODER = "bert_mini_books"
+LINEAR = (  # tasks whose heads a linear model of vectors can fill
+    "text_classification",
+    "multi_label_classification",
+    "regression",
+    "token_classification",
+    "intent_and_slots",
+)
+DEEP = 12  # blocks from which on lower ones learn more slowly
+LAYER_DECAY = 0.9
+
+
+@dataclasses.dataclass(frozen=True)
+class FineTuned:
+    """What `finetune` returns.
+
+    Args:
+        model: The model on token ids, made by the task's builder.
+        text_model: The model that takes strings, with the chosen thresholds.
+        preprocessor: Makes the ids.
+        report: What is in `report.json`: data, recipe, scores and so on.
+    """
+
+    model: keras.Model
+    text_model: TextModel
+    preprocessor: Preprocessor
+    report: dict[str, Any]
+
+
+def finetune(
+    task: str,
+    train: Any,
+    validation: Any = None,
+    encoder: str | os.PathLike = ENCODER,
+    directory: str | os.PathLike | None = None,
+    *,
+    minutes: float | None = None,
+    epochs: float | None = None,
+    learning_rate: float | None = None,
+    batch_size: int | None = None,
+    sequence_length: int | None = None,
+    labels: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
+    baseline: bool = True,
+    columns: Mapping[str, str] | None = None,
+    seed: int = 0,
+    verbose: str | int = "auto",
+) -> FineTuned:
+    """Fine-tunes an encoder for a task, and says how good it is.
+
+    Some rows are held out, unless `validation` is given. The head starts from a
+    linear model of the encoder's vectors (`tuning.warm_start`); then all weights are
+    trained with Keras's `fit`. The weights with the best score on the held-out rows
+    are kept, which may be those of the linear model. Probabilities are calibrated by
+    a temperature, and thresholds chosen, on the same rows. If there are fewer than
+    1,000 rows, the model is then trained again on all of them, the held-out ones
+    included, in the same way.
+
+    The report compares the score with that of simple models, such as logistic
+    regression on TF-IDF.
+
+    Args:
+        task: `"text_classification"`, `"multi_label_classification"`,
+            `"regression"`, `"token_classification"`, `"intent_and_slots"`,
+            `"question_answering"` or `"multiple_choice"`.
+        train: Rows: a file, a DataFrame, a list of dictionaries; see `data.read`.
+            They are held in memory.
+        validation: Held-out rows; `None`: a tenth of `train`, at least 200 of them
+            or a quarter.
+        encoder: A checkpoint; see `load_encoder`.
+        directory: Where the run is saved: the model as `model.keras` and as a
+            SavedModel, `report.json` and a model card. What was interrupted goes on
+            if it is called again with the same arguments. `None`: nothing is saved.
+        minutes: How long it may take, from the first training step, which is
+            traced, to the end. `None`: as long as the recipe takes. More time than
+            that is not used.
+        epochs: Passes over the rows; `None`: 10 for up to 100 rows, falling to 1
+            above 10,000.
+        learning_rate: The peak rate; `None`: 1e-4 at width 384, less for wider
+            encoders.
+        batch_size: Rows of a step; `None`: 16 below 500 rows, else 32.
+        sequence_length: Tokens of a row; `None`: the shortest of some lengths that
+            holds 99 % of the rows.
+        labels: The names of the labels in their order; for intents and slots a
+            dictionary of `intents` and `slots`. `None`: those in the rows, sorted.
+        baseline: Whether simple models are fitted, for comparison.
+        columns: The names of the columns that are not called `text`, `text_pair` and
+            `label` (texts; there is no `text_pair` by default), `words`, `tags` and
+            `intent`, `question`, `context` and `answers`, or `text`, `choices` and
+            `label`: `{"text": "sentence"}`.
+        seed: Of the held-out rows, their order and dropout.
+        verbose: As in `keras.Model.fit`.
+
+    Returns:
+        A `FineTuned`: the models and the report.
+
+    Raises:
+        ValueError: If an argument or a row is invalid, or `directory` holds another
+            run.
+
+    Example:
+
+    >>> rows = [{"text": f"{x} day", "label": y} for x, y in
+    ...         [("lovely", "good"), ("awful", "bad")] * 8]
+    >>> tuned = kbl.finetune("text_classification", rows, epochs=1, verbose=0)
+    >>> sorted(tuned.text_model.predict(["a lovely day"], verbose=0))
+    ['label', 'scores']
+
+    Reference: [Kumar et al., 2022](https://arxiv.org/abs/2202.10054), linear probing,
+    then fine-tuning; [Guo et al., 2017](https://arxiv.org/abs/1706.04599), temperature.
+    """
+    check_choice("task", task, tuple(KINDS))
+    for name, number in (("minutes", minutes), ("epochs", epochs)):
+        if number is not None:
+            check_above_zero(name, number)
+    if batch_size is not None:
+        check_positive("batch_size", batch_size)
+    kind = KINDS[task](**(columns or {}))
+    rows = read_rows(train, kind, "train")
+    held_out = None if validation is None else read_rows(validation, kind, "validation")
+    keras.utils.set_random_seed(seed)
+    parts = split(rows, held_out, seed)
+    names = _labels(kind, labels, [*parts.train, *parts.validation])
+    trainer, lengths = _trainer(kind, encoder, names, rows, sequence_length)
+    recipe = _recipe(trainer, len(parts.train), epochs, learning_rate, batch_size, seed)
+    report: dict[str, Any] = {
+        "task": task,
+        "encoder": str(encoder),
+        "columns": kind.column,
+        "labels": names,
+        "rows": {"train": len(parts.train), "validation": len(parts.validation)},
+        "lengths": lengths._asdict(),
+        "metric": kind.metric,
+    }
+    if lengths.cut:
+        _warn_of_cut_rows(lengths, len(rows))
+    with folder_of(directory) as folder:
+        run = Run(trainer, parts, folder, minutes, directory is not None, verbose)
+        report |= run.train(recipe, baseline)
+        if simple := beaten_by(report):
+            _warn_of_simple_models(report, simple)
+        text_model = kind.served_model(
+            trainer.model, trainer.preprocessor, **report["options"]
+        )
+        if directory is not None:
+            save_run(text_model, report, folder)
+            run.tidy()
+    return FineTuned(trainer.model, text_model, trainer.preprocessor, report)
+
+
+def _labels(
+    kind: Kind,
+    given: Sequence[str] | Mapping[str, Sequence[str]] | None,
+    rows: Rows,
+) -> Labels:
+    """Returns the labels by the builder's argument."""
+    if given is None:
+        return kind.find_labels(rows)
+    if isinstance(given, Mapping):
+        return {name: list(values) for name, values in given.items()}
+    return {"labels": list(given)}
+
+
+def _trainer(
+    kind: Kind,
+    source: str | os.PathLike,
+    labels: Labels,
+    rows: Rows,
+    sequence_length: int | None,
+) -> tuple[Trainer, Lengths]:
+    """Loads the encoder, builds the model and chooses the length of rows."""
+    preprocessor = load_preprocessor(source)
+    counts = count_tokens(rows, kind, preprocessor)
+    if sequence_length is None:
+        sequence_length = limit_for(counts, preprocessor.sequence_length)
+    preprocessor = load_preprocessor(source, sequence_length=sequence_length)
+    model = kind.build(load_encoder(source, pooling=None), labels)
+    trainer = Trainer(kind, model, preprocessor, labels, kind.name in LINEAR)
+    return trainer, lengths_of(counts, sequence_length)
+
+
+def _recipe(
+    trainer: Trainer,
+    rows: int,
+    epochs: float | None,
+    learning_rate: float | None,
+    batch_size: int | None,
+    seed: int,
+) -> Recipe:
+    config = config_of(encoder_of(trainer.model))
+    return Recipe(
+        epochs=epochs or recipes.epochs_for(rows),
+        batch_size=batch_size or recipes.batch_size_for(rows),
+        learning_rate=learning_rate or recipes.rate_for(config.hidden_dim),
+        layer_decay=LAYER_DECAY if config.num_layers >= DEEP else None,
+        seed=seed,
+    )
+
+
+def _warn_of_cut_rows(lengths: Lengths, rows: int) -> None:
+    warnings.warn(
+        f"{lengths.cut} of {rows} rows are longer than {lengths.limit} tokens (the "
+        f"longest has {lengths.highest}): the model reads only the first "
+        f"{lengths.limit} of them, or several windows if its task has them. "
+        "`sequence_length` can be larger, up to the encoder's.",
+        stacklevel=3,
+    )
+
+
+def _warn_of_simple_models(report: dict[str, Any], simple: dict[str, float]) -> None:
+    metric = report["metric"]
+    others = ", ".join(f"{name}: {value:.3f}" for name, value in simple.items())
+    warnings.warn(
+        f"Simple models score better on the held-out rows, in {metric}: {others}; this "
+        f"model: {report['scores'][metric]:.3f}. More minutes, or a larger encoder, "
+        "may help.",
+        stacklevel=3,
+    )

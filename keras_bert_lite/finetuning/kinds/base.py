@@ -1,0 +1,182 @@
+"""What a kind of task is, to fine-tune it."""
+
+import abc
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from keras_bert_lite.models.tasks.task import labels_of
+from keras_bert_lite.models.text_model import TextModel, with_text
+from keras_bert_lite.text.preprocessor import Preprocessor
+from keras_bert_lite.training.data.records import Record
+
+Rows = Sequence[Record]
+Answers = Mapping[str, Any]
+Scores = dict[str, float]
+Labels = dict[str, Any]  # lists of names, by the builder's argument
+
+
+class Verdict(NamedTuple):
+    """How a row was answered.
+
+    Args:
+        text: The row, as a reader recognizes it.
+        expected, answer: The right answer and the model's.
+        loss: How wrong the answer is; rows are ranked by it.
+    """
+
+    text: str
+    expected: str
+    answer: str
+    loss: float
+
+
+class Kind(abc.ABC):
+    """A kind of task: how rows become a model, its data and its scores.
+
+    Attributes:
+        name: Name of the task, as in `models.tasks.registry`.
+        metric: The score that decides; larger is better.
+        columns: The columns that the task reads, by argument.
+        options_kept: Options of the answer that count when a saved model is scored.
+
+    Args:
+        **columns: The names of columns that differ from `columns`.
+
+    Raises:
+        ValueError: If the task has no such column.
+    """
+
+    name: ClassVar[str]
+    metric: ClassVar[str]
+    columns: ClassVar[dict[str, str | None]]
+    options_kept: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, **columns: str | None) -> None:
+        if unknown := sorted(columns.keys() - self.columns.keys()):
+            raise ValueError(
+                f"The task {self.name!r} reads the columns {list(self.columns)}. "
+                f"Received: {unknown}"
+            )
+        self.column: dict[str, Any] = {**self.columns, **columns}
+
+    def converted(self, row: Record) -> Record:
+        """Converts the values of a row from a file, which may be strings."""
+        return row
+
+    def check(self, row: Record) -> None:
+        """Refuses a row with a value that cannot be trained on."""
+        for name in self.text_columns:
+            if not isinstance(row[name], (str, list)):
+                raise ValueError(
+                    f"`{name}` must be a string, or several. Received: {row[name]!r}"
+                )
+
+    def classes(self, row: Record) -> list[str]:
+        """Returns the labels of a row, or its tags."""
+        return []
+
+    def key(self, row: Record) -> tuple[str, ...]:
+        """Returns the texts of a row; rows with the same are duplicates."""
+        return tuple(
+            x if isinstance(x := row[name], str) else "\n".join(x)
+            for name in self.text_columns
+        )
+
+    def prepared(self, rows: Rows) -> Rows:
+        """Changes what depends on all rows."""
+        return rows
+
+    @abc.abstractmethod
+    def find_labels(self, rows: Rows) -> Labels:
+        """Returns the labels in the rows, sorted, by the builder's argument."""
+
+    def labels_of(self, model: keras.Model) -> Labels:
+        """Returns the labels of a model on ids, as `find_labels` does."""
+        labels = labels_of(model)
+        return {} if labels is None else {"labels": labels}
+
+    @abc.abstractmethod
+    def build(self, encoder: keras.Model, labels: Labels) -> keras.Model:
+        """Builds the model on ids."""
+
+    @abc.abstractmethod
+    def dataset(
+        self,
+        rows: Any,
+        preprocessor: Preprocessor,
+        labels: Labels,
+        **batching: Any,
+    ) -> tf.data.Dataset:
+        """Makes the data set for `fit`."""
+
+    @abc.abstractmethod
+    def texts(self, rows: Rows) -> Any:
+        """Returns the rows as `TextModel.predict` takes them."""
+
+    @abc.abstractmethod
+    def scores(self, rows: Rows, answers: Answers, labels: Labels) -> Scores:
+        """Scores the answers of `string_model`."""
+
+    @abc.abstractmethod
+    def verdicts(self, rows: Rows, answers: Answers, labels: Labels) -> list[Verdict]:
+        """Judges each answer."""
+
+    def string_model(
+        self, model: keras.Model, preprocessor: Preprocessor, **options: Any
+    ) -> TextModel:
+        """Returns the model that takes strings and whose answers are scored."""
+        return with_text(model, preprocessor, **options)
+
+    def served_model(
+        self, model: keras.Model, preprocessor: Preprocessor, **options: Any
+    ) -> TextModel:
+        """Returns the model that takes strings and that is saved."""
+        return self.string_model(model, preprocessor, **options)
+
+    def confused(self, rows: Rows, answers: Answers) -> Iterator[tuple[str, str]]:
+        """Yields the labels that were mistaken: the right one and the answer."""
+        yield from ()
+
+    def tuned(
+        self, rows: Rows, answers: Answers, labels: Labels
+    ) -> tuple[dict[str, Any], Answers]:
+        """Chooses thresholds on held-out rows.
+
+        Returns:
+            Options of `string_model`, and the answers with them.
+        """
+        return {}, answers
+
+    def length(self, row: Record) -> int:
+        """Returns the number of characters of a row's texts."""
+        return sum(
+            len(value) if isinstance(value, str) else sum(map(len, value))
+            for name in self.text_columns
+            if isinstance(value := row.get(name), (str, list))
+        )
+
+    @property
+    def text_columns(self) -> list[str]:
+        """The columns that hold texts."""
+        names = ("text", "text_pair", "words", "question", "context", "choices")
+        return [x for name in names if (x := self.column.get(name)) is not None]
+
+    def check_columns(self, row: Record) -> None:
+        """Refuses rows that lack a column."""
+        for argument, name in self.column.items():
+            if name is not None and name not in row:
+                raise ValueError(
+                    f"`{argument}` must be one of the columns {list(row)}. "
+                    f"Received: {name!r}"
+                )
+
+    def answer(self, model: TextModel, rows: Rows, size: int = 64) -> Answers:
+        """Answers rows, in their order, in batches of similar length."""
+        order = np.argsort([self.length(row) for row in rows], kind="stable")
+        found = model.predict(self.texts([rows[i] for i in order]), size, verbose=0)
+        back = np.argsort(order)
+        return {name: np.asarray(value)[back] for name, value in found.items()}

@@ -1,0 +1,166 @@
+"""Questions about a context, and questions with choices."""
+
+import math
+from typing import Any, ClassVar
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from keras_bert_lite.finetuning.kinds.base import (
+    Answers,
+    Kind,
+    Labels,
+    Rows,
+    Scores,
+    Verdict,
+)
+from keras_bert_lite.models.tasks.multiple_choice import (
+    MULTIPLE_CHOICE,
+    multiple_choice,
+)
+from keras_bert_lite.models.tasks.question_answering import (
+    QUESTION_ANSWERING,
+    question_answerer,
+)
+from keras_bert_lite.text.preprocessor import Preprocessor
+from keras_bert_lite.training.data.questions import answer_span, question_dataset
+from keras_bert_lite.training.data.records import Record
+from keras_bert_lite.training.data.sequences import choice_dataset
+from keras_bert_lite.training.evaluation.squad_scores import squad_scores
+
+
+class QuestionAnswering(Kind):
+    """Questions whose answer is a part of a context, or is not in it."""
+
+    name = QUESTION_ANSWERING.name
+    metric = "f1"
+    columns: ClassVar = {
+        "question": "question",
+        "context": "context",
+        "answers": "answers",
+    }
+
+    def check(self, row: Record) -> None:
+        super().check(row)
+        answer_span(row, self.column["context"], self.column["answers"])
+
+    def classes(self, row: Record) -> list[str]:
+        found = row[self.column["answers"]]["text"]
+        return ["with an answer" if found else "without an answer"]
+
+    def key(self, row: Record) -> tuple[str, ...]:
+        return tuple(row[self.column[x]] for x in ("question", "context"))
+
+    def find_labels(self, rows: Rows) -> Labels:
+        return {}
+
+    def build(self, encoder: keras.Model, labels: Labels) -> keras.Model:
+        return question_answerer(encoder)
+
+    def dataset(
+        self,
+        rows: Any,
+        preprocessor: Preprocessor,
+        labels: Labels,
+        **batching: Any,
+    ) -> tf.data.Dataset:
+        return question_dataset(rows, preprocessor, **self.column, **batching)
+
+    def texts(self, rows: Rows) -> dict[str, list[str]]:
+        question, context = (self.column[x] for x in ("question", "context"))
+        return {
+            "text": [row[question] for row in rows],
+            "text_pair": [row[context] for row in rows],
+        }
+
+    def tuned(
+        self, rows: Rows, answers: Answers, labels: Any
+    ) -> tuple[dict[str, Any], Answers]:
+        if not any(not row[self.column["answers"]]["text"] for row in rows):
+            return {}, answers
+        best, lacking = answers["answers"][:, 0], answers["no_answer_score"]
+        golds, numbered = self._numbered(rows, best)
+        scores = dict(zip(numbered, lacking.tolist(), strict=True))
+        threshold = squad_scores(golds, numbered, scores)["best_f1_thresh"]
+        if not math.isfinite(threshold):  # it would never answer
+            threshold = 0.0
+        given = np.where(lacking > threshold, "", best)
+        return {"no_answer_threshold": threshold}, {**answers, "answer": given}
+
+    def scores(self, rows: Rows, answers: Answers, labels: Any) -> Scores:
+        report = squad_scores(*self._numbered(rows, answers["answer"]))
+        counts = ("total", "HasAns_total", "NoAns_total")
+        return {k.lower(): v / 100 for k, v in report.items() if k not in counts}
+
+    def verdicts(self, rows: Rows, answers: Answers, labels: Any) -> list[Verdict]:
+        found = []
+        for row, answer in zip(rows, answers["answer"], strict=True):
+            f1 = squad_scores(*self._numbered([row], [answer]))["f1"]
+            texts = row[self.column["answers"]]["text"]
+            shown = row[self.column["question"]]
+            found.append(Verdict(shown, " / ".join(texts), str(answer), 1 - f1 / 100))
+        return found
+
+    def _numbered(self, rows: Rows, answers: Any) -> tuple[list[Record], dict]:
+        """Returns the right answers and the given ones, as `squad_scores` does."""
+        name = self.column["answers"]
+        golds = [{"id": str(i), "answers": row[name]} for i, row in enumerate(rows)]
+        return golds, {str(i): str(answer) for i, answer in enumerate(answers)}
+
+
+class MultipleChoice(Kind):
+    """Questions with choices, one of which is right."""
+
+    name = MULTIPLE_CHOICE.name
+    metric = "accuracy"
+    columns: ClassVar = {"text": "text", "choices": "choices", "label": "label"}
+
+    def converted(self, row: Record) -> Record:
+        name = self.column["label"]
+        value = row.get(name)
+        if isinstance(value, str) and value.isdigit():
+            return {**row, name: int(value)}
+        return row
+
+    def find_labels(self, rows: Rows) -> Labels:
+        return {}
+
+    def build(self, encoder: keras.Model, labels: Labels) -> keras.Model:
+        return multiple_choice(encoder, pooling="mean", head_form={})
+
+    def dataset(
+        self,
+        rows: Any,
+        preprocessor: Preprocessor,
+        labels: Labels,
+        **batching: Any,
+    ) -> tf.data.Dataset:
+        text, choices, label = self.column.values()
+        columns = {"text": text, "text_pair": choices, "label": label}
+        return choice_dataset(rows, preprocessor, **columns, **batching)
+
+    def texts(self, rows: Rows) -> dict[str, list]:
+        text, choices, _ = self.column.values()
+        return {
+            "text": [row[text] for row in rows],
+            "text_pair": [row[choices] for row in rows],
+        }
+
+    def scores(self, rows: Rows, answers: Answers, labels: Any) -> Scores:
+        true = np.array([row[self.column["label"]] for row in rows])
+        return {"accuracy": float(np.mean(true == answers["choice"]))}
+
+    def verdicts(self, rows: Rows, answers: Answers, labels: Any) -> list[Verdict]:
+        text, choices, label = self.column.values()
+        return [
+            Verdict(
+                row[text],
+                row[choices][row[label]],
+                row[choices][int(found)],
+                1 - float(scores[row[label]]),
+            )
+            for row, found, scores in zip(
+                rows, answers["choice"], answers["scores"], strict=True
+            )
+        ]

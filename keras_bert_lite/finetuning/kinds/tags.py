@@ -1,0 +1,203 @@
+"""Words with tags, and texts with an intent and tags."""
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from keras_bert_lite.finetuning.kinds.base import (
+    Answers,
+    Kind,
+    Labels,
+    Rows,
+    Scores,
+    Verdict,
+)
+from keras_bert_lite.finetuning.kinds.texts import f1, in_order
+from keras_bert_lite.models.tasks.intent_and_slots import (
+    INTENT,
+    INTENT_AND_SLOTS,
+    SLOTS,
+    intent_and_slot_classifier,
+)
+from keras_bert_lite.models.tasks.task import labels_of
+from keras_bert_lite.models.tasks.token_classification import (
+    TOKEN_CLASSIFICATION,
+    token_classifier,
+)
+from keras_bert_lite.models.text_model import TextModel, with_text
+from keras_bert_lite.tagging import has_scheme, spans, to_bio
+from keras_bert_lite.text.preprocessor import Preprocessor
+from keras_bert_lite.training.data.intents import intent_and_slot_dataset
+from keras_bert_lite.training.data.records import Record
+from keras_bert_lite.training.data.tokens import token_dataset
+
+OUTSIDE = "O"
+
+
+class TokenClassification(Kind):
+    """Words with a tag each: entities (BIO, BIOES, IOB1), parts of speech."""
+
+    name = TOKEN_CLASSIFICATION.name
+    metric = "f1"  # of entities; of tags without a scheme, accuracy
+    columns: ClassVar = {"words": "words", "tags": "tags"}
+    options_kept = ("decoding",)
+
+    def check(self, row: Record) -> None:
+        super().check(row)
+        words, tags = (row[self.column[x]] for x in ("words", "tags"))
+        if not isinstance(tags, list) or len(tags) != len(words) or not words:
+            raise ValueError(
+                f"`tags` must be a list, one for each word. Received: {tags!r:.100} "
+                f"for {words!r:.100}"
+            )
+
+    def classes(self, row: Record) -> list[str]:
+        return row[self.column["tags"]]
+
+    def prepared(self, rows: Rows) -> Rows:
+        """Rewrites tags of any scheme to BIO."""
+        column = self.column["tags"]
+        if not has_scheme(sorted({tag for row in rows for tag in row[column]})):
+            return rows
+        return [{**row, column: to_bio(row[column])} for row in rows]
+
+    def find_labels(self, rows: Rows) -> Labels:
+        return {"labels": tag_labels(self.targets(rows))}
+
+    def build(self, encoder: keras.Model, labels: Labels) -> keras.Model:
+        return token_classifier(encoder, **labels)
+
+    def dataset(
+        self,
+        rows: Any,
+        preprocessor: Preprocessor,
+        labels: Labels,
+        **batching: Any,
+    ) -> tf.data.Dataset:
+        return token_dataset(rows, preprocessor, **labels, **self.column, **batching)
+
+    def texts(self, rows: Rows) -> list[list[str]]:
+        return [row[self.column["words"]] for row in rows]
+
+    def targets(self, rows: Rows) -> list[list[str]]:
+        return [row[self.column["tags"]] for row in rows]
+
+    def string_model(
+        self, model: keras.Model, preprocessor: Preprocessor, **options: Any
+    ) -> TextModel:
+        return with_text(model, preprocessor, split_words=True, **options)
+
+    def served_model(
+        self, model: keras.Model, preprocessor: Preprocessor, **options: Any
+    ) -> TextModel:
+        return with_text(model, preprocessor, **options)
+
+    def scores(self, rows: Rows, answers: Answers, labels: Any) -> Scores:
+        true, found = self.targets(rows), found_tags(self.targets(rows), answers)
+        return tag_scores(true, found, tags_of(labels))
+
+    def confused(self, rows: Rows, answers: Answers) -> Iterator[tuple[str, str]]:
+        true = self.targets(rows)
+        for tags, others in zip(true, found_tags(true, answers), strict=True):
+            yield from (x for x in zip(tags, others, strict=True) if x[0] != x[1])
+
+    def verdicts(self, rows: Rows, answers: Answers, labels: Any) -> list[Verdict]:
+        true, found = self.targets(rows), found_tags(self.targets(rows), answers)
+        words = self.texts(rows)
+        return [tag_verdict(*x) for x in zip(words, true, found, strict=True)]
+
+
+class IntentAndSlots(TokenClassification):
+    """Texts with an intent, and a tag for each word."""
+
+    name = INTENT_AND_SLOTS.name
+    metric = "exact"  # the share of texts whose intent and tags are all right
+    columns: ClassVar = {"words": "words", "tags": "tags", "intent": "intent"}
+
+    def classes(self, row: Record) -> list[str]:
+        return [row[self.column["intent"]]]
+
+    def find_labels(self, rows: Rows) -> Labels:
+        intents = {row[self.column["intent"]] for row in rows}
+        slots = tag_labels(self.targets(rows))
+        return {"intents": in_order(intents), "slots": slots}
+
+    def labels_of(self, model: keras.Model) -> Labels:
+        outputs = {"intents": INTENT.name, "slots": SLOTS.name}
+        return {name: labels_of(model, output) for name, output in outputs.items()}
+
+    def build(self, encoder: keras.Model, labels: Labels) -> keras.Model:
+        return intent_and_slot_classifier(encoder, **labels, pooling="mean")
+
+    def dataset(
+        self,
+        rows: Any,
+        preprocessor: Preprocessor,
+        labels: Labels,
+        **batching: Any,
+    ) -> tf.data.Dataset:
+        options = {**labels, **self.column, **batching}
+        return intent_and_slot_dataset(rows, preprocessor, **options)
+
+    def scores(self, rows: Rows, answers: Answers, labels: Any) -> Scores:
+        true = self.targets(rows)
+        found = found_tags(true, answers)
+        right = (
+            np.array([row[self.column["intent"]] for row in rows]) == answers["label"]
+        )
+        whole = [a == b for a, b in zip(true, found, strict=True)]
+        return {
+            "exact": float(np.mean(right & np.array(whole))),
+            "intent_accuracy": float(np.mean(right)),
+            **tag_scores(true, found, tags_of(labels)),
+        }
+
+
+def tag_labels(tags: list[list[str]]) -> list[str]:
+    """Returns the tags in order, `O` first, with an `I-X` for every `B-X`."""
+    found = {tag for row in tags for tag in row}
+    if has_scheme(sorted(found)):
+        found |= {f"I{tag[1:]}" for tag in found if tag.startswith("B-")}
+    return sorted(found, key=lambda tag: (tag != OUTSIDE, tag[2:], tag))
+
+
+def tags_of(labels: Labels) -> list[str]:
+    return labels.get("slots") or labels["labels"]
+
+
+def found_tags(true: list[list[str]], answers: Answers) -> list[list[str]]:
+    """Returns the tags of each row's words, without padding."""
+    return [
+        [str(tag) for tag in found[: len(tags)]]
+        for tags, found in zip(true, answers["labels"], strict=True)
+    ]
+
+
+def tag_scores(
+    true: list[list[str]], found: list[list[str]], labels: list[str]
+) -> Scores:
+    """Returns the F1 of entities, as CoNLL's, if there are any, and the accuracy."""
+    pairs = [
+        pair
+        for a, b in zip(true, found, strict=True)
+        for pair in zip(a, b, strict=True)
+    ]
+    accuracy = float(np.mean([a == b for a, b in pairs]))
+    if not has_scheme(labels):
+        return {"f1": accuracy, "accuracy": accuracy}
+    ours, theirs = ([set(spans(tags)) for tags in rows] for rows in (found, true))
+    both = sum(len(a & b) for a, b in zip(ours, theirs, strict=True))
+    expected, given = (sum(map(len, x)) for x in (theirs, ours))
+    return {"f1": f1(expected, given, both), "accuracy": accuracy}
+
+
+def tag_verdict(words: list[str], true: list[str], found: list[str]) -> Verdict:
+    """Judges a sentence by the number of wrong tags."""
+    wrong = [i for i, (a, b) in enumerate(zip(true, found, strict=True)) if a != b]
+    right, answer = (
+        " ".join(f"{words[i]}/{tags[i]}" for i in wrong) for tags in (true, found)
+    )
+    return Verdict(" ".join(words), right, answer, float(len(wrong)))

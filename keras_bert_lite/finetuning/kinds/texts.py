@@ -1,0 +1,261 @@
+"""Texts and pairs of texts with a label, several labels or a number."""
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from keras_bert_lite.finetuning.kinds.base import (
+    Answers,
+    Kind,
+    Labels,
+    Rows,
+    Scores,
+    Verdict,
+)
+from keras_bert_lite.finetuning.thresholds import best_threshold
+from keras_bert_lite.models.tasks.classification import (
+    MULTI_LABEL_CLASSIFICATION,
+    REGRESSION,
+    TEXT_CLASSIFICATION,
+    multi_label_classifier,
+    regressor,
+    text_classifier,
+)
+from keras_bert_lite.models.text_model import TextModel, with_text
+from keras_bert_lite.text.preprocessor import Preprocessor
+from keras_bert_lite.training.data.records import Record
+from keras_bert_lite.training.data.sequences import text_dataset
+
+LINEAR: dict[str, Any] = {
+    "pooling": "mean",
+    "head_form": {},
+}  # heads that a warm start can fill
+SEPARATOR = ","  # between the labels of a row in a table
+TINY = 1e-9
+DEFAULT = 0.3  # the threshold of several labels, where few rows would choose it
+FEWEST = 100
+
+
+class _Texts(Kind):
+    columns: ClassVar = {"text": "text", "text_pair": None, "label": "label"}
+    options: ClassVar[dict[str, Any]] = {}
+
+    def dataset(
+        self,
+        rows: Any,
+        preprocessor: Preprocessor,
+        labels: Labels,
+        **batching: Any,
+    ) -> tf.data.Dataset:
+        columns = {**self.column, **self.options, **labels}
+        return text_dataset(rows, preprocessor, **columns, **batching)
+
+    def texts(self, rows: Rows) -> dict[str, list[str]]:
+        names = ("text", "text_pair")
+        columns = {x: c for x in names if (c := self.column[x]) is not None}
+        return {x: [row[column] for row in rows] for x, column in columns.items()}
+
+    def string_model(
+        self, model: keras.Model, preprocessor: Preprocessor, **options: Any
+    ) -> TextModel:
+        pairs = self.column["text_pair"] is not None
+        return with_text(model, preprocessor, pairs=pairs, **options)
+
+    def targets(self, rows: Rows) -> list[Any]:
+        return [row[self.column["label"]] for row in rows]
+
+    def shown(self, row: Record) -> str:
+        return " | ".join(str(row[name]) for name in self.text_columns)
+
+
+class TextClassification(_Texts):
+    """Texts with one of several labels."""
+
+    name = TEXT_CLASSIFICATION.name
+    metric = "accuracy"
+
+    def converted(self, row: Record) -> Record:
+        name = self.column["label"]
+        return {**row, name: str(row[name])} if name in row else row
+
+    def classes(self, row: Record) -> list[str]:
+        return [row[self.column["label"]]]
+
+    def find_labels(self, rows: Rows) -> Labels:
+        return {"labels": in_order(set(self.targets(rows)))}
+
+    def build(self, encoder: keras.Model, labels: Labels) -> keras.Model:
+        return text_classifier(encoder, **labels, **LINEAR)
+
+    def scores(self, rows: Rows, answers: Answers, labels: Any) -> Scores:
+        true = np.array(self.targets(rows))
+        return {
+            "accuracy": float(np.mean(true == answers["label"])),
+            "macro_f1": macro_f1(true, answers["label"], labels["labels"]),
+            "matthews": matthews(true, answers["label"]),
+        }
+
+    def confused(self, rows: Rows, answers: Answers) -> Iterator[tuple[str, str]]:
+        pairs = zip(self.targets(rows), map(str, answers["label"]), strict=True)
+        return (pair for pair in pairs if pair[0] != pair[1])
+
+    def verdicts(self, rows: Rows, answers: Answers, labels: Any) -> list[Verdict]:
+        index = {label: i for i, label in enumerate(labels["labels"])}
+        return [
+            Verdict(
+                self.shown(row), true, str(found), -float(np.log(p[index[true]] + TINY))
+            )
+            for row, true, found, p in zip(
+                rows,
+                self.targets(rows),
+                answers["label"],
+                answers["scores"],
+                strict=True,
+            )
+        ]
+
+
+class MultiLabelClassification(_Texts):
+    """Texts with any number of labels."""
+
+    name = MULTI_LABEL_CLASSIFICATION.name
+    metric = "micro_f1"
+    options: ClassVar = {"multi_label": True}
+    options_kept = ("threshold",)
+
+    def converted(self, row: Record) -> Record:
+        name = self.column["label"]
+        value = row.get(name)
+        if not isinstance(value, str):
+            return row
+        parts = [part.strip() for part in value.split(SEPARATOR)]
+        return {**row, name: [part for part in parts if part]}
+
+    def classes(self, row: Record) -> list[str]:
+        return sorted(row[self.column["label"]])
+
+    def find_labels(self, rows: Rows) -> Labels:
+        found = {label for labels in self.targets(rows) for label in labels}
+        return {"labels": in_order(found)}
+
+    def build(self, encoder: keras.Model, labels: Labels) -> keras.Model:
+        return multi_label_classifier(encoder, **labels, **LINEAR)
+
+    def tuned(
+        self, rows: Rows, answers: Answers, labels: Any
+    ) -> tuple[dict[str, Any], Answers]:
+        threshold = DEFAULT
+        if len(rows) >= FEWEST:
+            targets = self.indicators(rows, labels)
+            threshold = best_threshold(answers["scores"], targets)
+        named = np.where(answers["scores"] > threshold, labels["labels"], "")
+        return {"threshold": threshold}, {**answers, "labels": named}
+
+    def indicators(self, rows: Rows, labels: Any) -> np.ndarray:
+        """Returns 0 and 1 for each row and label."""
+        return np.array(
+            [[x in row for x in labels["labels"]] for row in self.targets(rows)], int
+        )
+
+    def scores(self, rows: Rows, answers: Answers, labels: Any) -> Scores:
+        true, found = self.indicators(rows, labels), answers["labels"] != ""
+        return {
+            "micro_f1": f1(true.sum(), found.sum(), (true * found).sum()),
+            "macro_f1": float(
+                np.mean(
+                    [
+                        f1(t.sum(), p.sum(), (t * p).sum())
+                        for t, p in zip(true.T, found.T, strict=True)
+                    ]
+                )
+            ),
+        }
+
+    def verdicts(self, rows: Rows, answers: Answers, labels: Any) -> list[Verdict]:
+        true = self.indicators(rows, labels)
+        right = np.where(true, answers["scores"], 1 - answers["scores"])
+        losses = -np.log(right + TINY).sum(1)
+        return [
+            Verdict(
+                self.shown(row),
+                SEPARATOR.join(x for x in labels["labels"] if x in expected),
+                SEPARATOR.join(x for x in found if x),
+                float(loss),
+            )
+            for row, expected, found, loss in zip(
+                rows, self.targets(rows), answers["labels"], losses, strict=True
+            )
+        ]
+
+
+class Regression(_Texts):
+    """Texts with a number."""
+
+    name = REGRESSION.name
+    metric = "spearman"
+
+    def converted(self, row: Record) -> Record:
+        name = self.column["label"]
+        if not isinstance(row.get(name), str):
+            return row
+        try:
+            return {**row, name: float(row[name])}
+        except ValueError:
+            raise ValueError(
+                f"`label` must be a number. Received: {row[name]!r}"
+            ) from None
+
+    def find_labels(self, rows: Rows) -> Labels:
+        return {}
+
+    def build(self, encoder: keras.Model, labels: Labels) -> keras.Model:
+        return regressor(encoder, **LINEAR)
+
+    def scores(self, rows: Rows, answers: Answers, labels: Any) -> Scores:
+        from scipy import stats  # slow to import
+
+        true, found = np.array(self.targets(rows), float), answers["score"]
+        constant = np.ptp(true) == 0 or np.ptp(found) == 0
+        return {
+            "spearman": 0.0
+            if constant
+            else float(stats.spearmanr(true, found).statistic),
+            "pearson": 0.0 if constant else float(np.corrcoef(true, found)[0, 1]),
+            "mean_absolute_error": float(np.abs(true - found).mean()),
+        }
+
+    def verdicts(self, rows: Rows, answers: Answers, labels: Any) -> list[Verdict]:
+        return [
+            Verdict(
+                self.shown(row), f"{true:g}", f"{found:.4g}", float((true - found) ** 2)
+            )
+            for row, true, found in zip(
+                rows, self.targets(rows), answers["score"], strict=True
+            )
+        ]
+
+
+def in_order(labels: set[str]) -> list[str]:
+    """Sorts labels, those that are whole numbers by their value."""
+    if all(x.lstrip("-").isdigit() for x in labels):
+        return sorted(labels, key=int)
+    return sorted(labels)
+
+
+def f1(true: float, found: float, both: float) -> float:
+    """Returns the harmonic mean of precision and recall; 0 if there is nothing."""
+    return float(2 * both / (true + found)) if true + found else 0.0
+
+
+def matthews(true: np.ndarray, found: np.ndarray) -> float:
+    from sklearn.metrics import matthews_corrcoef  # slow to import
+
+    return float(matthews_corrcoef(true, found))
+
+
+def macro_f1(true: np.ndarray, found: np.ndarray, labels: list[str]) -> float:
+    counts = (((true == x), (found == x)) for x in labels)
+    return float(np.mean([f1(t.sum(), p.sum(), (t & p).sum()) for t, p in counts]))

@@ -1,0 +1,59 @@
+"""How long rows are, in tokens, and how many a model would cut."""
+
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from keras_bert_lite.finetuning.kinds.base import Kind, Rows
+from keras_bert_lite.text.preprocessor import Preprocessor
+
+CHOICES = (32, 64, 96, 128, 192, 256, 384, 512)  # tokens in a row
+COVERED = 0.99  # the share of the rows that must not be cut
+SPECIAL = 3  # special tokens in a row of two texts
+CHUNK = 1024  # rows tokenized at once
+
+
+class Lengths(NamedTuple):
+    """The lengths of rows in tokens, special tokens included.
+
+    Args:
+        median, highest: Of all rows.
+        limit: The tokens in a row of the model.
+        cut: The rows that are longer, of which the model reads only the beginning,
+            or several windows where its task has them.
+    """
+
+    median: int
+    highest: int
+    limit: int | None
+    cut: int
+
+
+def count_tokens(rows: Rows, kind: Kind, preprocessor: Preprocessor) -> np.ndarray:
+    """Returns the number of tokens of each row, `(N,)`."""
+    counts = np.full(len(rows), SPECIAL)
+    for name in kind.text_columns:
+        texts = [one_text(row[name]) for row in rows]
+        for start in range(0, len(texts), CHUNK):
+            part = tf.constant(texts[start : start + CHUNK])
+            lengths = preprocessor.tokenizer(part).row_lengths()
+            counts[start : start + CHUNK] += lengths.numpy()
+    return counts
+
+
+def limit_for(counts: np.ndarray, most: int | None) -> int:
+    """Returns the shortest length that cuts hardly any row."""
+    needed = np.quantile(counts, COVERED)
+    fitting = [length for length in CHOICES if length >= needed]
+    return min((*fitting, most or CHOICES[-1], CHOICES[-1]))
+
+
+def lengths_of(counts: np.ndarray, limit: int | None) -> Lengths:
+    cut = 0 if limit is None else int((counts > limit).sum())
+    return Lengths(int(np.median(counts)), int(counts.max()), limit, cut)
+
+
+def one_text(value: str | list[str]) -> str:
+    """Returns a text, or words joined by spaces."""
+    return value if isinstance(value, str) else " ".join(value)

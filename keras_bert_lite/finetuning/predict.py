@@ -1,0 +1,189 @@
+"""Answers to the rows of a file."""
+
+import csv
+import json
+import os
+import re
+import sys
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+
+from keras_bert_lite._files import replaced_file
+from keras_bert_lite.checks import check_positive
+from keras_bert_lite.finetuning.saved_run import load_run
+from keras_bert_lite.models.text_model import TextModel, answer_of
+from keras_bert_lite.serving.offline import predict_texts
+from keras_bert_lite.training.data.lines import as_paths, read_lines, suffix
+from keras_bert_lite.training.data.read import READERS, read
+from keras_bert_lite.training.data.records import Record
+
+STANDARD = "-"
+SUFFIXES = (".tsv", ".jsonl")
+
+
+def predict_file(
+    model: TextModel | str | os.PathLike,
+    source: str | os.PathLike,
+    output: str | os.PathLike = STANDARD,
+    columns: Mapping[str, str] | None = None,
+    batch_size: int = 32,
+    progress: bool = True,
+) -> int:
+    """Writes a model's answers to the texts of a file.
+
+    The texts are read as a stream and processed in batches of similar length, so a
+    file may have any size. The order stays.
+
+    Args:
+        model: The directory of a run of `finetune`, a `.keras` file, or a model made
+            by `with_text`.
+        source: A file: a table or JSON Lines with the columns of the texts (see
+            `data.read`), or any other file, with a text a line; `-` reads lines from
+            standard input.
+        output: The file to write. `.jsonl`: an object a row, with the columns of the
+            source and the answers by name; a column with the name of an answer
+            becomes `given_` and its name. `.tsv`: the same with a header; in strings,
+            tabs and line ends become spaces, other values are JSON. `-`: JSON Lines
+            to standard output.
+        columns: The columns of the texts that are not called `text` and `text_pair`;
+            by default those of the run.
+        batch_size: Texts per batch.
+        progress: Whether to show a progress bar.
+
+    Returns:
+        The number of rows.
+
+    Raises:
+        ValueError: If the ending of `output` is unknown, or a row lacks a column.
+        FileNotFoundError: If `source` does not exist.
+    """
+    check_positive("batch_size", batch_size)
+    path = None if os.fspath(output) == STANDARD else Path(output)
+    if path is not None and path.suffix not in SUFFIXES:
+        raise ValueError(
+            f"`output` must end in one of {SUFFIXES}, or be '-'. "
+            f"Received: {str(output)!r}"
+        )
+    run = load_run(model, "model")
+    names = _text_columns(run.model, {**run.columns, **(columns or {})})
+    rows = _Rows(_records(source, names[0]), names)
+    # Keras prints its progress bar to standard output.
+    shown = progress and path is not None
+    answers = predict_texts(run.model, rows.texts(), batch_size, shown)
+    found = rows.joined(_readable(run.model, answers))
+    if path is None:
+        return _write_json(found, sys.stdout)
+    with replaced_file(path) as beside, beside.open("w", encoding="utf-8") as file:
+        if path.suffix == ".jsonl":
+            return _write_json(found, file)
+        return _write_table(found, file)
+
+
+class _Rows:
+    """Rows whose texts are answered some time after they were read."""
+
+    def __init__(self, rows: Iterable[Record], names: list[str]) -> None:
+        self._rows, self._names = rows, names
+        self._waiting: deque[Record] = deque()
+
+    def texts(self) -> Iterator[Any]:
+        for number, row in enumerate(self._rows):
+            for name in self._names:
+                if name not in row:
+                    raise ValueError(
+                        f"`source`, record {number}: must have the column {name!r}; "
+                        f"see `columns`. Received: {list(row)}"
+                    )
+            self._waiting.append(row)
+            values = tuple(row[name] for name in self._names)
+            yield values if len(values) > 1 else values[0]
+
+    def joined(self, answers: Iterable[dict[str, Any]]) -> Iterator[Record]:
+        """Yields rows with their answers."""
+        for answer in answers:
+            row = self._waiting.popleft()
+            given = {f"given_{k}" if k in answer else k: x for k, x in row.items()}
+            yield {**given, **answer}
+
+
+INPUTS = {  # a task's columns, by the model's inputs
+    "text": ("question", "words", "text"),
+    "text_pair": ("context", "choices", "text_pair"),
+}
+
+
+def _text_columns(model: TextModel, columns: Mapping[str, Any]) -> list[str]:
+    """Returns the columns of the model's inputs."""
+    return [
+        next((columns[x] for x in INPUTS[name] if columns.get(x)), name)
+        for name in model.input
+    ]
+
+
+def _records(source: str | os.PathLike, column: str) -> Iterable[Record]:
+    name = os.fspath(source)
+    if name == STANDARD:
+        return _lines(sys.stdin, column)
+    if "://" in name or suffix(Path(name)) in READERS:
+        return read(name)
+    (path,) = as_paths(name, "source")
+    return ({column: line.text} for line in read_lines(path))
+
+
+def _lines(file: TextIO, column: str) -> Iterator[Record]:
+    for line in file:
+        yield {column: line.removesuffix("\n")}
+
+
+def _readable(
+    model: TextModel, answers: Iterable[dict[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    """Converts answers to Python's values, without padding."""
+    answer = answer_of(model)
+    for found in answers:
+        kept = found if answer is None else answer.without_padding(found)
+        yield {name: _rounded(value) for name, value in kept.items()}
+
+
+def _rounded(value: Any) -> Any:
+    """Returns a value for JSON; float32 has about seven digits."""
+    if isinstance(value, np.floating):
+        return float(f"{value:.7g}")
+    if isinstance(value, np.ndarray) and value.ndim:
+        return [_rounded(x) for x in value]
+    return value.item() if isinstance(value, (np.generic, np.ndarray)) else value
+
+
+def _write_json(rows: Iterable[Record], file: TextIO) -> int:
+    count = 0
+    for row in rows:
+        print(json.dumps(row, ensure_ascii=False), file=file)
+        count += 1
+    return count
+
+
+def _write_table(rows: Iterable[Record], file: TextIO) -> int:
+    writer = csv.writer(
+        file,
+        delimiter="\t",
+        quoting=csv.QUOTE_NONE,
+        quotechar=None,
+        lineterminator="\n",
+    )
+    count = 0
+    for row in rows:
+        if not count:
+            writer.writerow(row)
+        writer.writerow(_cell(value) for value in row.values())
+        count += 1
+    return count
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, str):
+        return " ".join(re.split(r"[\t\r\n]", value))
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,116 @@
+"""The files of a run: the model in two forms, the report and the model card."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from keras_bert_lite._files import write_text
+from keras_bert_lite._version import __version__
+from keras_bert_lite.models.text_model import TextModel
+from keras_bert_lite.serving.saved_model.export import export_saved_model
+
+MODEL, SAVED_MODEL = "model.keras", "saved_model"
+REPORT, CARD, MISTAKES = "report.json", "README.md", "mistakes.md"
+
+
+def save_run(model: TextModel, report: dict[str, Any], folder: Path) -> None:
+    """Writes the model and what is known about it; the report is the last file."""
+    model.save(folder / MODEL)
+    export_saved_model(model, folder / SAVED_MODEL)
+    write_text(folder / CARD, card(report))
+    write_text(folder / MISTAKES, mistakes(report))
+    write_text(folder / REPORT, json.dumps(report, indent=1, ensure_ascii=False))
+
+
+def card(report: dict[str, Any]) -> str:
+    """Returns the model card, in Markdown."""
+    rows, recipe, lengths = (report[x] for x in ("rows", "recipe", "lengths"))
+    final = ", which the final weights were trained on too" * report["refitted"]
+    parts = [
+        f"# {report['task'].replace('_', ' ').capitalize()}, from {report['encoder']}",
+        "",
+        "Takes strings; made by `keras_bert_lite.finetune` "
+        f"(version {__version__}). `model.keras` is for Keras, `saved_model` for "
+        "TensorFlow Serving, `report.json` has all numbers.",
+        "",
+        "## Data",
+        "",
+        f"{rows['train']} rows to train on, {rows['validation']} held out{final}. Half "
+        f"of the rows have up to {lengths['median']} tokens, the longest "
+        f"{lengths['highest']}; a row of the model has {lengths['limit']}, which "
+        f"{lengths['cut']} rows exceed.",
+        "",
+        *_labels(report),
+        "## Recipe",
+        "",
+        *(f"- {name.replace('_', ' ')}: {value}" for name, value in recipe.items()),
+        *_decisions(report),
+        "",
+        "## Scores on the held-out rows",
+        "",
+        *scores_table(report),
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def mistakes(report: dict[str, Any]) -> str:
+    """Returns the labels and rows that the model gets wrong, in Markdown.
+
+    They are not in the card, which may be published and the rows may not.
+    """
+    parts = ["# What the model gets wrong, in the held-out rows", ""]
+    if report["confused"]:
+        parts += ["| right | answer | times |", "| --- | --- | --- |"]
+        parts += [
+            f"| {x['expected']} | {x['answer']} | {x['count']} |"
+            for x in report["confused"]
+        ]
+    parts += ["", "| row | right | answer |", "| --- | --- | --- |"]
+    for x in report["worst"]:
+        cells = (_cell(x[name]) for name in ("text", "expected", "answer"))
+        parts.append(f"| {' | '.join(cells)} |")
+    return "\n".join(parts) + "\n"
+
+
+def scores_table(report: dict[str, Any]) -> list[str]:
+    """Returns the scores of the model and of the simple models, in Markdown."""
+    columns = list(report["scores"])
+    lines = {"this model": report["scores"], **report.get("baselines", {})}
+    table = [["", *columns], ["---"] * (len(columns) + 1)]
+    table += [
+        [name, *(f"{100 * x[c]:.1f}" if c in x else "" for c in columns)]
+        for name, x in lines.items()
+    ]
+    return [f"| {' | '.join(line)} |" for line in table]
+
+
+def beaten_by(report: dict[str, Any]) -> dict[str, float]:
+    """Returns the simple models with a better score, and their scores."""
+    metric = report["metric"]
+    own = report["scores"][metric]
+    found = report.get("baselines", {}).items()
+    return {name: x[metric] for name, x in found if x.get(metric, own) > own}
+
+
+def _labels(report: dict[str, Any]) -> list[str]:
+    return [
+        f"{name.capitalize()}: {', '.join(values)}\n"
+        for name, values in report["labels"].items()
+    ]
+
+
+def _decisions(report: dict[str, Any]) -> list[str]:
+    lines = [
+        f"- temperature of `{name}`: {x['temperature']:.2f} (expected calibration "
+        f"error {100 * x['before']:.1f} % before, {100 * x['after']:.1f} % after)"
+        for name, x in report["calibration"].items()
+    ]
+    return lines + [
+        f"- {name.replace('_', ' ')}: {value:.2f}"
+        for name, value in report["options"].items()
+    ]
+
+
+def _cell(text: str, most: int = 120) -> str:
+    shown = text if len(text) <= most else f"{text[:most]} …"
+    return shown.replace("|", "\\|").replace("\n", " ")

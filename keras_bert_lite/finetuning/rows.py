@@ -1,0 +1,90 @@
+"""The rows of a run: where they come from, which are held out, in which order."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from keras_bert_lite.finetuning.kinds.base import Kind, Rows
+from keras_bert_lite.training.data.batches import POOL
+from keras_bert_lite.training.data.read import read
+from keras_bert_lite.training.data.records import Record
+
+SHARE = 0.1  # of the rows is held out
+FEWEST = 200  # rows held out, but at most a quarter of all
+
+
+class Split(NamedTuple):
+    """Rows to train on and to choose by, and whether the latter were given."""
+
+    train: Rows
+    validation: Rows
+    given: bool
+
+    @property
+    def share(self) -> float:
+        """The share of all rows that is held out."""
+        return len(self.validation) / (len(self.train) + len(self.validation))
+
+
+def read_rows(source: Any, kind: Kind, argument: str) -> Rows:
+    """Reads all rows of a source and converts their values.
+
+    Args:
+        source: See `read`.
+        kind: The kind of task.
+        argument: The name of the source in error messages.
+
+    Raises:
+        ValueError: If there are no rows, a column is missing or a value is invalid.
+    """
+    rows: list[Record] = []
+    for number, row in enumerate(read(source, argument)):
+        try:
+            kind.check_columns(row)
+            rows.append(kind.converted(row))
+        except ValueError as error:
+            raise ValueError(f"`{argument}`, record {number}: {error}") from None
+    if not rows:
+        raise ValueError(f"`{argument}` must hold records. Received: none")
+    return kind.prepared(rows)
+
+
+def split(train: Rows, validation: Rows | None, seed: int) -> Split:
+    """Holds out a tenth of the rows, at least 200 of them or a quarter.
+
+    Raises:
+        ValueError: If there are too few rows to hold some out.
+    """
+    if validation is not None:
+        return Split(train, validation, True)
+    count = max(int(SHARE * len(train)), min(FEWEST, len(train) // 4))
+    if not count:
+        raise ValueError(
+            "`train` must have at least four rows, as some are held out, or "
+            f"`validation` must be given. Received: {len(train)}"
+        )
+    order = np.random.default_rng(seed).permutation(len(train))
+    return Split(
+        [train[i] for i in order[count:]], [train[i] for i in order[:count]], False
+    )
+
+
+def ordered(rows: Rows, kind: Kind, batch_size: int, seed: int) -> Iterator[Record]:
+    """Yields rows forever, each epoch in another order, batches of similar length.
+
+    The rows of 50 batches at a time are sorted by their length, and the batches
+    shuffled, as `group_by_length` of `batches` does. The order depends on the seed
+    alone, so that an interrupted run can go on.
+    """
+    lengths = np.array([kind.length(row) for row in rows])
+    rng = np.random.default_rng(seed)
+    while True:
+        order = rng.permutation(len(rows))
+        pools = np.array_split(order, -(-len(order) // (POOL * batch_size)))
+        found = []
+        for pool in pools:
+            by_length = pool[np.argsort(lengths[pool], kind="stable")]
+            found += np.array_split(by_length, -(-len(by_length) // batch_size))
+        for i in rng.permutation(len(found)):
+            yield from (rows[j] for j in found[i])

@@ -1,0 +1,183 @@
+"""The course of a run: warm start, training, choice, and training on all rows."""
+
+import contextlib
+import dataclasses
+import json
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from keras_bert_lite._files import write_text
+from keras_bert_lite.finetuning.baseline import baselines
+from keras_bert_lite.finetuning.budget import Budget
+from keras_bert_lite.finetuning.calibration import calibrate, fold
+from keras_bert_lite.finetuning.evaluate import mistakes
+from keras_bert_lite.finetuning.kinds.base import Answers, Scores
+from keras_bert_lite.finetuning.recipe import Recipe, with_steps
+from keras_bert_lite.finetuning.rows import Split
+from keras_bert_lite.finetuning.selection import Selection
+from keras_bert_lite.finetuning.trainer import StepTimes, Trainer
+
+STATE = "state"  # what an interrupted run goes on from; removed in the end
+PLAN = "plan.json"
+REFITTED = 1000  # rows below which the held-out ones are trained on in the end
+EXPORT = 6.0  # seconds for saving the model
+
+
+@contextlib.contextmanager
+def folder_of(directory: str | os.PathLike | None) -> Iterator[Path]:
+    """Gives the directory of a run, or a temporary one."""
+    if directory is not None:
+        Path(directory).mkdir(parents=True, exist_ok=True)
+        yield Path(directory)
+        return
+    with tempfile.TemporaryDirectory() as temporary:
+        yield Path(temporary)
+
+
+class Run:
+    """Trains a model on the rows of a split and chooses by the held-out ones.
+
+    Args:
+        trainer: Trains the model.
+        parts: The rows.
+        folder: Where states are kept while it runs.
+        minutes: See `Budget`.
+        saves: Whether the model will be saved, which takes time too.
+        verbose: As in `keras.Model.fit`.
+    """
+
+    def __init__(
+        self,
+        trainer: Trainer,
+        parts: Split,
+        folder: Path,
+        minutes: float | None,
+        saves: bool,
+        verbose: Any,
+    ) -> None:
+        self.trainer, self.parts, self.verbose = trainer, parts, verbose
+        self.state = folder / STATE
+        self.budget = Budget(minutes, EXPORT if saves else 0.0)
+        self.refits = not parts.given and len(parts.train) < REFITTED
+        self._string_model = trainer.kind.string_model(
+            trainer.model, trainer.preprocessor
+        )
+
+    def train(self, recipe: Recipe, baseline: bool) -> dict[str, Any]:
+        """Trains the model and returns what the report says about it.
+
+        With `baseline`, simple models are fitted too.
+        """
+        trainer, parts = self.trainer, self.parts
+        initial = trainer.model.get_weights()
+        times = None
+        if self.budget.seconds is not None and not self._planned:
+            self._scores()  # traces it
+            times = trainer.time_steps(parts.train, recipe)
+        self.budget.begin()
+        probes = trainer.start(parts.train, parts.validation)
+        simple = self._baselines() if baseline else {}
+        recipe = self._plan(recipe, times)
+        first = self.state / "held_out"
+        deadline = self.budget.deadline
+        selection = Selection(self._scores, trainer.kind.metric, first, deadline)
+        trainer.fit(parts.train, recipe, first, selection, self.verbose)
+        selection.restore()
+        report = {
+            "baselines": simple,
+            "recipe": dataclasses.asdict(recipe),
+            "warm_start": {name: x._asdict() for name, x in probes.items()},
+            "history": selection.history,
+            "best": selection.best["epoch"],
+            **self._choose(),
+        }
+        if self.refits:
+            trainer.model.set_weights(initial)
+            strengths = [x.strength for x in probes.values() if x.strength]
+            self._refit(recipe, strengths[:1], bool(selection.best["epoch"]))
+            for output, found in report["calibration"].items():
+                fold(trainer.model, output, found["temperature"])
+        return {**report, "refitted": self.refits}
+
+    def tidy(self) -> None:
+        """Removes the states."""
+        shutil.rmtree(self.state)
+
+    @property
+    def _planned(self) -> bool:
+        return (self.state / PLAN).is_file()
+
+    def _plan(self, recipe: Recipe, times: StepTimes | None) -> Recipe:
+        """Returns the recipe with its number of steps, which a run keeps."""
+        path = self.state / PLAN
+        if self._planned:
+            return Recipe(**json.loads(path.read_text(encoding="utf-8")))
+        rows = self.parts.train
+        per_epoch = self.trainer.steps_per_epoch(rows, recipe.batch_size)
+        whole = with_steps(recipe, per_epoch)
+        if times is not None:
+            whole = with_steps(recipe, per_epoch, self._affordable(whole, times))
+        self.state.mkdir(exist_ok=True)
+        write_text(path, json.dumps(dataclasses.asdict(whole)))
+        return whole
+
+    def _affordable(self, recipe: Recipe, times: StepTimes) -> int:
+        """Returns how many steps there is time for; `recipe` is the whole one."""
+        began = time.monotonic()
+        self._scores()
+        evaluation = time.monotonic() - began
+        # During training, at the start, and three times to calibrate and to choose.
+        overhead = times.first + 4 * evaluation
+        fits = (1 + 1 / (1 - self.parts.share)) if self.refits else 1
+        step = times.step * fits + evaluation / recipe.evaluate_every
+        return self.budget.steps(step, overhead * fits)
+
+    def _baselines(self) -> dict[str, Scores]:
+        trainer, parts = self.trainer, self.parts
+        return baselines(trainer.kind, parts.train, parts.validation, trainer.labels)
+
+    def _scores(self) -> Scores:
+        return self._answered()[2]
+
+    def _answered(self) -> tuple[dict[str, Any], Answers, Scores]:
+        """Returns thresholds, the answers with them, and their scores."""
+        kind, rows, labels = (
+            self.trainer.kind,
+            self.parts.validation,
+            self.trainer.labels,
+        )
+        answers = kind.answer(self._string_model, rows)
+        options, answers = kind.tuned(rows, answers, labels)
+        return options, answers, kind.scores(rows, answers, labels)
+
+    def _choose(self) -> dict[str, Any]:
+        """Calibrates, chooses thresholds and judges the held-out rows."""
+        kind, rows, labels = (
+            self.trainer.kind,
+            self.parts.validation,
+            self.trainer.labels,
+        )
+        calibrations = calibrate(self.trainer.model, self.trainer.batches(rows))
+        options, answers, scores = self._answered()
+        return {
+            "calibration": {k: x._asdict() for k, x in calibrations.items()},
+            "options": options,
+            "scores": scores,
+            **mistakes(kind, rows, answers, labels),
+        }
+
+    def _refit(self, recipe: Recipe, strengths: list[float], tuned: bool) -> None:
+        """Trains on all rows, in the way that the held-out ones judged."""
+        rows = [*self.parts.train, *self.parts.validation]
+        self.trainer.start(rows, None, tuple(strengths) or (1.0,))
+        if not tuned:
+            return
+        share = len(rows) / len(self.parts.train)
+        steps = round(recipe.steps * share)
+        recipe = dataclasses.replace(recipe, steps=steps, evaluate_every=steps)
+        self.trainer.fit(rows, recipe, self.state / "all", None, self.verbose)

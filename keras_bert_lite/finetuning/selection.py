@@ -1,0 +1,89 @@
+"""Scores during training, and the weights that had the best."""
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+
+from keras_bert_lite._files import replaced_file, write_text
+
+PATIENCE = 4  # evaluations without a better score, after which training ends
+HISTORY, BEST = "history.json", "best.npz"
+
+
+class Selection(keras.callbacks.Callback):
+    """Scores the model after each epoch of `fit` and keeps the best weights.
+
+    An interrupted run goes on with the scores and weights that it had.
+
+    Args:
+        score: Returns the scores of the model by name.
+        metric: The score that decides.
+        directory: Where scores and weights are kept.
+        deadline: When training must end, in `time.monotonic()`; `None`: never.
+    """
+
+    def __init__(
+        self,
+        score: Callable[[], dict[str, float]],
+        metric: str,
+        directory: Path,
+        deadline: float | None = None,
+    ) -> None:
+        super().__init__()
+        self.score, self.metric = score, metric
+        self.directory, self.deadline = directory, deadline
+        self.history: list[dict[str, Any]] = []
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        self.history = []
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        if self.history:
+            return
+        self.history = [x for x in self._kept() if x["epoch"] <= epoch]
+        if not self.history:
+            self._add(0)
+
+    def on_train_end(self, logs: Any = None) -> None:
+        self.history = self.history or self._kept()  # of a run that had ended
+
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+        scores = self._add(epoch + 1, logs)
+        if logs is not None:
+            logs.update({f"val_{name}": value for name, value in scores.items()})
+        if self.history[-1]["epoch"] - self.best["epoch"] >= PATIENCE:
+            self.model.stop_training = True
+
+    def _kept(self) -> list[dict[str, Any]]:
+        """Returns the scores of an interrupted run."""
+        path = self.directory / HISTORY
+        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
+
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            self.model.stop_training = True
+
+    @property
+    def best(self) -> dict[str, Any]:
+        """The first of the best evaluations."""
+        return max(self.history, key=lambda x: x[self.metric])
+
+    def restore(self) -> None:
+        """Gives the model the best weights."""
+        with np.load(self.directory / BEST) as file:
+            self.model.set_weights([file[name] for name in file.files])
+
+    def _add(self, epoch: int, logs: dict[str, Any] | None = None) -> dict[str, float]:
+        scores = self.score()
+        loss = {} if logs is None else {"loss": float(logs["loss"])}
+        self.history.append({"epoch": epoch, **loss, **scores})
+        if self.best["epoch"] == epoch:
+            with replaced_file(self.directory / BEST) as beside:
+                np.savez(beside, *self.model.get_weights())
+        write_text(self.directory / HISTORY, json.dumps(self.history, indent=1))
+        return scores

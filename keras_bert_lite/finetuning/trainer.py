@@ -1,0 +1,147 @@
+"""Trains a model on rows: warm start, `fit`, exact resume."""
+
+import dataclasses
+import hashlib
+import json
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from keras_bert_lite.finetuning.kinds.base import Kind, Labels, Rows
+from keras_bert_lite.finetuning.recipe import Recipe
+from keras_bert_lite.finetuning.rows import ordered
+from keras_bert_lite.finetuning.selection import Selection
+from keras_bert_lite.text.preprocessor import Preprocessor
+from keras_bert_lite.training.data.records import Records
+from keras_bert_lite.training.objectives import compile
+from keras_bert_lite.training.optimizers import bert_adamw
+from keras_bert_lite.training.pretraining.state import fit_from_state
+from keras_bert_lite.training.warm_start import STRENGTHS, Probe, warm_start
+
+READ = 64  # rows encoded at once
+TIMED = (0.1, 0.3, 0.5, 0.7, 0.9)  # which batches are timed, by length
+
+
+class StepTimes(NamedTuple):
+    """Seconds of the first training step, which is traced, and of the others."""
+
+    first: float
+    step: float
+
+
+class _Clock(keras.callbacks.Callback):
+    """Notes when training begins and when each step ends."""
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        self.ends = [time.monotonic()]
+
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+        self.ends.append(time.monotonic())
+
+
+@dataclasses.dataclass
+class Trainer:
+    """Trains a model on rows.
+
+    Args:
+        kind: The kind of task.
+        model: The model on ids.
+        preprocessor: Makes its inputs.
+        labels: The labels, by the builder's argument.
+        warm: Whether the heads start from linear models.
+    """
+
+    kind: Kind
+    model: keras.Model
+    preprocessor: Preprocessor
+    labels: Labels
+    warm: bool
+
+    def batches(self, rows: Rows, size: int = READ) -> tf.data.Dataset:
+        """Returns all rows once, the short ones first."""
+        by_length = sorted(rows, key=self.kind.length)
+        return self._dataset(by_length, batch_size=size)
+
+    def steps_per_epoch(self, rows: Rows, batch_size: int) -> int:
+        return len(self._dataset(rows, batch_size=batch_size))
+
+    def start(
+        self, rows: Rows, held_out: Rows | None, strengths: tuple = STRENGTHS
+    ) -> dict[str, Probe]:
+        """Starts the heads from linear models of the rows' vectors."""
+        if not self.warm:
+            return {}
+        others = None if held_out is None else self.batches(held_out)
+        return warm_start(self.model, self.batches(rows), others, strengths)
+
+    def compile(self, recipe: Recipe) -> None:
+        optimizer = bert_adamw(
+            recipe.steps,
+            recipe.learning_rate,
+            recipe.warmup,
+            layer_decay=recipe.layer_decay,
+        )
+        compile(self.model, optimizer)
+
+    def time_steps(self, rows: Rows, recipe: Recipe) -> StepTimes:
+        """Times training steps on short and long rows; keeps the weights."""
+        weights = self.model.get_weights()
+        self.compile(recipe)
+        batches = self.batches(rows, recipe.batch_size)
+        chosen = np.unique((np.array(TIMED) * len(batches)).astype(int))
+        timed = batches.enumerate().filter(lambda i, _: tf.reduce_any(i == chosen))
+        clock = _Clock()
+        timed = timed.map(lambda _, batch: batch).cache().repeat(2)
+        timed = timed.apply(tf.data.experimental.assert_cardinality(2 * len(chosen)))
+        self.model.fit(timed, callbacks=[clock], shuffle=False, verbose=0)
+        self.model.set_weights(weights)
+        times = np.diff(clock.ends)
+        return StepTimes(float(times[0]), float(np.mean(times[len(chosen) :])))
+
+    def fit(
+        self,
+        rows: Rows,
+        recipe: Recipe,
+        directory: Path,
+        selection: Selection | None,
+        verbose: Any,
+    ) -> None:
+        """Trains, or goes on where an interrupted run stopped."""
+        self.compile(recipe)
+        settings = {
+            "task": self.kind.name,
+            "columns": self.kind.column,
+            "labels": self.labels,
+            "rows": digest(rows),
+            "recipe": dataclasses.asdict(recipe),
+        }
+        fit_from_state(
+            self.model,
+            lambda done: self._stream(rows, recipe).skip(done),
+            directory,
+            settings,
+            recipe.steps,
+            recipe.evaluate_every,
+            callbacks=[] if selection is None else [selection],
+            verbose=verbose,
+        )
+
+    def _stream(self, rows: Rows, recipe: Recipe) -> tf.data.Dataset:
+        size, seed = recipe.batch_size, recipe.seed
+        source = Records(lambda: ordered(rows, self.kind, size, seed))
+        return self._dataset(source, batch_size=size, check=False)
+
+    def _dataset(self, rows: Any, **batching: Any) -> tf.data.Dataset:
+        return self.kind.dataset(rows, self.preprocessor, self.labels, **batching)
+
+
+def digest(rows: Rows) -> str:
+    """Returns a digest of rows, to tell whether a run goes on with the same."""
+    found = hashlib.sha256()
+    for row in rows:
+        found.update(json.dumps(row, sort_keys=True, default=str).encode())
+    return found.hexdigest()[:16]

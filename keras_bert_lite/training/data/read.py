@@ -1,0 +1,87 @@
+"""Rows from a file or another source, by its name."""
+
+import importlib
+from collections.abc import Callable
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from keras_bert_lite.training.data.conll import read_conll
+from keras_bert_lite.training.data.conllu import read_conllu
+from keras_bert_lite.training.data.csv_files import read_csv
+from keras_bert_lite.training.data.jsonl import read_jsonl
+from keras_bert_lite.training.data.lines import suffix
+from keras_bert_lite.training.data.records import Records, records
+from keras_bert_lite.training.data.squad import read_squad
+
+READERS: dict[str, Callable[[Path], Records]] = {
+    ".tsv": read_csv,
+    ".tab": read_csv,
+    ".csv": read_csv,
+    ".jsonl": read_jsonl,
+    ".json": read_squad,
+    ".conll": read_conll,
+    ".conllu": read_conllu,
+}
+
+
+def read(source: Any, argument: str = "source") -> Records:
+    """Returns the records of a file, of a published data set, or of a source.
+
+    Args:
+        source: Any of
+
+            - a path that ends in `.tsv`, `.csv` (`read_csv`), `.jsonl`, `.conll`,
+              `.conllu` or `.json` (`read_squad`), and `.gz` or `.xz` after it;
+            - `datasets://NAME/CONFIG/SPLIT` or `datasets://NAME/SPLIT`, a data set of
+              Hugging Face `datasets`; `tfds://NAME/SPLIT`, one of
+              `tensorflow_datasets`. These libraries must be installed;
+            - anything that `records` takes, such as a list of dictionaries or a
+              pandas `DataFrame`.
+        argument: The name of the source in error messages.
+
+    Raises:
+        ValueError: If the name of a file tells no format; for other files, call its
+            reader and pass the result.
+        ImportError: If the library of a data set is not installed.
+    """
+    if not isinstance(source, (str, PathLike)):
+        return records(source)
+    name = fspath(source)
+    for scheme, load in (("datasets://", _datasets), ("tfds://", _tfds)):
+        if name.startswith(scheme):
+            return records(load(name.removeprefix(scheme), argument))
+    path = Path(name)
+    if suffix(path) not in READERS:
+        raise ValueError(
+            f"`{argument}` must be a file that ends in one of {list(READERS)}, or the "
+            f"result of a reader, such as `read_conll(path)`. Received: {name!r}"
+        )
+    return READERS[suffix(path)](path)
+
+
+def _datasets(name: str, argument: str) -> Any:
+    *parts, split = _parts(name, "datasets://NAME/SPLIT", argument)
+    return _module("datasets", argument).load_dataset(*parts, split=split)
+
+
+def _tfds(name: str, argument: str) -> Any:
+    *parts, split = _parts(name, "tfds://NAME/SPLIT", argument)
+    module = _module("tensorflow_datasets", argument)
+    return module.load("/".join(parts), split=split)
+
+
+def _parts(name: str, form: str, argument: str) -> list[str]:
+    parts = name.split("/")
+    if len(parts) < 2 or not all(parts):
+        raise ValueError(f"`{argument}` must be {form}. Received: {name!r}")
+    return parts
+
+
+def _module(name: str, argument: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise ImportError(
+            f"`{argument}` needs the package {name}: `pip install {name}`."
+        ) from error

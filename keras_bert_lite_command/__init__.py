@@ -1,0 +1,90 @@
+"""The `keras-bert-lite` command.
+
+It is outside the package, because importing any module of the package imports
+TensorFlow, which takes seconds and which `--help`, `--version` and wrong arguments do
+not need. Each verb is a function of the package with the same options: those of
+`functions.py` become options by their signatures; `older.py` has parsers of its own.
+"""
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from importlib import metadata
+
+from keras_bert_lite_command.quiet import without_noise
+
+PROGRAM = "keras-bert-lite"
+DEBUG = "--debug"
+EXPECTED = (ValueError, TypeError, OSError, ImportError, NotImplementedError)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Runs the command."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    debug = DEBUG in given
+    given = [x for x in given if x != DEBUG]
+    if given[:1] == ["--version"]:
+        print(f"{PROGRAM} {metadata.version(PROGRAM)}")
+        sys.exit(0)
+    if given[:1] in (["--help"], ["-h"]):
+        print(_help())
+        sys.exit(0)
+    run = _verb(given[0]) if given else None
+    if run is None:
+        print(_help(), file=sys.stderr)
+        received = f"Received: {given[0]!r}" if given else "Received: none"
+        print(f"error: the first argument must be a verb. {received}", file=sys.stderr)
+        sys.exit(2)
+    if debug:
+        run(given[0], given[1:])
+        return
+    with without_noise(), _errors_in_one_line():
+        run(given[0], given[1:])
+
+
+def _verb(name: str):
+    from keras_bert_lite_command import functions, older
+
+    if name in functions.VERBS:
+        return functions.run
+    return older.run if name in older.VERBS else None
+
+
+def _help() -> str:
+    from keras_bert_lite_command import functions, older
+
+    verbs = {**functions.summaries(), **{k: x for k, (_, x) in older.VERBS.items()}}
+    lines = [
+        f"usage: {PROGRAM} [--version] [--help] [--debug] VERB ...",
+        "",
+        "BERT as Keras layers: from raw text to a served model.",
+        "",
+        *(f"  {name:18}{text}" for name, text in verbs.items()),
+        "",
+        f"`{PROGRAM} VERB --help` shows the options of a verb. --debug shows the",
+        "traceback of an error, and what TensorFlow logs.",
+    ]
+    return "\n".join(lines)
+
+
+@contextlib.contextmanager
+def _errors_in_one_line() -> Iterator[None]:
+    """Ends the program with a line about an error, and a status other than 0."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        print("\ninterrupted; the same command goes on", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:  # the reader of the output has gone
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except EXPECTED as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(1)
+    except Exception as error:
+        print(
+            f"error: {type(error).__name__}: {error} ({DEBUG} shows where)",
+            file=sys.stderr,
+        )
+        sys.exit(1)

@@ -1,0 +1,193 @@
+"""The verbs that are functions of the package, with the same options.
+
+A signature here is that of the public function, so that `--help` need not import the
+package; `tests/cli/test_functions.py` compares them. The docstrings are what `--help`
+shows.
+"""
+
+import inspect
+import json
+import sys
+from collections.abc import Callable
+from typing import Any, Literal
+
+Task = Literal[
+    "text_classification",
+    "multi_label_classification",
+    "regression",
+    "token_classification",
+    "intent_and_slots",
+    "question_answering",
+    "multiple_choice",
+]
+Columns = dict[str, str] | None
+
+
+def fit(
+    task: Task,
+    train: str,
+    validation: str | None = None,
+    encoder: str = "bert_mini_books",
+    directory: str = "run",
+    minutes: float | None = None,
+    epochs: float | None = None,
+    learning_rate: float | None = None,
+    batch_size: int | None = None,
+    sequence_length: int | None = None,
+    labels: list[str] | dict[str, list[str]] | None = None,
+    baseline: bool = True,
+    columns: Columns = None,
+    seed: int = 0,
+    verbose: int = 1,
+) -> None:
+    """Fine-tune an encoder on the rows of a file.
+
+    What was interrupted goes on when the same command is run again. The directory
+    then holds the model (model.keras, saved_model), a model card (README.md), what
+    the model gets wrong (mistakes.md) and all numbers (report.json).
+
+    Example: keras-bert-lite fit text_classification train.tsv --minutes 5
+
+    Args:
+        task: what the rows are
+        train: rows: .tsv, .csv, .jsonl, .conll, .conllu, SQuAD's .json,
+            datasets://NAME/SPLIT or tfds://NAME/SPLIT
+        validation: held-out rows; by default a tenth of the others
+        encoder: a name, a directory, hf://owner/name or keras-hub://preset
+        directory: of the run
+        minutes: how long it may take
+        epochs: passes over the rows; by default by their number
+        learning_rate: the peak; by default by the width of the encoder
+        batch_size: rows of a step
+        sequence_length: tokens of a row; by default what 99 % of the rows need
+        labels: in their order; by default those of the rows
+        baseline: whether simple models are fitted, for comparison
+        columns: names of columns that differ, as --columns.text=sentence
+        seed: of the held-out rows, their order and dropout
+        verbose: 1 shows a progress bar, 2 a line an epoch, 0 nothing
+    """
+    import keras_bert_lite as kbl
+    from keras_bert_lite.finetuning.report import scores_table
+
+    options = dict(locals())
+    names = list(inspect.signature(fit).parameters)
+    tuned = kbl.finetune(**{name: options[name] for name in names})
+    print("\n".join(scores_table(tuned.report)))
+    print(f"{directory}: model.keras, saved_model, README.md, mistakes.md, report.json")
+
+
+def predict(
+    model: str,
+    source: str,
+    output: str = "-",
+    columns: Columns = None,
+    batch_size: int = 32,
+    progress: bool = True,
+) -> None:
+    """Write a model's answers to the texts of a file.
+
+    Example: keras-bert-lite predict run new.tsv --output answers.tsv
+
+    Args:
+        model: the directory of a run, or a .keras file
+        source: a table or JSON Lines, or a file with a text a line; - for standard
+            input
+        output: a .tsv or .jsonl file; - for JSON Lines to standard output
+        columns: names of the texts' columns that differ, as --columns.text=sentence
+        batch_size: texts of a batch
+        progress: whether to show a progress bar
+    """
+    import keras_bert_lite as kbl
+
+    count = kbl.predict_file(model, source, output, columns, batch_size, progress)
+    if output != "-":
+        print(f"\n{output}: {count} rows")
+
+
+def evaluate(model: str, data: str, columns: Columns = None) -> None:
+    """Score a model on the rows of a file; prints JSON.
+
+    Example: keras-bert-lite evaluate run test.tsv
+
+    Args:
+        model: the directory of a run, or a .keras file
+        data: rows, as those of fit
+        columns: names of columns that differ from those of the run
+    """
+    import keras_bert_lite as kbl
+
+    print(json.dumps(kbl.evaluate(model, data, columns), indent=1, ensure_ascii=False))
+
+
+def debug_data(
+    task: Task,
+    train: str,
+    validation: str | None = None,
+    encoder: str = "bert_mini_books",
+    columns: Columns = None,
+) -> None:
+    """Look for mistakes in data: labels, lengths, duplicates, invalid rows.
+
+    Example: keras-bert-lite debug-data text_classification train.tsv
+
+    Args:
+        task: what the rows are
+        train: rows, as those of fit
+        validation: held-out rows
+        encoder: its tokenizer and longest row are those of the report
+        columns: names of columns that differ, as --columns.text=sentence
+    """
+    import keras_bert_lite as kbl
+    from keras_bert_lite.finetuning.debug import shown
+
+    report = kbl.data.debug(task, train, validation, encoder, columns)
+    print(shown(report))
+    if report["invalid"]:
+        sys.exit(1)
+
+
+VERBS: dict[str, Callable[..., None]] = {
+    "fit": fit,
+    "predict": predict,
+    "evaluate": evaluate,
+    "debug-data": debug_data,
+}
+
+
+def summaries() -> dict[str, str]:
+    """Returns a line about each verb."""
+    return {name: _first_line(verb) for name, verb in VERBS.items()}
+
+
+def run(verb: str, arguments: list[str]) -> None:
+    """Runs a verb; its options may stand in a YAML file (`--config`)."""
+    import jsonargparse
+
+    function = VERBS[verb]
+    parser = jsonargparse.ArgumentParser(
+        prog=f"keras-bert-lite {verb}",
+        description=inspect.getdoc(function).split("\n\nArgs:")[0],
+    )
+    parser.add_argument("--config", action="config", help="a YAML file of options")
+    parser.add_function_arguments(function, as_positional=True)
+    arguments = [_with_underscores(x) for x in arguments]
+    options: dict[str, Any] = parser.parse_args(arguments).as_dict()
+    del options["config"]
+    function(**options)
+
+
+def _doc(verb: Callable[..., None]) -> str:
+    return inspect.getdoc(verb) or ""
+
+
+def _with_underscores(argument: str) -> str:
+    """Spells an option as in Python: `--batch-size=8` becomes `--batch_size=8`."""
+    if not argument.startswith("--"):
+        return argument
+    name, *value = argument.split("=", 1)
+    return "=".join(["--" + name[2:].replace("-", "_"), *value])
+
+
+def _first_line(verb: Callable[..., None]) -> str:
+    line = _doc(verb).split("\n")[0].removesuffix(".")
+    return line[0].lower() + line[1:]
