@@ -11,6 +11,7 @@ Each result is a line of `results/recipes.jsonl`, in which the next call goes on
 
 import argparse
 import dataclasses
+import functools
 import itertools
 import json
 import time
@@ -34,6 +35,7 @@ RESULTS = Path(__file__).parent / "results" / "recipes.jsonl"
 RATES = {"bert_mini_books": 3e-4, "MiniLM": 1e-4}
 ENTITIES = ("PER", "ORG", "LOC", "MISC")
 STRENGTHS = (1.0, 3.0, 10.0)
+WAYS = ("finetune", "plain", "simple", "vectors")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -275,22 +277,24 @@ def main() -> None:
         train = [every[i] for i in order]
         key = {"set": name, "rows": rows, "seed": seed}
         if "simple" in options.ways:
-            once({**key, "way": "simple"}, lambda: simple(this, train, test))
+            once({**key, "way": "simple"}, functools.partial(simple, this, train, test))
         if "vectors" in options.ways:
             once(
                 {**key, "way": "vectors"},
-                lambda: vectors(this, train, test, "MiniLM", seed),
+                functools.partial(vectors, this, train, test, "MiniLM", seed),
             )
         for encoder in options.encoders:
             own = {**key, "encoder": encoder}
             ours = once(
                 {**own, "way": "finetune"},
-                lambda: tuned(this, train, test, encoder, seed),
+                functools.partial(tuned, this, train, test, encoder, seed),
             )
             if "plain" in options.ways and ours is not None:
                 once(
                     {**own, "way": "plain"},
-                    lambda: plain(this, train, test, encoder, seed, ours["steps"]),
+                    functools.partial(
+                        plain, this, train, test, encoder, seed, ours["steps"]
+                    ),
                 )
     print(markdown(done))
 

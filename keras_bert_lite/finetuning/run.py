@@ -85,7 +85,8 @@ class Run:
         recipe = self._plan(recipe, times)
         first = self.state / "held_out"
         deadline = self.budget.deadline
-        selection = Selection(self._scores, trainer.kind.metric, first, deadline)
+        metric, count = trainer.kind.metric, len(parts.validation)
+        selection = Selection(self._scores, metric, count, first, deadline)
         trainer.fit(parts.train, recipe, first, selection, self.verbose)
         selection.restore()
         report = {

@@ -1,6 +1,7 @@
 """Scores during training, and the weights that had the best."""
 
 import json
+import math
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,7 @@ import numpy as np
 from keras_bert_lite._files import replaced_file, write_text
 
 PATIENCE = 4  # evaluations without a better score, after which training ends
-HISTORY, BEST = "history.json", "best.npz"
+HISTORY, START, TUNED = "history.json", "start.npz", "tuned.npz"
 
 
 class Selection(keras.callbacks.Callback):
@@ -23,6 +24,7 @@ class Selection(keras.callbacks.Callback):
     Args:
         score: Returns the scores of the model by name.
         metric: The score that decides.
+        rows: How many rows are scored.
         directory: Where scores and weights are kept.
         deadline: When training must end, in `time.monotonic()`; `None`: never.
     """
@@ -31,11 +33,12 @@ class Selection(keras.callbacks.Callback):
         self,
         score: Callable[[], dict[str, float]],
         metric: str,
+        rows: int,
         directory: Path,
         deadline: float | None = None,
     ) -> None:
         super().__init__()
-        self.score, self.metric = score, metric
+        self.score, self.metric, self.rows = score, metric, rows
         self.directory, self.deadline = directory, deadline
         self.history: list[dict[str, Any]] = []
 
@@ -56,7 +59,7 @@ class Selection(keras.callbacks.Callback):
         scores = self._add(epoch + 1, logs)
         if logs is not None:
             logs.update({f"val_{name}": value for name, value in scores.items()})
-        if self.history[-1]["epoch"] - self.best["epoch"] >= PATIENCE:
+        if self.history[-1]["epoch"] - self._tuned()["epoch"] >= PATIENCE:
             self.model.stop_training = True
 
     def _kept(self) -> list[dict[str, Any]]:
@@ -70,20 +73,34 @@ class Selection(keras.callbacks.Callback):
 
     @property
     def best(self) -> dict[str, Any]:
-        """The first of the best evaluations."""
-        return max(self.history, key=lambda x: x[self.metric])
+        """The evaluation whose weights are kept.
+
+        The start, a linear model, is kept only if it is better by more than a standard
+        error: fine-tuning mostly helps more than few rows can show.
+        """
+        start, tuned = self.history[0], self._tuned()
+        share = min(max(tuned[self.metric], 0.0), 1.0)
+        error = math.sqrt(share * (1 - share) / self.rows)
+        return start if start[self.metric] > tuned[self.metric] + error else tuned
 
     def restore(self) -> None:
         """Gives the model the best weights."""
-        with np.load(self.directory / BEST) as file:
-            self.model.set_weights([file[name] for name in file.files])
+        name = TUNED if self.best["epoch"] else START
+        with np.load(self.directory / name) as file:
+            self.model.set_weights([file[x] for x in file.files])
+
+    def _tuned(self) -> dict[str, Any]:
+        """Returns the last of the best evaluations after the start."""
+        later = self.history[1:] or self.history
+        return max(reversed(later), key=lambda x: x[self.metric])
 
     def _add(self, epoch: int, logs: dict[str, Any] | None = None) -> dict[str, float]:
         scores = self.score()
         loss = {} if logs is None else {"loss": float(logs["loss"])}
         self.history.append({"epoch": epoch, **loss, **scores})
-        if self.best["epoch"] == epoch:
-            with replaced_file(self.directory / BEST) as beside:
+        if self._tuned()["epoch"] == epoch:
+            name = TUNED if epoch else START
+            with replaced_file(self.directory / name) as beside:
                 np.savez(beside, *self.model.get_weights())
         write_text(self.directory / HISTORY, json.dumps(self.history, indent=1))
         return scores

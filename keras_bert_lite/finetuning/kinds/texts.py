@@ -251,8 +251,11 @@ def f1(true: float, found: float, both: float) -> float:
 
 
 def matthews(true: np.ndarray, found: np.ndarray) -> float:
+    """Returns the correlation of labels and answers; 0 if there is one label only."""
     from sklearn.metrics import matthews_corrcoef  # slow to import
 
+    if len({*true, *found}) < 2:
+        return 0.0
     return float(matthews_corrcoef(true, found))
 
 

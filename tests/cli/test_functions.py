@@ -1,0 +1,119 @@
+"""The verbs that are functions: their options, errors and what they print."""
+
+import inspect
+import json
+import subprocess
+import sys
+
+import pytest
+
+import keras_bert_lite as kbl
+import keras_bert_lite_command
+from keras_bert_lite.finetuning.kinds import KINDS
+from keras_bert_lite_command import functions
+from tests import tiny
+from tests.finetuning import samples
+
+pytestmark = pytest.mark.tensorflow(reason="strings need TensorFlow")
+PUBLIC = {
+    "fit": kbl.finetune,
+    "predict": kbl.predict_file,
+    "evaluate": kbl.evaluate,
+    "debug-data": kbl.data.debug,
+}
+OTHER_DEFAULTS = {("fit", "directory"), ("fit", "verbose")}
+
+
+@pytest.mark.parametrize("verb", functions.VERBS)
+def test_the_options_are_those_of_the_function(verb):
+    ours = inspect.signature(functions.VERBS[verb]).parameters
+    theirs = inspect.signature(PUBLIC[verb]).parameters
+    assert list(ours) == list(theirs)
+    for name, parameter in theirs.items():
+        if (verb, name) not in OTHER_DEFAULTS:
+            assert ours[name].default == parameter.default, name
+
+
+def test_the_tasks_are_those_of_the_function():
+    assert list(functions.Task.__args__) == list(KINDS)
+
+
+def command(*arguments):
+    keras_bert_lite_command.main([str(x) for x in arguments])
+
+
+@pytest.fixture(scope="module")
+def train(tmp_path_factory):
+    path = tmp_path_factory.mktemp("data") / "train.tsv"
+    lines = [f"{x['text']}\t{x['label']}" for x in samples.texts()]
+    path.write_text("\n".join(["sentence\tlabel", *lines]), encoding="utf-8")
+    return path
+
+
+def test_from_a_table_to_answers(train, tmp_path, capsys):
+    run = tmp_path / "run"
+    command(
+        *("fit", "text_classification", train, "--columns.text=sentence"),
+        *("--directory", run, "--encoder", samples.encoder(), "--epochs", 2),
+        *("--verbose", 0, "--batch-size", 8),
+    )
+    output = capsys.readouterr().out
+    assert "| this model | 100.0 |" in output
+    command("evaluate", run, train)
+    assert json.loads(capsys.readouterr().out)["scores"]["accuracy"] == 1
+    command("predict", run, train, "--output", run / "answers.tsv", "--progress=false")
+    answers = (run / "answers.tsv").read_text().splitlines()
+    assert len(answers) == 25
+    assert answers[0].split("\t") == ["sentence", "given_label", "label", "scores"]
+
+
+def test_a_run_is_a_file(train, tmp_path, capsys):
+    arguments = ("fit", "text_classification", train, "--minutes", 2)
+    with pytest.raises(SystemExit):
+        command(*arguments, "--print_config")
+    config = tmp_path / "run.yaml"
+    config.write_text(capsys.readouterr().out)
+    with pytest.raises(SystemExit):
+        command("fit", "--config", config, "--minutes", 3, "--print_config")
+    assert "minutes: 3.0" in (again := capsys.readouterr().out)
+    assert f"train: {train}" in again
+
+
+def test_looks_at_data(train, capsys):
+    options = ("--encoder", samples.encoder(), "--columns", '{"text": "sentence"}')
+    command("debug-data", "text_classification", train, *options)
+    assert "labels: bad 12, good 12" in capsys.readouterr().out
+    with pytest.raises(SystemExit) as stop:
+        command("debug-data", "regression", train, *options)
+    assert stop.value.code == 1
+    assert "record 0: `label` must be a number" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("fit", "text_classification", "none.tsv"), "error: `path` must be a file"),
+        (("evaluate", "none", "none.tsv"), "error: `model` must be the directory"),
+    ],
+)
+def test_errors_are_a_line(arguments, message):
+    program = f"import keras_bert_lite_command as c; c.main({list(arguments)})"
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True
+    )
+    assert ran.returncode == 1
+    assert ran.stderr.startswith(message)
+    assert ran.stderr.count("\n") == 1
+
+
+def test_debug_shows_the_traceback():
+    with pytest.raises(FileNotFoundError):
+        command("evaluate", "none", "none.tsv", "--debug")
+
+
+def test_a_model_of_ones_own(tmp_path, capsys):
+    model = kbl.with_text(tiny.classifier(), tiny.preprocessor())
+    model.save(tmp_path / "model.keras")
+    (tmp_path / "lines.txt").write_text("a day\nfine\n")
+    command("predict", tmp_path / "model.keras", tmp_path / "lines.txt")
+    assert len(capsys.readouterr().out.splitlines()) == 2

@@ -1,0 +1,88 @@
+"""Scores of answers, against scikit-learn and seqeval."""
+
+import numpy as np
+import pytest
+import seqeval.metrics
+from sklearn import metrics
+
+from keras_bert_lite.finetuning.kinds import KINDS
+
+RNG = np.random.default_rng(0)
+
+
+def test_labels():
+    names = ["a", "b", "c"]
+    true, found = (RNG.choice(names, 60) for _ in range(2))
+    rows = [{"text": "x", "label": str(x)} for x in true]
+    scores = KINDS["text_classification"]().scores(
+        rows, {"label": found}, {"labels": names}
+    )
+    assert scores["accuracy"] == pytest.approx(metrics.accuracy_score(true, found))
+    expected = metrics.f1_score(true, found, average="macro")
+    assert scores["macro_f1"] == pytest.approx(expected)
+
+
+def test_several_labels():
+    names = ["a", "b", "c"]
+    true, found = ((RNG.random((60, 3)) < 0.4).astype(int) for _ in range(2))
+    rows = [
+        {"text": "x", "label": [n for n, y in zip(names, row, strict=True) if y]}
+        for row in true
+    ]
+    answers = {"labels": np.where(found, names, "")}
+    scores = KINDS["multi_label_classification"]().scores(
+        rows, answers, {"labels": names}
+    )
+    for average in ("micro", "macro"):
+        expected = metrics.f1_score(true, found, average=average, zero_division=0)
+        assert scores[f"{average}_f1"] == pytest.approx(expected)
+
+
+def test_entities():
+    names = ["O", "B-X", "I-X", "B-Y", "I-Y"]
+    true, found = (
+        [[str(x) for x in RNG.choice(names, 9)] for _ in range(40)] for _ in range(2)
+    )
+    rows = [{"words": ["w"] * 9, "tags": tags} for tags in true]
+    padded = np.array([[*row, ""] for row in found])
+    scores = KINDS["token_classification"]().scores(
+        rows, {"labels": padded}, {"labels": names}
+    )
+    assert scores["f1"] == pytest.approx(seqeval.metrics.f1_score(true, found))
+    same = np.array(true) == np.array(found)
+    assert scores["accuracy"] == pytest.approx(same.mean())
+
+
+def test_tags_without_a_scheme_are_scored_by_accuracy():
+    rows = [{"words": ["a", "b"], "tags": ["NOUN", "VERB"]}]
+    answers = {"labels": np.array([["NOUN", "NOUN"]])}
+    scores = KINDS["token_classification"]().scores(
+        rows, answers, {"labels": ["NOUN", "VERB"]}
+    )
+    assert scores == {"f1": 0.5, "accuracy": 0.5}
+
+
+def test_numbers():
+    true, found = RNG.random(30), RNG.random(30)
+    rows = [{"text": "x", "label": x} for x in true]
+    scores = KINDS["regression"]().scores(rows, {"score": found}, {})
+    assert scores["pearson"] == pytest.approx(np.corrcoef(true, found)[0, 1])
+    constant = KINDS["regression"]().scores(rows, {"score": np.ones(30)}, {})
+    assert constant["spearman"] == 0
+
+
+def test_questions():
+    rows = [
+        {"question": "q", "context": "c", "answers": {"text": ["the day"]}},
+        {"question": "q", "context": "c", "answers": {"text": []}},
+    ]
+    kind = KINDS["question_answering"]()
+    answers = {
+        "answer": np.array(["day", "x"]),
+        "answers": np.array([["day"], ["x"]]),
+        "no_answer_score": np.array([-1.0, 2.0]),
+    }
+    assert kind.scores(rows, answers, {})["f1"] == 0.5
+    options, tuned = kind.tuned(rows, answers, {})
+    assert -1 <= options["no_answer_threshold"] < 2
+    assert kind.scores(rows, tuned, {})["f1"] == 1

@@ -1,0 +1,57 @@
+"""Rows of every kind of task, and a small encoder."""
+
+import functools
+import tempfile
+from pathlib import Path
+
+import keras_bert_lite as kbl
+from tests import tiny
+
+GOOD, BAD = ("fine", "fine day", "not a day"), ("weather", "the weather", "is days")
+
+
+def texts(count=24):
+    return [
+        {"text": GOOD[i % 3], "label": "good", "number": 1 + i / 100}
+        if i % 2
+        else {"text": BAD[i % 3], "label": "bad", "number": i / 100}
+        for i in range(count)
+    ]
+
+
+def tagged(count=24):
+    words = [["fine", "day", "is"], ["the", "weather"]]
+    tags = [["B-X", "I-X", "O"], ["O", "B-Y"]]
+    return [{"words": words[i % 2], "tags": tags[i % 2]} for i in range(count)]
+
+
+def rows(task, count=24):
+    if task == "text_classification":
+        return texts(count)
+    if task == "multi_label_classification":
+        return [{**x, "label": [x["label"], "any"]} for x in texts(count)]
+    if task == "regression":
+        return [{**x, "label": x["number"]} for x in texts(count)]
+    if task == "token_classification":
+        return tagged(count)
+    if task == "intent_and_slots":
+        return [{**x, "intent": "ab"[i % 2]} for i, x in enumerate(tagged(count))]
+    if task == "multiple_choice":
+        return [
+            {"text": "the day", "choices": ["fine", "weather"], "label": i % 2}
+            for i in range(count)
+        ]
+    context = "the weather is fine"
+    answer = {"text": ["fine"], "answer_start": [15]}
+    answers = [{"text": [], "answer_start": []}, answer, answer]
+    row = {"question": "is a day", "context": context}
+    return [{**row, "answers": answers[i % 3]} for i in range(count)]
+
+
+@functools.cache
+def encoder():
+    """The directory of a small encoder without dropout."""
+    directory = Path(tempfile.mkdtemp())
+    config = tiny.config(dropout=0.0, attention_dropout=0.0, pooling=None)
+    kbl.save_hugging_face(kbl.encoder(config), tiny.preprocessor(24), directory)
+    return directory

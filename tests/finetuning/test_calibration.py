@@ -1,0 +1,51 @@
+import numpy as np
+import pytest
+
+import keras_bert_lite as kbl
+from keras_bert_lite.finetuning.calibration import (
+    calibrate,
+    expected_calibration_error,
+    fold,
+)
+from tests import tiny
+from tests.models import samples
+
+
+def test_the_error_of_bins():
+    confidences = np.array([0.95, 0.95, 0.55, 0.55])
+    right = np.array([True, False, True, True])
+    # One bin is 0.45 too sure, the other 0.45 too unsure.
+    assert expected_calibration_error(confidences, right) == pytest.approx(0.45)
+
+
+@pytest.mark.parametrize("build", [kbl.text_classifier, kbl.multi_label_classifier])
+def test_a_head_that_is_too_sure_is_made_less_so(build):
+    model = build(tiny.encoder(), ["a", "b"])
+    ids = samples.ids()
+    rng = np.random.default_rng(0)
+    head = model.get_layer("head").dense
+    head.kernel.assign(rng.normal(size=head.kernel.shape))
+    fold(model, "logits", np.abs(model(ids)["logits"]).max() / 1.5)
+    before = np.asarray(model(ids)["logits"])
+    shares = 1 / (1 + np.exp(-before))
+    several = build is kbl.multi_label_classifier
+    batches = []
+    for _ in range(200):  # targets as probable as the logits say
+        drawn = (rng.random(shares.shape) < shares).astype("float32")
+        if not several:
+            odds = np.exp(before - before.max(1, keepdims=True))
+            odds /= odds.sum(1, keepdims=True)
+            drawn = (rng.random(len(odds)) > odds[:, 0]).astype("int32")
+        batches.append((ids, drawn))
+    fold(model, "logits", 0.25)  # four times as sure
+    found = calibrate(model, batches)["logits"]
+    assert found.temperature == pytest.approx(4, rel=0.4)
+    assert found.after < found.before
+    after = np.asarray(model(ids)["logits"])
+    np.testing.assert_allclose(after, 4 * before / found.temperature, rtol=1e-4)
+
+
+def test_few_targets_calibrate_nothing():
+    model = tiny.classifier()
+    ids = samples.ids()
+    assert calibrate(model, [(ids, np.zeros(2, "int32"))]) == {}

@@ -1,0 +1,56 @@
+from keras_bert_lite import data
+from keras_bert_lite.finetuning.debug import shown
+from tests.finetuning import samples
+
+
+def debug(rows, held_out=None, task="text_classification"):
+    return data.debug(task, rows, held_out, samples.encoder())
+
+
+def test_texts():
+    rows = [
+        {"text": "fine day", "label": "a"},
+        {"text": "fine day", "label": "b"},
+        {"text": "", "label": "a"},
+        {"text": "day " * 30, "label": "a"},
+        {"text": None, "label": "a"},
+        {"sentence": "x"},
+    ]
+    held_out = [{"text": "fine day", "label": "c"}]
+    found = debug(rows, held_out)
+    assert found["rows"] == {"train": 4, "validation": 1}
+    assert [x.split(":")[0] for x in found["invalid"]] == [
+        "`train`, record 4",
+        "`train`, record 5",
+    ]
+    assert found["labels"] == {"a": 3, "b": 1}
+    assert found["unknown"] == ["c"]
+    assert (found["empty"], found["duplicates"]) == ([2], [1])
+    assert (found["contradictions"], found["shared"]) == ([1], [0])
+    assert found["lengths"] == {"median": 5, "highest": 33, "limit": 24, "cut": 1}
+    assert found["pieces"] == {"text": ["fine", "day"]}
+    text = shown(found)
+    assert "labels: a 3, b 1" in text
+    assert "contradictions: 1 (1)" in text
+
+
+def test_answers_that_are_not_at_their_place():
+    row = samples.rows("question_answering")[1]
+    wrong = {**row, "answers": {"text": ["fine"], "answer_start": [3]}}
+    found = debug([row, wrong], task="question_answering")
+    assert len(found["invalid"]) == 1
+    assert "`answer_start`" in found["invalid"][0]
+    assert found["labels"] == {"with an answer": 1}
+
+
+def test_tags_that_do_not_match_the_words():
+    rows = [{"words": ["a", "b"], "tags": ["O"]}, *samples.tagged(2)]
+    found = debug(rows, task="token_classification")
+    assert "one for each word" in found["invalid"][0]
+    assert found["labels"]["O"] == 2
+
+
+def test_nothing_valid():
+    found = debug([{"text": "a"}])
+    assert found["rows"] == {"train": 0}
+    assert shown(found).startswith("rows: train 0\ninvalid: 1\n`train`, record 0")

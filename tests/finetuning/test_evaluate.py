@@ -1,0 +1,42 @@
+import pytest
+
+import keras_bert_lite as kbl
+from tests import tiny
+from tests.finetuning import samples
+
+pytestmark = pytest.mark.tensorflow(reason="strings need TensorFlow")
+
+
+def test_labels_mistaken_and_worst_rows(tmp_path):
+    labels = ["bad", "good"]
+    model = tiny.classifier(labels)
+    head = model.get_layer("head").dense
+    head.kernel.assign(0 * head.kernel)
+    head.bias.assign([0.0, 2.0])  # always good
+    text_model = kbl.with_text(model, tiny.preprocessor())
+    rows = samples.texts(6)
+    found = kbl.evaluate(text_model, rows)
+    assert found["scores"]["accuracy"] == 0.5
+    assert found["confused"] == [{"expected": "bad", "answer": "good", "count": 3}]
+    assert {x["expected"] for x in found["worst"]} == {"bad"}
+    text_model.save(tmp_path / "model.keras")
+    assert kbl.evaluate(tmp_path / "model.keras", rows) == found
+
+
+def test_the_threshold_of_the_model_counts():
+    model = kbl.multi_label_classifier(tiny.encoder(), ["a", "b"])
+    head = model.get_layer("head").dense
+    head.kernel.assign(0 * head.kernel)
+    head.bias.assign([-0.5, -0.5])  # 0.38
+    rows = [{"text": "day", "label": ["a", "b"]}]
+    scores = [
+        kbl.evaluate(kbl.with_text(model, tiny.preprocessor(), threshold=x), rows)
+        for x in (0.3, 0.5)
+    ]
+    assert [x["scores"]["micro_f1"] for x in scores] == [1, 0]
+
+
+def test_refuses_a_task_without_scores():
+    model = kbl.with_text(kbl.sentence_encoder(tiny.encoder()), tiny.preprocessor())
+    with pytest.raises(ValueError, match="'sentence_embedding'"):
+        kbl.evaluate(model, [{"text": "a"}])

@@ -1,0 +1,115 @@
+import json
+import warnings
+
+import keras
+import numpy as np
+import pytest
+
+import keras_bert_lite as kbl
+from keras_bert_lite.finetuning.kinds import KINDS
+from tests.finetuning import samples
+from tests.training.pretraining.interrupts import Interrupts
+
+pytestmark = pytest.mark.tensorflow(reason="strings need TensorFlow")
+
+
+def tune(task="text_classification", count=24, **options):
+    options = {"encoder": samples.encoder(), "epochs": 2, "verbose": 0, **options}
+    return kbl.finetune(task, samples.rows(task, count), **options)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("run")
+    return tune(directory=directory, minutes=5), directory
+
+
+def test_learns_and_answers(run):
+    tuned, _ = run
+    answers = tuned.text_model.predict(["fine", "weather"], verbose=0)
+    assert answers["label"].tolist() == ["good", "bad"]
+    assert tuned.report["scores"]["accuracy"] == 1
+    assert tuned.report["baselines"]["most common label"]["accuracy"] <= 0.67
+
+
+def test_the_run_holds_everything(run):
+    tuned, directory = run
+    names = {x.name for x in directory.iterdir()}
+    expected = {"model.keras", "saved_model", "README.md", "mistakes.md", "report.json"}
+    assert names == expected
+    report = json.loads((directory / "report.json").read_text())
+    assert report == json.loads(json.dumps(tuned.report))
+    assert report["rows"] == {"train": 18, "validation": 6}
+    assert report["refitted"] is True
+    card = (directory / "README.md").read_text()
+    assert "TF-IDF, logistic regression" in card
+    assert "fine day" not in card  # rows may be private
+    loaded = keras.models.load_model(directory / "model.keras")
+    a, b = (x.predict(["a fine day"], verbose=0) for x in (tuned.text_model, loaded))
+    np.testing.assert_allclose(a["scores"], b["scores"], atol=1e-6)
+    assert kbl.check_servable(directory / "saved_model").ok
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("task", KINDS)
+def test_every_task(task, tmp_path):
+    tuned = tune(task, directory=tmp_path, baseline=False)
+    metric = tuned.report["metric"]
+    found = kbl.evaluate(tmp_path, samples.rows(task))
+    assert found["rows"] == 24
+    assert 0 <= found["scores"][metric] <= 1
+    assert kbl.evaluate(tuned.text_model, samples.rows(task)) == found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("steps", [3, 7])
+def test_an_interrupted_run_goes_on_exactly(steps, tmp_path, monkeypatch):
+    whole = tune(directory=tmp_path / "whole", batch_size=4)
+    fit = keras.Model.fit
+    interrupts = Interrupts(steps)
+
+    def interrupted(self, *args, callbacks, **options):
+        return fit(self, *args, callbacks=[interrupts, *callbacks], **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(keras.Model, "fit", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            tune(directory=tmp_path / "parts", batch_size=4)
+    parts = tune(directory=tmp_path / "parts", batch_size=4)
+    for a, b in zip(whole.model.get_weights(), parts.model.get_weights(), strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert whole.report["history"] == parts.report["history"]
+
+
+def test_rows_longer_than_the_model_are_counted():
+    rows = [{"text": "day " * 40, "label": "ab"[i % 2]} for i in range(8)]
+    options = {"encoder": samples.encoder(), "epochs": 1, "verbose": 0}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        tuned = kbl.finetune("text_classification", rows, baseline=False, **options)
+    messages = [str(x.message) for x in caught]
+    assert any("8 of 8 rows are longer than 24 tokens" in x for x in messages)
+    assert tuned.report["lengths"] == {
+        "median": 43,
+        "highest": 43,
+        "limit": 24,
+        "cut": 8,
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"task": "classification"}, "`task` must be one of"),
+        ({"train": []}, "`train` must hold records"),
+        ({"train": [{"text": "a", "label": "b"}] * 3}, "at least four rows"),
+        ({"train": [{"sentence": "a"}]}, r"record 0: `text` must be one of .*sentence"),
+        ({"minutes": 0}, "`minutes` must be"),
+        ({"columns": {"words": "x"}}, r"reads the columns .*'words'"),
+        ({"train": "rows.txt"}, "`train` must be a file that ends in"),
+    ],
+)
+def test_refuses(changes, message):
+    given = {"task": "text_classification", "train": samples.texts(), **changes}
+    with pytest.raises(ValueError, match=message):
+        kbl.finetune(**given, encoder=samples.encoder())

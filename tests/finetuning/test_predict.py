@@ -1,0 +1,100 @@
+import io
+import json
+import sys
+
+import pytest
+
+import keras_bert_lite as kbl
+from tests import tiny
+from tests.finetuning import samples
+
+pytestmark = pytest.mark.tensorflow(reason="strings need TensorFlow")
+
+
+@pytest.fixture(scope="module")
+def model():
+    return kbl.with_text(tiny.classifier(), tiny.preprocessor())
+
+
+def written(model, source, output, **options):
+    count = kbl.predict_file(model, source, output, progress=False, **options)
+    return count, output.read_text(encoding="utf-8").splitlines()
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "rows.tsv"
+    path.write_text("id\ttext\tlabel\n1\ta day\tx\n2\t\ty\n", encoding="utf-8")
+    return path
+
+
+def test_json_lines(model, table, tmp_path):
+    count, lines = written(model, table, tmp_path / "out.jsonl")
+    rows = [json.loads(line) for line in lines]
+    assert count == len(rows) == 2
+    expected = model.predict(["a day", ""], verbose=0)
+    assert [x["label"] for x in rows] == expected["label"].tolist()
+    assert [x["given_label"] for x in rows] == ["x", "y"]
+    assert rows[0]["id"] == "1"
+    assert rows[0]["scores"] == pytest.approx(expected["scores"][0].tolist(), rel=1e-5)
+
+
+def test_a_table(model, tmp_path):
+    source = tmp_path / "rows.jsonl"
+    source.write_text(json.dumps({"text": "a\tday\nfine"}), encoding="utf-8")
+    _, (header, line) = written(model, source, tmp_path / "out.tsv")
+    assert header.split("\t") == ["text", "label", "scores"]
+    assert line.startswith("a day fine\t")
+
+
+def test_lines_of_text_from_standard_input(model, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("a day\nfine"))
+    assert kbl.predict_file(model, "-") == 2
+    rows = [json.loads(x) for x in capsys.readouterr().out.splitlines()]
+    assert [x["text"] for x in rows] == ["a day", "fine"]
+
+
+def test_no_rows(model, tmp_path):
+    source = tmp_path / "rows.txt"
+    source.write_text("", encoding="utf-8")
+    assert written(model, source, tmp_path / "out.tsv") == (0, [])
+
+
+def test_entities_without_padding(tmp_path):
+    labels = ["O", "B-X"]
+    tagger = kbl.token_classifier(tiny.encoder(), labels)
+    head = tagger.get_layer("head").dense
+    head.kernel.assign(0 * head.kernel)
+    head.bias.assign([0.0, 1.0])  # every word is an entity
+    source = tmp_path / "rows.txt"
+    source.write_text("a day\nfine\n", encoding="utf-8")
+    model = kbl.with_text(tagger, tiny.preprocessor())
+    _, lines = written(model, source, tmp_path / "out.jsonl")
+    found = [json.loads(line)["entities"] for line in lines]
+    assert found == [["a", "day"], ["fine"]]
+
+
+def test_refuses(model, table, tmp_path):
+    with pytest.raises(ValueError, match=r"`output` must end in .*'out.csv'"):
+        kbl.predict_file(model, table, "out.csv")
+    with pytest.raises(ValueError, match=r"record 0: must have the column 'sentence'"):
+        kbl.predict_file(
+            model, table, tmp_path / "o.tsv", {"text": "sentence"}, progress=False
+        )
+    assert not (tmp_path / "o.tsv").exists()
+    with pytest.raises(TypeError, match="takes ids"):
+        kbl.predict_file(tiny.classifier(), table)
+    with pytest.raises(FileNotFoundError, match=r"report\.json"):
+        kbl.predict_file(tmp_path, table)
+    with pytest.raises(FileNotFoundError, match="must be the directory of a run"):
+        kbl.predict_file(tmp_path / "none.keras", table)
+
+
+def test_choices(tmp_path):
+    model = kbl.with_text(kbl.multiple_choice(tiny.encoder()), tiny.preprocessor())
+    source = tmp_path / "rows.jsonl"
+    rows = samples.rows("multiple_choice", 3)
+    source.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    columns = {"text_pair": "choices"}
+    _, lines = written(model, source, tmp_path / "out.jsonl", columns=columns)
+    assert all(json.loads(x)["answer"] in ("fine", "weather") for x in lines)

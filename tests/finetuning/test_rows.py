@@ -1,0 +1,56 @@
+import itertools
+
+import pytest
+
+from keras_bert_lite.finetuning.kinds import KINDS
+from keras_bert_lite.finetuning.rows import ordered, read_rows, split
+
+KIND = KINDS["text_classification"]()
+
+
+def rows(count):
+    return [{"text": "a" * (1 + i % 7), "label": str(i)} for i in range(count)]
+
+
+@pytest.mark.parametrize(("count", "held_out"), [(8, 2), (800, 200), (5000, 500)])
+def test_how_many_are_held_out(count, held_out):
+    parts = split(rows(count), None, 0)
+    assert (len(parts.train), len(parts.validation)) == (count - held_out, held_out)
+    labels = {x["label"] for x in (*parts.train, *parts.validation)}
+    assert len(labels) == count
+
+
+def test_given_rows_are_held_out():
+    parts = split(rows(3), rows(2), 0)
+    assert (len(parts.train), len(parts.validation), parts.given) == (3, 2, True)
+
+
+def test_every_row_once_an_epoch_in_another_order():
+    found = list(itertools.islice(ordered(rows(50), KIND, 4, 0), 100))
+    first, second = ([x["label"] for x in part] for part in (found[:50], found[50:]))
+    assert sorted(first) == sorted(second) == sorted(x["label"] for x in rows(50))
+    assert first != second
+    again = itertools.islice(ordered(rows(50), KIND, 4, 0), 100)
+    assert list(again) == found
+
+
+def test_batches_have_rows_of_similar_length():
+    found = list(itertools.islice(ordered(rows(56), KIND, 8, 0), 56))
+    spreads = [
+        max(lengths) - min(lengths)
+        for i in range(0, 56, 8)
+        for lengths in [[len(x["text"]) for x in found[i : i + 8]]]
+    ]
+    assert max(spreads) <= 1
+
+
+def test_values_from_tables_are_converted():
+    kind = KINDS["multi_label_classification"]()
+    found = read_rows([{"text": "a", "label": "joy, fear"}], kind, "train")
+    assert found[0]["label"] == ["joy", "fear"]
+    kind = KINDS["regression"]()
+    assert read_rows([{"text": "a", "label": "2.5"}], kind, "train")[0]["label"] == 2.5
+    with pytest.raises(
+        ValueError, match=r"`train`, record 0: `label` must be a number"
+    ):
+        read_rows([{"text": "a", "label": "high"}], kind, "train")
