@@ -35,6 +35,7 @@ def fit(
     batch_size: int | None = None,
     sequence_length: int | None = None,
     labels: list[str] | dict[str, list[str]] | None = None,
+    pairs: Literal["auto", "together", "apart"] = "auto",
     baseline: bool = True,
     columns: Columns = None,
     seed: int = 0,
@@ -61,6 +62,7 @@ def fit(
         batch_size: rows of a step
         sequence_length: tokens of a row; by default what 99 % of the rows need
         labels: in their order; by default those of the rows
+        pairs: whether the two texts of a pair are read in one row, or compared
         baseline: whether simple models are fitted, for comparison
         columns: names of columns that differ, as --columns.text=sentence
         seed: of the held-out rows, their order and dropout
@@ -166,7 +168,7 @@ def run(verb: str, arguments: list[str]) -> None:
     function = VERBS[verb]
     parser = jsonargparse.ArgumentParser(
         prog=f"keras-bert-lite {verb}",
-        description=inspect.getdoc(function).split("\n\nArgs:")[0],
+        description=_doc(function).split("\n\nArgs:")[0],
     )
     parser.add_argument("--config", action="config", help="a YAML file of options")
     parser.add_function_arguments(function, as_positional=True)

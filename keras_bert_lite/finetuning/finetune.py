@@ -21,7 +21,7 @@ from keras_bert_lite.finetuning.lengths import (
 )
 from keras_bert_lite.finetuning.recipe import Recipe
 from keras_bert_lite.finetuning.report import beaten_by, save_run
-from keras_bert_lite.finetuning.rows import read_rows, split
+from keras_bert_lite.finetuning.rows import Split, read_rows, split
 from keras_bert_lite.finetuning.run import Run, folder_of
 from keras_bert_lite.finetuning.trainer import Trainer
 from keras_bert_lite.models.encoder_model import config_of, encoder_of
@@ -29,6 +29,7 @@ from keras_bert_lite.models.text_model import TextModel
 from keras_bert_lite.text.preprocessor import Preprocessor
 
 ENCODER = "bert_mini_books"
+PAIRS = ("auto", "together", "apart")
 LINEAR = (  # tasks whose heads a linear model of vectors can fill
     "text_classification",
     "multi_label_classification",
@@ -70,6 +71,7 @@ def finetune(
     batch_size: int | None = None,
     sequence_length: int | None = None,
     labels: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
+    pairs: str = "auto",
     baseline: bool = True,
     columns: Mapping[str, str] | None = None,
     seed: int = 0,
@@ -112,6 +114,10 @@ def finetune(
             holds 99 % of the rows.
         labels: The names of the labels in their order; for intents and slots a
             dictionary of `intents` and `slots`. `None`: those in the rows, sorted.
+        pairs: How the two texts of a pair are read: `"together"`, in one row, or
+            `"apart"`, each by itself, so that their vectors are compared (see
+            `compare` of `text_classifier`). `"auto"`: the way in which a linear model
+            of the vectors scores better on the held-out rows.
         baseline: Whether simple models are fitted, for comparison.
         columns: The names of the columns that are not called `text`, `text_pair` and
             `label` (texts; there is no `text_pair` by default), `words`, `tags` and
@@ -139,6 +145,7 @@ def finetune(
     then fine-tuning; [Guo et al., 2017](https://arxiv.org/abs/1706.04599), temperature.
     """
     check_choice("task", task, tuple(KINDS))
+    check_choice("pairs", pairs, PAIRS)
     for name, number in (("minutes", minutes), ("epochs", epochs)):
         if number is not None:
             check_above_zero(name, number)
@@ -150,6 +157,8 @@ def finetune(
     keras.utils.set_random_seed(seed)
     parts = split(rows, held_out, seed)
     names = _labels(kind, labels, [*parts.train, *parts.validation])
+    if kind.column.get("text_pair") is not None:
+        kind.apart = _apart(pairs, kind, encoder, names, parts, sequence_length)
     trainer, lengths = _trainer(kind, encoder, names, rows, sequence_length)
     recipe = _recipe(trainer, len(parts.train), epochs, learning_rate, batch_size, seed)
     report: dict[str, Any] = {
@@ -160,6 +169,7 @@ def finetune(
         "rows": {"train": len(parts.train), "validation": len(parts.validation)},
         "lengths": lengths._asdict(),
         "metric": kind.metric,
+        "apart": kind.apart,
     }
     if lengths.cut:
         _warn_of_cut_rows(lengths, len(rows))
@@ -206,6 +216,29 @@ def _trainer(
     model = kind.build(load_encoder(source, pooling=None), labels)
     trainer = Trainer(kind, model, preprocessor, labels, kind.name in LINEAR)
     return trainer, lengths_of(counts, sequence_length)
+
+
+def _apart(
+    choice: str,
+    kind: Kind,
+    source: str | os.PathLike,
+    labels: Labels,
+    parts: Split,
+    sequence_length: int | None,
+) -> bool:
+    """Returns whether the texts of pairs are read apart."""
+    if choice != "auto":
+        return choice == "apart"
+    scores = []
+    for kind.apart in (False, True):
+        trainer, _ = _trainer(kind, source, labels, parts.train, sequence_length)
+        trainer.start(parts.train, parts.validation)
+        model = kind.string_model(trainer.model, trainer.preprocessor)
+        answers = kind.answer(model, parts.validation)
+        _, answers = kind.tuned(parts.validation, answers, labels)
+        found = kind.scores(parts.validation, answers, labels)
+        scores.append(found[kind.metric])
+    return scores[1] > scores[0]
 
 
 def _recipe(

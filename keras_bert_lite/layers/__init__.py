@@ -20,7 +20,12 @@ from keras_bert_lite.layers.embeddings import Embeddings
 from keras_bert_lite.layers.encoder import Encoder
 from keras_bert_lite.layers.encoder_block import EncoderBlock
 from keras_bert_lite.layers.feed_forward import FeedForward
-from keras_bert_lite.layers.grouping import AnyToken, FlattenGroups, RestoreGroups
+from keras_bert_lite.layers.grouping import (
+    AnyToken,
+    CompareTexts,
+    FlattenGroups,
+    RestoreGroups,
+)
 from keras_bert_lite.layers.heads.crf import CRF, CRFDecoder
 from keras_bert_lite.layers.heads.dense_heads import (
     ClassificationHead,
@@ -44,6 +49,7 @@ __all__ = [
     "AttentionDistillation",
     "CRFDecoder",
     "ClassificationHead",
+    "CompareTexts",
     "DenseHead",
     "DisentangledAttention",
     "Embeddings",

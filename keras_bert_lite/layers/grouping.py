@@ -50,6 +50,30 @@ class RestoreGroups(keras.layers.Layer):
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
+class CompareTexts(keras.layers.Layer):
+    """Joins the vectors u and v of two texts: `u, v, |u - v|, u v`.
+
+    Call arguments:
+        x: The vectors `(B, 2, H)`.
+
+    Output shape:
+        `(B, 4 H)`.
+
+    Reference: [Conneau et al., 2017](https://arxiv.org/abs/1705.02364), section 3.1.
+    """
+
+    def call(self, x):
+        u, v = x[:, 0], x[:, 1]
+        return ops.concatenate([u, v, ops.absolute(u - v), u * v], axis=-1)
+
+    def compute_output_spec(self, x):
+        return keras.KerasTensor(self.compute_output_shape(x.shape), dtype=x.dtype)
+
+    def compute_output_shape(self, x_shape):
+        return (x_shape[0], 4 * x_shape[-1])
+
+
+@keras.saving.register_keras_serializable(package="keras_bert_lite")
 class AnyToken(keras.layers.Layer):
     """Returns which texts have any real tokens: `(B, C, S)` -> `(B, C)`.
 

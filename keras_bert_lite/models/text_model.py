@@ -9,7 +9,12 @@ import tensorflow as tf
 
 from keras_bert_lite.models.compatibility import check_fits
 from keras_bert_lite.models.tasks.registry import task_of
-from keras_bert_lite.models.tasks.string_form import Answer, check_options, plain_form
+from keras_bert_lite.models.tasks.string_form import (
+    Answer,
+    TwoTexts,
+    check_options,
+    plain_form,
+)
 from keras_bert_lite.text.inputs import as_batch, named_texts
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.text.window_layer import TextWindows
@@ -189,6 +194,12 @@ def preprocessor_of(model: TextModel) -> Preprocessor:
 def answer_of(model: TextModel) -> Any:
     """Returns the layer that makes a model's answers, or `None`."""
     return next((x for x in model.layers if isinstance(x, Answer)), None)
+
+
+def ids_of(model: TextModel, texts: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+    """Returns the inputs of the model on ids, of a model without windows."""
+    apart = next((x for x in model.layers if isinstance(x, TwoTexts)), None)
+    return preprocessor_of(model)(texts if apart is None else apart(texts))
 
 
 def model_on_ids(model: TextModel) -> keras.Model:

@@ -75,6 +75,7 @@ CASES = {
         layers.AttentionDistillation,
         {"x": STATES, "attentions": maps(2), "teacher_attentions": maps(2)},
     ),
+    "CompareTexts": Case(layers.CompareTexts, {"x": floats(3, 2, 4)}),
     "CRF": Case(layers.CRF, {"logits": STATES}),
     "CRFDecoder": Case(
         layers.CRFDecoder,

@@ -29,7 +29,7 @@ def suffix_of(model: keras.Model) -> str:
             f"Received: the task {task.name!r}"
         )
     if task.hugging_face != "Model":
-        for name in ("pooling", "windows"):
+        for name in ("pooling", "windows", "compare"):
             if name in options_of(model):
                 raise ValueError(
                     "`model` must read the first token of one row, as transformers' "

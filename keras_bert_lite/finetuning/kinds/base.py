@@ -54,6 +54,7 @@ class Kind(abc.ABC):
     metric: ClassVar[str]
     columns: ClassVar[dict[str, str | None]]
     options_kept: ClassVar[tuple[str, ...]] = ()
+    apart = False  # whether the texts of a pair are encoded apart
 
     def __init__(self, **columns: str | None) -> None:
         if unknown := sorted(columns.keys() - self.columns.keys()):

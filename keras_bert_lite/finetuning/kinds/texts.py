@@ -29,10 +29,6 @@ from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.training.data.records import Record
 from keras_bert_lite.training.data.sequences import text_dataset
 
-LINEAR: dict[str, Any] = {
-    "pooling": "mean",
-    "head_form": {},
-}  # heads that a warm start can fill
 SEPARATOR = ","  # between the labels of a row in a table
 TINY = 1e-9
 DEFAULT = 0.3  # the threshold of several labels, where few rows would choose it
@@ -43,6 +39,11 @@ class _Texts(Kind):
     columns: ClassVar = {"text": "text", "text_pair": None, "label": "label"}
     options: ClassVar[dict[str, Any]] = {}
 
+    @property
+    def form(self) -> dict[str, Any]:
+        """Arguments of the builder: a head that a linear model can fill."""
+        return {"pooling": "mean", "head_form": {}, "compare": self.apart}
+
     def dataset(
         self,
         rows: Any,
@@ -51,6 +52,8 @@ class _Texts(Kind):
         **batching: Any,
     ) -> tf.data.Dataset:
         columns = {**self.column, **self.options, **labels}
+        if self.apart:
+            columns["text"] = [columns["text"], columns.pop("text_pair")]
         return text_dataset(rows, preprocessor, **columns, **batching)
 
     def texts(self, rows: Rows) -> dict[str, list[str]]:
@@ -88,7 +91,7 @@ class TextClassification(_Texts):
         return {"labels": in_order(set(self.targets(rows)))}
 
     def build(self, encoder: keras.Model, labels: Labels) -> keras.Model:
-        return text_classifier(encoder, **labels, **LINEAR)
+        return text_classifier(encoder, **labels, **self.form)
 
     def scores(self, rows: Rows, answers: Answers, labels: Any) -> Scores:
         true = np.array(self.targets(rows))
@@ -142,7 +145,7 @@ class MultiLabelClassification(_Texts):
         return {"labels": in_order(found)}
 
     def build(self, encoder: keras.Model, labels: Labels) -> keras.Model:
-        return multi_label_classifier(encoder, **labels, **LINEAR)
+        return multi_label_classifier(encoder, **labels, **self.form)
 
     def tuned(
         self, rows: Rows, answers: Answers, labels: Any
@@ -212,7 +215,7 @@ class Regression(_Texts):
         return {}
 
     def build(self, encoder: keras.Model, labels: Labels) -> keras.Model:
-        return regressor(encoder, **LINEAR)
+        return regressor(encoder, **self.form)
 
     def scores(self, rows: Rows, answers: Answers, labels: Any) -> Scores:
         from scipy import stats  # slow to import

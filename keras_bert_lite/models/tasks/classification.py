@@ -15,6 +15,7 @@ from keras_bert_lite.models.tasks.string_form import (
     Options,
     Tensors,
     about_text,
+    about_two_texts,
 )
 from keras_bert_lite.models.tasks.task import Output, Task, labels_of, options_of
 from keras_bert_lite.text.preprocessor import Preprocessor
@@ -138,8 +139,11 @@ def _string_form(
     """Applies the answer to a text's or a pair's `logits`."""
     labels = labels_of(model)
     given = {} if labels is None else {"labels": labels}
-    windows = "windows" in options_of(model)
-    inputs, values = about_text(model, preprocessor, pairs, windows)
+    chosen = options_of(model)
+    if "compare" in chosen:
+        inputs, values = about_two_texts(model, preprocessor)
+    else:
+        inputs, values = about_text(model, preprocessor, pairs, "windows" in chosen)
     return inputs, answer(**given, **options, name="answer")(values["logits"])
 
 
@@ -184,6 +188,7 @@ def text_classifier(
     head_form: dict[str, Any] | None = None,
     pooling: str | None = None,
     windows: str | None = None,
+    compare: bool = False,
     name: str = "text_classifier",
 ) -> keras.Model:
     """Builds a text classifier: encoder, dropout and one logit per label.
@@ -203,6 +208,10 @@ def text_classifier(
         windows: For texts longer than the encoder takes: `"mean"` or `"max"`
             pools the vectors of a text's windows for the head. The inputs are
             then `(B, W, S)`, as a `Preprocessor` with a `stride` makes them.
+        compare: Whether the two texts of a pair are encoded apart. The head then
+            receives `u, v, |u - v|, u v` of their vectors, and the inputs are
+            `(B, 2, S)`, as `text_dataset(text=["text", "text_pair"])` makes them.
+            This suits encoders that were trained to compare sentences.
         name: Name of the model.
 
     Returns:
@@ -225,7 +234,9 @@ def text_classifier(
     """
     arguments = head_arguments(encoder, dropout, head_form, pooling)
     head = layers.ClassificationHead(check_labels(labels), **arguments)
-    return with_head(TEXT_CLASSIFICATION, encoder, head, pooling, windows, name)
+    return with_head(
+        TEXT_CLASSIFICATION, encoder, head, pooling, windows, compare, name
+    )
 
 
 def multi_label_classifier(
@@ -235,12 +246,13 @@ def multi_label_classifier(
     head_form: dict[str, Any] | None = None,
     pooling: str | None = None,
     windows: str | None = None,
+    compare: bool = False,
     name: str = "multi_label_classifier",
 ) -> keras.Model:
     """Builds a classifier whose texts may have any number of labels.
 
     Args:
-        encoder, labels, dropout, head_form, pooling, windows, name: See
+        encoder, labels, dropout, head_form, pooling, windows, compare, name: See
             `text_classifier`; a target is a row of 0s and 1s, one per label.
 
     Returns:
@@ -256,7 +268,9 @@ def multi_label_classifier(
     """
     arguments = head_arguments(encoder, dropout, head_form, pooling)
     head = layers.ClassificationHead(labels, **arguments)
-    return with_head(MULTI_LABEL_CLASSIFICATION, encoder, head, pooling, windows, name)
+    return with_head(
+        MULTI_LABEL_CLASSIFICATION, encoder, head, pooling, windows, compare, name
+    )
 
 
 def regressor(
@@ -267,12 +281,13 @@ def regressor(
     names: Sequence[str] | None = None,
     pooling: str | None = None,
     windows: str | None = None,
+    compare: bool = False,
     name: str = "regressor",
 ) -> keras.Model:
     """Builds a regression model for texts or text pairs.
 
     Args:
-        encoder, dropout, head_form, pooling, windows, name: See
+        encoder, dropout, head_form, pooling, windows, compare, name: See
             `text_classifier`.
         num_outputs: Number of values per text.
         names: The names of the values, for documentation only.
@@ -290,4 +305,4 @@ def regressor(
     """
     arguments = head_arguments(encoder, dropout, head_form, pooling)
     head = layers.RegressionHead(num_outputs, names, **arguments)
-    return with_head(REGRESSION, encoder, head, pooling, windows, name)
+    return with_head(REGRESSION, encoder, head, pooling, windows, compare, name)

@@ -5,7 +5,7 @@ from typing import Any
 import keras
 
 from keras_bert_lite import layers
-from keras_bert_lite.checks import check_choice
+from keras_bert_lite.checks import check_bool, check_choice
 from keras_bert_lite.config import POOLINGS
 from keras_bert_lite.families import FAMILIES
 from keras_bert_lite.models.encoder_model import config_of, id_inputs, without_pooler
@@ -83,9 +83,10 @@ def with_head(
     head: layers.DenseHead,
     pooling: str | None,
     windows: str | None,
+    compare: bool,
     name: str,
 ) -> keras.Model:
-    """Builds a model with a head on a sequence's vector, or on pooled windows.
+    """Builds a model with a head on a sequence's vector, or on several of them.
 
     Args:
         task: The model's task.
@@ -94,9 +95,24 @@ def with_head(
         pooling: See `head_arguments`.
         windows: `"mean"` or `"max"` pools the vectors of a text's windows; the
             inputs then have a window axis, `(B, W, S)`. `None` uses no windows.
+        compare: Whether the rows are two texts to compare, `(B, 2, S)`.
         name: Name of the model.
+
+    Raises:
+        ValueError: If there are both `windows` and `compare`.
     """
     check_choice("windows", windows, ("mean", "max", None))
+    check_bool("compare", compare)
+    if windows is not None and compare:
+        raise ValueError(
+            f"`compare` needs one row per text. Received: windows={windows!r}"
+        )
+    if compare:
+        inputs, rows = grouped_inputs()
+        vectors = sequence_vector(encoder, rows, head, pooling)
+        vectors = layers.RestoreGroups(name="join_texts")(vectors, inputs["token_ids"])
+        vector = layers.CompareTexts(name="compare")(vectors)
+        return _model(task, inputs, head, vector, name, pooling=pooling, compare=True)
     if windows is None:
         inputs = id_inputs()
         vector = sequence_vector(encoder, inputs, head, pooling)
@@ -115,7 +131,7 @@ def _model(
     head: layers.DenseHead,
     vector: keras.KerasTensor,
     name: str,
-    **options: str | None,
+    **options: Any,
 ) -> keras.Model:
     chosen = {key: value for key, value in options.items() if value is not None}
     return task_model(task, inputs, {"logits": head(vector)}, [head], name, **chosen)

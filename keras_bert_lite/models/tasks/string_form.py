@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import keras
+import tensorflow as tf
 
 from keras_bert_lite.text.preprocessor import ID_DTYPES, Preprocessor
 from keras_bert_lite.text.text_layer import TextLayer
@@ -58,6 +59,33 @@ def about_text(
     check_windows(preprocessor, windows)
     inputs = string_inputs(["text", "text_pair"] if pairs else ["text"])
     return inputs, model(preprocessor(inputs))
+
+
+def about_two_texts(
+    model: keras.Model, preprocessor: Preprocessor
+) -> tuple[Tensors, Tensors]:
+    """Returns string inputs and a model's outputs for two texts encoded apart."""
+    check_windows(preprocessor, False)
+    inputs = string_inputs(["text", "text_pair"])
+    return inputs, model(preprocessor(TwoTexts(name="texts")(inputs)))
+
+
+@keras.saving.register_keras_serializable(package="keras_bert_lite")
+class TwoTexts(TextLayer):
+    """Stacks two texts, which are then encoded apart.
+
+    Call arguments:
+        inputs: A dictionary of `text` and `text_pair`, strings of shape `(B,)`.
+
+    Output shape:
+        Strings of shape `(B, 2)`.
+    """
+
+    def call(self, inputs: Tensors) -> tf.Tensor:
+        return tf.stack([inputs["text"], inputs["text_pair"]], axis=1)
+
+    def compute_output_spec(self, inputs: Tensors) -> keras.KerasTensor:
+        return keras.KerasTensor((inputs["text"].shape[0], 2), dtype="string")
 
 
 def over_windows(

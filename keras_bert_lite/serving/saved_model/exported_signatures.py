@@ -9,8 +9,8 @@ from keras_bert_lite.models.tasks.task import labels_of
 from keras_bert_lite.models.text_model import (
     TextModel,
     answer_of,
+    ids_of,
     model_on_ids,
-    preprocessor_of,
 )
 from keras_bert_lite.text.window_layer import TextWindows
 
@@ -43,8 +43,7 @@ def signatures_of(model: TextModel) -> dict[str, Any]:
 
     functions = {"token_ids": _traced(from_ids, **ids)}
     if not takes_windows(model):
-        preprocessor = preprocessor_of(model)
-        functions["tokenize"] = _traced(lambda **x: preprocessor(x), **texts)
+        functions["tokenize"] = _traced(lambda **x: ids_of(model, x), **texts)
     if answer is None or on_logits:
         # Reuse the traced functions, so that their graphs are stored once.
         tokenize, values = functions["tokenize"], functions["token_ids"]

@@ -3,6 +3,8 @@
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
+from keras import ops
 
 import keras_bert_lite as kbl
 from keras_bert_lite.models.tasks.sentence_embedding import sentence_encoder_trainer
@@ -170,3 +172,61 @@ class TestStrings:
         with pytest.raises(ValueError, match="`model`"):
             kbl.save_hugging_face(model, tiny.preprocessor(8), tmp_path / "m")
         assert not (tmp_path / "m").exists()
+
+
+def compared(**options):
+    """A regressor of two texts that are encoded apart."""
+    encoder = tiny.encoder(dropout=0.0, attention_dropout=0.0, pooling=None)
+    return kbl.regressor(
+        encoder, pooling="mean", head_form={}, compare=True, dropout=0.0, **options
+    )
+
+
+def test_compares_the_vectors_of_two_texts():
+    model = compared()
+    randomize(model)
+    preprocessor = tiny.preprocessor()
+    texts = [["a fine day", "bad weather"], ["is", "not"]]
+    ids = {k: ops.convert_to_numpy(x) for k, x in preprocessor(texts).items()}
+    mean = kbl.sentence_encoder(kbl.encoder_of(model), pooling="mean", normalize=False)
+    u, v = (
+        to_numpy(mean({k: x[:, i] for k, x in ids.items()})["sentence_embedding"])
+        for i in range(2)
+    )
+    kernel, bias = model.get_layer("head").dense.get_weights()
+    expected = np.concatenate([u, v, np.abs(u - v), u * v], -1) @ kernel + bias
+    np.testing.assert_allclose(to_numpy(model(ids)["logits"]), expected, atol=1e-5)
+
+
+@pytest.mark.tensorflow(reason="strings need TensorFlow")
+def test_compares_strings(tmp_path):
+    model = compared()
+    preprocessor = tiny.preprocessor()
+    text_model = kbl.with_text(model, preprocessor, pairs=True)
+    pair = (["a fine day", "is"], ["bad weather", "not"])
+    found = text_model.predict(pair, verbose=0)["score"]
+    stacked = [list(x) for x in zip(*pair, strict=True)]
+    expected = to_numpy(model(preprocessor(stacked))["logits"])[:, 0]
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    text_model.save(tmp_path / "model.keras")
+    again = keras.models.load_model(tmp_path / "model.keras")
+    np.testing.assert_allclose(again.predict(pair, verbose=0)["score"], found)
+    served = tf.saved_model.load(str(kbl.export_saved_model(text_model, tmp_path)))
+    texts = {"text": tf.constant(pair[0]), "text_pair": tf.constant(pair[1])}
+    ids = served.signatures["tokenize"](**texts)
+    assert ids["token_ids"].shape[:2] == (2, 2)
+    for answer in (
+        served.signatures["serving_default"](**texts),
+        served.signatures["token_ids"](**ids),
+    ):
+        np.testing.assert_allclose(answer["score"], found, atol=1e-5)
+
+
+def test_compares_without_windows():
+    with pytest.raises(ValueError, match="`compare` needs one row per text"):
+        compared(windows="mean")
+
+
+def test_transformers_has_no_such_form(tmp_path):
+    with pytest.raises(ValueError, match="Received: "):
+        kbl.save_hugging_face(compared(), tiny.preprocessor(), tmp_path)
