@@ -1,6 +1,7 @@
 """Keeps what TensorFlow logs at its start from the user's screen."""
 
 import contextlib
+import logging
 import os
 import re
 import sys
@@ -23,6 +24,7 @@ NOISE = re.compile(
 def without_noise() -> Iterator[None]:
     """Drops such lines of standard error, and shows warnings in a line each."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    logging.getLogger("tensorflow").setLevel(logging.ERROR)
     sys.stderr.flush()
     real = os.dup(2)
     reading, writing = os.pipe()

@@ -10,7 +10,7 @@ import numpy as np
 from keras_bert_lite.layers import DenseHead
 from keras_bert_lite.models.tasks.registry import task_of
 from keras_bert_lite.models.tasks.task import head_layers, marked_model
-from keras_bert_lite.training.evaluation.outputs import batches, scores_of
+from keras_bert_lite.training.evaluation.outputs import batches, predictor, scores_of
 
 FEWEST = 50  # targets below which nothing is fitted
 BINS = 15
@@ -94,8 +94,9 @@ def _read(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Returns the logits `(N, L)` and the targets of all rows, or words."""
     logits, targets = [], []
+    predict = predictor(model, data)
     for inputs, target, weights in batches(data, output):
-        scores = scores_of(model, inputs, output)
+        scores = scores_of(model, inputs, output, predict)
         rows = scores.reshape(-1, scores.shape[-1])
         kept = np.ones(len(rows), bool) if weights is None else weights.ravel() > 0
         logits.append(rows[kept].astype("float64"))

@@ -9,6 +9,7 @@ import numpy as np
 from keras_bert_lite.layers import ClassificationHead, DenseHead, RegressionHead
 from keras_bert_lite.models.tasks.registry import task_of
 from keras_bert_lite.models.tasks.task import head_layers, marked_model
+from keras_bert_lite.training.evaluation.outputs import predictor
 
 STRENGTHS = (1.0, 3.0, 10.0)
 
@@ -139,11 +140,12 @@ class _Rows(NamedTuple):
 def _read(reader: keras.Model, data: Iterable) -> dict[str, _Rows]:
     """Computes what each head receives for all rows, or words, with a weight."""
     parts: dict[str, list[_Rows]] = {output: [] for output in reader.output}
+    predict = predictor(reader, data)
     for batch in data:
         x, y, weights = keras.utils.unpack_x_y_sample_weight(batch)
         if y is None:
             raise ValueError("`data` must have targets. Received: inputs alone")
-        for output, vectors in reader.predict_on_batch(x).items():
+        for output, vectors in predict(x).items():
             parts[output].append(_flat(vectors, _of(y, output), _of(weights, output)))
     if not all(parts.values()):
         raise ValueError("`data` must have rows. Received: none")

@@ -1,10 +1,11 @@
 """A model's outputs for batches, and the labels of its outputs."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import keras
 import numpy as np
+import tensorflow as tf
 
 from keras_bert_lite.models.tasks.registry import task_of
 from keras_bert_lite.models.tasks.sentence_embedding import (
@@ -49,13 +50,36 @@ def _of_output(values: Any, output: str | None) -> Any:
     return values[output] if output is not None and isinstance(values, dict) else values
 
 
-def scores_of(model: keras.Model, inputs: Any, output: str | None = None) -> np.ndarray:
+def predictor(model: keras.Model, data: Iterable) -> Callable[[Any], Any]:
+    """Returns a function like `predict_on_batch`, for the batches of some data.
+
+    Under TensorFlow it is traced once for a data set; `predict_on_batch` is traced
+    again for each of the first lengths of rows.
+    """
+    spec = getattr(data, "element_spec", None)
+    if spec is None or keras.backend.backend() != "tensorflow":
+        return model.predict_on_batch
+    inputs = keras.utils.unpack_x_y_sample_weight(spec)[0]
+    call = tf.function(
+        lambda x: model(x, training=False), input_signature=[inputs], autograph=False
+    )
+    return lambda x: keras.tree.map_structure(_array, call(x))
+
+
+def scores_of(
+    model: keras.Model,
+    inputs: Any,
+    output: str | None = None,
+    predict: Callable[[Any], Any] | None = None,
+) -> np.ndarray:
     """Returns a model's predictions for a batch, of one output.
+
+    They are those of `predict`, a `predictor`, if it is given.
 
     Raises:
         ValueError: If the model has several outputs and `output` is not one of them.
     """
-    outputs = model.predict_on_batch(inputs)
+    outputs = (predict or model.predict_on_batch)(inputs)
     if not isinstance(outputs, dict):
         return outputs
     names = list(marked_model(model)[1] or outputs)
