@@ -28,6 +28,7 @@ from keras_bert_lite.checkpoints.load import (
     load_preprocessor,
     load_tokenizer,
 )
+from keras_bert_lite.checkpoints.summary import summary
 from keras_bert_lite.config import EncoderConfig
 from keras_bert_lite.data import (
     choice_dataset,
@@ -36,8 +37,9 @@ from keras_bert_lite.data import (
     text_dataset,
     token_dataset,
 )
+from keras_bert_lite.finetuning.convert import convert
 from keras_bert_lite.finetuning.evaluate import evaluate
-from keras_bert_lite.finetuning.finetune import FineTuned, finetune
+from keras_bert_lite.finetuning.finetune import finetune
 from keras_bert_lite.finetuning.predict import predict_file
 from keras_bert_lite.models.encoder_model import (
     encoder,
@@ -74,7 +76,6 @@ from keras_bert_lite.training.objectives import compile
 __all__ = [
     "BytePairTokenizer",
     "EncoderConfig",
-    "FineTuned",
     "Preprocessor",
     "SentencePieceTokenizer",
     "TextModel",
@@ -84,6 +85,7 @@ __all__ = [
     "choice_dataset",
     "compile",
     "config",
+    "convert",
     "data",
     "distillation",
     "encoder",
@@ -117,6 +119,7 @@ __all__ = [
     "sentence_encoder_trainer",
     "serving",
     "set_unpadding",
+    "summary",
     "surgery",
     "text_classifier",
     "text_dataset",

@@ -1,11 +1,13 @@
 """Training setup: freezing, LoRA, gradient checkpointing and warm starts."""
 
+from keras_bert_lite.finetuning.finetune import FineTuned
 from keras_bert_lite.training.freezing import freeze
 from keras_bert_lite.training.gradient_checkpointing import set_gradient_checkpointing
 from keras_bert_lite.training.lora import enable_lora, merge_lora
 from keras_bert_lite.training.warm_start import Probe, warm_start
 
 __all__ = [
+    "FineTuned",
     "Probe",
     "enable_lora",
     "freeze",

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from importlib import metadata
 
+from keras_bert_lite_command import functions, older
 from keras_bert_lite_command.quiet import without_noise
 
 PROGRAM = "keras-bert-lite"
@@ -30,30 +31,28 @@ def main(arguments: list[str] | None = None) -> None:
     if given[:1] in (["--help"], ["-h"]):
         print(_help())
         sys.exit(0)
-    run = _verb(given[0]) if given else None
-    if run is None:
+    words = _words(given)
+    if not words:
         print(_help(), file=sys.stderr)
         received = f"Received: {given[0]!r}" if given else "Received: none"
         print(f"error: the first argument must be a verb. {received}", file=sys.stderr)
         sys.exit(2)
+    verb, rest = " ".join(given[:words]), given[words:]
+    run = functions.run if verb in functions.VERBS else older.run
     if debug:
-        run(given[0], given[1:])
+        run(verb, rest)
         return
     with without_noise(), _errors_in_one_line():
-        run(given[0], given[1:])
+        run(verb, rest)
 
 
-def _verb(name: str):
-    from keras_bert_lite_command import functions, older
-
-    if name in functions.VERBS:
-        return functions.run
-    return older.run if name in older.VERBS else None
+def _words(arguments: list[str]) -> int:
+    """Returns how many of the first arguments are a verb: `export onnx` is one."""
+    known = {**functions.VERBS, **older.VERBS}
+    return next((n for n in (2, 1) if " ".join(arguments[:n]) in known), 0)
 
 
 def _help() -> str:
-    from keras_bert_lite_command import functions, older
-
     verbs = {**functions.summaries(), **{k: x for k, (_, x) in older.VERBS.items()}}
     lines = [
         f"usage: {PROGRAM} [--version] [--help] [--debug] VERB ...",

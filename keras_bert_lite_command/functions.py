@@ -148,11 +148,127 @@ def debug_data(
         sys.exit(1)
 
 
+def convert(
+    source: str,
+    directory: str,
+    form: Literal["hugging_face", "keras", "saved_model", "keras_hub"] = "hugging_face",
+    dtype: Literal["float32", "float16", "bfloat16"] = "float32",
+) -> None:
+    """Write a checkpoint, with its head and tokenizer, in another form.
+
+    Example: keras-bert-lite convert hf://FacebookAI/roberta-base roberta --form keras
+
+    Args:
+        source: a name, a directory, hf://owner/name or keras-hub://preset
+        directory: for the result
+        form: of the result
+        dtype: of the weights, in the form hugging_face
+    """
+    import keras_bert_lite as kbl
+
+    print(f"{kbl.convert(source, directory, form, dtype)}: {form}")
+
+
+def export_saved_model(
+    model: str,
+    directory: str,
+    version: int | None = None,
+    warmup: bool | list[str] = True,
+    batching: dict[str, int] | None = None,
+    storage: Literal["float16", "bfloat16"] | None = None,
+) -> None:
+    """Write a model for TensorFlow Serving.
+
+    Example: keras-bert-lite export saved-model run saved_models/moods
+
+    Args:
+        model: the directory of a run, or a .keras file
+        directory: of the model; a version becomes a folder in it
+        version: a number; by default the next free one
+        warmup: whether to write warm-up requests, or their texts
+        batching: parameters of batching in the server
+        storage: half precision for matrices and embeddings
+    """
+    import keras_bert_lite as kbl
+
+    path = kbl.export_saved_model(model, directory, version, warmup, batching, storage)
+    print(f"{path}: for TensorFlow Serving")
+
+
+def export_onnx(model: str, path: str, int8: bool = False) -> None:
+    """Write a model as an ONNX file.
+
+    Example: keras-bert-lite export onnx run moods.onnx
+
+    Args:
+        model: the directory of a run, or a .keras file
+        path: of the file
+        int8: whether weights are quantized
+    """
+    import keras_bert_lite as kbl
+
+    print(f"{kbl.serving.export_onnx(model, path, int8)}: ONNX")
+
+
+def export_litert(model: str, path: str, int8: bool = False) -> None:
+    """Write a model as a LiteRT file.
+
+    Example: keras-bert-lite export litert run moods.tflite
+
+    Args:
+        model: the directory of a run, or a .keras file
+        path: of the file
+        int8: whether weights are quantized
+    """
+    import keras_bert_lite as kbl
+
+    print(f"{kbl.serving.export_litert(model, path, int8)}: LiteRT")
+
+
+def tokenize(source: str, text: str) -> None:
+    """Show the pieces of a text, their ids and where they are.
+
+    Example: keras-bert-lite tokenize bert_mini_books "What a fine day!"
+
+    Args:
+        source: a checkpoint or a folder with a tokenizer
+        text: the text
+    """
+    import keras_bert_lite as kbl
+
+    tokenizer = kbl.load_tokenizer(source)
+    pieces = tokenizer.get_vocabulary()
+    found = (x.numpy() for x in tokenizer.tokenize_with_offsets(text))
+    for number, start, end in zip(*found, strict=True):
+        print(f"{pieces[number]!r:20}{number:8}{start:6}{end:6}  {text[start:end]!r}")
+
+
+def summary(source: str, length: int = 128) -> None:
+    """Show the sizes of an encoder: parameters, memory, operations a token.
+
+    Example: keras-bert-lite summary bert_mini_books
+
+    Args:
+        source: a name, a directory, hf://owner/name or keras-hub://preset
+        length: tokens of a row, for what attention costs
+    """
+    import keras_bert_lite as kbl
+
+    for name, value in kbl.summary(source, length).items():
+        print(f"{name:20}{value}")
+
+
 VERBS: dict[str, Callable[..., None]] = {
     "fit": fit,
     "predict": predict,
     "evaluate": evaluate,
     "debug-data": debug_data,
+    "export saved-model": export_saved_model,
+    "export onnx": export_onnx,
+    "export litert": export_litert,
+    "convert": convert,
+    "tokenize": tokenize,
+    "summary": summary,
 }
 
 

@@ -60,6 +60,17 @@ def predict_file(
     Raises:
         ValueError: If the ending of `output` is unknown, or a row lacks a column.
         FileNotFoundError: If `source` does not exist.
+
+    Example:
+
+    >>> encoder = kbl.load_encoder("bert_mini_books")
+    >>> preprocessor = kbl.load_preprocessor("bert_mini_books")
+    >>> model = kbl.text_classifier(encoder, labels=["bad", "good"], pooling="mean")
+    >>> with open("new.txt", "w") as file:
+    ...     print("a lovely day", file=file)
+    >>> text_model = kbl.with_text(model, preprocessor)
+    >>> kbl.predict_file(text_model, "new.txt", "answers.tsv", progress=False)
+    1
     """
     check_positive("batch_size", batch_size)
     path = None if os.fspath(output) == STANDARD else Path(output)

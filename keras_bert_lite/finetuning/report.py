@@ -6,16 +6,16 @@ from typing import Any
 
 from keras_bert_lite._files import write_text
 from keras_bert_lite._version import __version__
-from keras_bert_lite.models.text_model import TextModel
+from keras_bert_lite.models.text_model import MODEL_FILE, TextModel
 from keras_bert_lite.serving.saved_model.export import export_saved_model
 
-MODEL, SAVED_MODEL = "model.keras", "saved_model"
+SAVED_MODEL = "saved_model"
 REPORT, CARD, MISTAKES = "report.json", "README.md", "mistakes.md"
 
 
 def save_run(model: TextModel, report: dict[str, Any], folder: Path) -> None:
     """Writes the model and what is known about it; the report is the last file."""
-    model.save(folder / MODEL)
+    model.save(folder / MODEL_FILE)
     export_saved_model(model, folder / SAVED_MODEL)
     write_text(folder / CARD, card(report))
     write_text(folder / MISTAKES, mistakes(report))

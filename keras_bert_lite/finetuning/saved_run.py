@@ -10,9 +10,9 @@ from typing import Any
 import keras
 
 from keras_bert_lite.finetuning.kinds import KINDS, Kind
-from keras_bert_lite.finetuning.report import MODEL, REPORT
+from keras_bert_lite.finetuning.report import REPORT
 from keras_bert_lite.models.tasks.registry import task_of
-from keras_bert_lite.models.text_model import TextModel
+from keras_bert_lite.models.text_model import TextModel, load_text_model
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,35 +51,12 @@ def load_run(source: TextModel | str | os.PathLike, argument: str = "run") -> Sa
         argument: Its name in error messages.
 
     Raises:
-        FileNotFoundError: If there is no such file, or the run is not finished.
+        FileNotFoundError: If there is no such file.
         TypeError: If it is not a model made by `with_text`.
     """
-    if isinstance(source, TextModel):
-        return SavedRun(source, {})
-    if isinstance(source, keras.Model):
-        raise TypeError(
-            f"`{argument}` must take strings: use `with_text(model, preprocessor)`. "
-            f"Received: {source.name!r}, which takes ids"
-        )
-    path, columns = Path(source), {}
-    if path.is_dir():
-        report = path / REPORT
-        if not report.is_file():
-            raise FileNotFoundError(
-                f"`{argument}` must be a directory with a {REPORT}, which `finetune` "
-                f"writes in the end. Received: {str(path)!r}"
-            )
-        columns = json.loads(report.read_text(encoding="utf-8"))["columns"]
-        path = path / MODEL
-    if not path.is_file():
-        raise FileNotFoundError(
-            f"`{argument}` must be the directory of a run or a .keras file. "
-            f"Received: {str(source)!r}"
-        )
-    model = keras.models.load_model(path)
-    if not isinstance(model, TextModel):
-        raise TypeError(
-            f"`{argument}` must hold a model that takes strings, made by `with_text`. "
-            f"Received: {model.name!r}"
-        )
-    return SavedRun(model, columns)
+    columns: dict[str, Any] = {}
+    if not isinstance(source, keras.Model):
+        report = Path(source) / REPORT
+        if report.is_file():
+            columns = json.loads(report.read_text(encoding="utf-8"))["columns"]
+    return SavedRun(load_text_model(source, argument), columns)

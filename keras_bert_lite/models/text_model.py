@@ -1,6 +1,8 @@
 """Models that take strings."""
 
+import os
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import keras
@@ -19,6 +21,7 @@ from keras_bert_lite.text.inputs import as_batch, named_texts
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.text.window_layer import TextWindows
 
+MODEL_FILE = "model.keras"  # of a run
 HALF_FLOATS = ("bfloat16", "float16")
 
 
@@ -205,6 +208,38 @@ def ids_of(model: TextModel, texts: dict[str, tf.Tensor]) -> dict[str, tf.Tensor
 def model_on_ids(model: TextModel) -> keras.Model:
     """Returns the model between the preprocessor and the answers."""
     return next(layer for layer in model.layers if isinstance(layer, keras.Model))
+
+
+def load_text_model(
+    source: "TextModel | str | os.PathLike", argument: str = "model"
+) -> TextModel:
+    """Returns a model that takes strings, or loads it.
+
+    Args:
+        source: The model, its `.keras` file, or a directory with a `model.keras`, as
+            `finetune` leaves it.
+        argument: Its name in error messages.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        TypeError: If the model was not made by `with_text`.
+    """
+    model: Any = source
+    if isinstance(source, (str, os.PathLike)):
+        path = Path(source)
+        path = path / MODEL_FILE if path.is_dir() else path
+        if not path.is_file():
+            raise FileNotFoundError(
+                f"`{argument}` must be a .keras file, or a directory with a "
+                f"{MODEL_FILE}. Received: {str(source)!r}"
+            )
+        model = keras.models.load_model(path)
+    if not isinstance(model, TextModel):
+        raise TypeError(
+            f"`{argument}` must be a model that takes strings, made by `with_text`. "
+            f"Received: {model!r}"
+        )
+    return model
 
 
 def as_array(value: Any) -> np.ndarray:

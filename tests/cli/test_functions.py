@@ -20,11 +20,16 @@ PUBLIC = {
     "predict": kbl.predict_file,
     "evaluate": kbl.evaluate,
     "debug-data": kbl.data.debug,
+    "export saved-model": kbl.export_saved_model,
+    "export onnx": kbl.serving.export_onnx,
+    "export litert": kbl.serving.export_litert,
+    "convert": kbl.convert,
+    "summary": kbl.summary,
 }
 OTHER_DEFAULTS = {("fit", "directory"), ("fit", "verbose")}
 
 
-@pytest.mark.parametrize("verb", functions.VERBS)
+@pytest.mark.parametrize("verb", PUBLIC)
 def test_the_options_are_those_of_the_function(verb):
     ours = inspect.signature(functions.VERBS[verb]).parameters
     theirs = inspect.signature(PUBLIC[verb]).parameters
@@ -93,7 +98,7 @@ def test_looks_at_data(train, capsys):
     ("arguments", "message"),
     [
         (("fit", "text_classification", "none.tsv"), "error: `path` must be a file"),
-        (("evaluate", "none", "none.tsv"), "error: `model` must be the directory"),
+        (("evaluate", "none", "none.tsv"), "error: `model` must be a .keras file"),
     ],
 )
 def test_errors_are_a_line(arguments, message):
@@ -109,6 +114,39 @@ def test_errors_are_a_line(arguments, message):
 def test_debug_shows_the_traceback():
     with pytest.raises(FileNotFoundError):
         command("evaluate", "none", "none.tsv", "--debug")
+
+
+def test_every_other_verb_is_one_of_tokenizers():
+    assert set(functions.VERBS) - set(PUBLIC) == {"tokenize"}
+
+
+def test_pieces_for_eyes(capsys):
+    command("tokenize", samples.encoder(), "a fine day")
+    lines = [x.split() for x in capsys.readouterr().out.splitlines()]
+    assert [x[0] for x in lines] == ["'a'", "'fine'", "'day'"]
+    assert lines[1][2:] == ["2", "6", "'fine'"]
+
+
+def test_sizes(capsys):
+    command("summary", samples.encoder())
+    assert "hidden_dim          16\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("form", ["hugging_face", "keras", "saved_model"])
+def test_converts(form, tmp_path):
+    command("convert", samples.encoder(), tmp_path, "--form", form)
+    names = {x.name for x in tmp_path.iterdir()}
+    expected = {"hugging_face": "config.json", "keras": "model.keras"}
+    assert expected.get(form, "1") in names
+
+
+def test_exports(tmp_path):
+    model = kbl.with_text(tiny.classifier(), tiny.preprocessor())
+    model.save(tmp_path / "model.keras")
+    command("export", "saved-model", tmp_path, tmp_path / "saved")
+    assert (tmp_path / "saved" / "1" / "saved_model.pb").is_file()
+    command("export", "litert", tmp_path / "model.keras", tmp_path / "m.tflite")
+    assert (tmp_path / "m.tflite").is_file()
 
 
 def test_a_model_of_ones_own(tmp_path, capsys):

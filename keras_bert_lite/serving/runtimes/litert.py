@@ -9,14 +9,21 @@ import tensorflow as tf
 
 from keras_bert_lite._files import replaced_file
 from keras_bert_lite.models.encoder_model import encoder_layers, encoder_of
-from keras_bert_lite.models.text_model import TextModel, model_on_ids, preprocessor_of
+from keras_bert_lite.models.text_model import (
+    TextModel,
+    load_text_model,
+    model_on_ids,
+    preprocessor_of,
+)
 from keras_bert_lite.serving.runtimes.file_metadata import METADATA_FILE, file_metadata
 
 SHORTEST = 16
 
 
 def export_litert(
-    model: TextModel, path: str | os.PathLike, int8: bool = False
+    model: TextModel | str | os.PathLike,
+    path: str | os.PathLike,
+    int8: bool = False,
 ) -> Path:
     """Exports a model made by `with_text` to a LiteRT file that takes token ids.
 
@@ -29,7 +36,8 @@ def export_litert(
     configuration, so `LiteRTModel` takes strings.
 
     Args:
-        model: A model made by `with_text`.
+        model: A model made by `with_text`, or its `.keras` file, or the directory of
+            a run of `finetune`.
         path: The file to write. It appears, or replaces an older one, only when
             complete.
         int8: Whether to quantize weight matrices and embeddings to 8 bits and
@@ -41,10 +49,12 @@ def export_litert(
 
     Raises:
         TypeError: If the model was not made by `with_text`.
+        FileNotFoundError: If there is no such file.
         ValueError: If its answers need more than `logits`, it returns lists or
             tensors that are not float32, or its preprocessor has no
             `sequence_length`.
     """
+    model = load_text_model(model)
     metadata = file_metadata(model)
     longest = preprocessor_of(model).sequence_length
     if longest is None:

@@ -13,14 +13,18 @@ import tensorflow as tf
 from keras_bert_lite._files import replaced_file
 from keras_bert_lite._private import sublayers
 from keras_bert_lite.layers.execution.layer_norm import LayerNorm
-from keras_bert_lite.models.text_model import TextModel, model_on_ids
+from keras_bert_lite.models.text_model import TextModel, load_text_model, model_on_ids
 from keras_bert_lite.serving.runtimes.file_metadata import METADATA_KEY, file_metadata
 
 OPSET = 18
 _ONE = np.float32(1)
 
 
-def export_onnx(model: TextModel, path: str | os.PathLike, int8: bool = False) -> Path:
+def export_onnx(
+    model: TextModel | str | os.PathLike,
+    path: str | os.PathLike,
+    int8: bool = False,
+) -> Path:
     """Exports a model made by `with_text` to an ONNX file that takes token ids.
 
     The graph takes `token_ids`, `segment_ids` (int32) and `padding_mask` (bool),
@@ -29,7 +33,8 @@ def export_onnx(model: TextModel, path: str | os.PathLike, int8: bool = False) -
     the preprocessor and the labels, so `OnnxModel` takes strings.
 
     Args:
-        model: A model made by `with_text`.
+        model: A model made by `with_text`, or its `.keras` file, or the directory of
+            a run of `finetune`.
         path: The file to write. It appears, or replaces an older one, only when
             complete.
         int8: Whether to quantize weight matrices and embeddings to 8 bits and
@@ -43,9 +48,11 @@ def export_onnx(model: TextModel, path: str | os.PathLike, int8: bool = False) -
         ImportError: If `onnx`, `onnxscript` and `tf2onnx`, or for int8
             `onnxruntime`, are not installed.
         TypeError: If the model was not made by `with_text`.
+        FileNotFoundError: If there is no such file.
         ValueError: If its answers need more than `logits`, or it returns lists
             or tensors that are not float32.
     """
+    model = load_text_model(model)
     metadata = file_metadata(model)
     path = Path(path)
     with replaced_file(path) as draft:

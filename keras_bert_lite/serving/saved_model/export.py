@@ -9,7 +9,11 @@ import tensorflow as tf
 
 from keras_bert_lite._files import new_directory
 from keras_bert_lite.checks import check_choice
-from keras_bert_lite.models.text_model import TextModel, preprocessor_of
+from keras_bert_lite.models.text_model import (
+    TextModel,
+    load_text_model,
+    preprocessor_of,
+)
 from keras_bert_lite.serving.saved_model.exported_signatures import (
     signatures_of,
     text_labels,
@@ -23,7 +27,7 @@ LONG = 512  # words of a long warm-up text, if the preprocessor cuts none
 
 
 def export_saved_model(
-    model: TextModel,
+    model: TextModel | str | os.PathLike,
     directory: str | os.PathLike,
     version: int | None = None,
     warmup: Sequence[str] | bool = True,
@@ -56,7 +60,8 @@ def export_saved_model(
     killed, the next one removes its temporary files.
 
     Args:
-        model: A model made by `with_text`.
+        model: A model made by `with_text`, or its `.keras` file, or the directory of
+            a run of `finetune`.
         directory: The model's directory; the version becomes a folder in it.
         version: A positive number; `None` uses the next free one.
         warmup: Texts for the warm-up requests; `True` uses short and long
@@ -73,6 +78,7 @@ def export_saved_model(
 
     Raises:
         TypeError: If the model was not made by `with_text`.
+        FileNotFoundError: If there is no such file.
         ValueError: If the version is not a positive integer, the storage is
             invalid or a weight exceeds its range, or a warm-up request fails.
         FileExistsError: If the version exists.
@@ -85,11 +91,7 @@ def export_saved_model(
     >>> str(kbl.export_saved_model(model, "saved_models/embed"))
     'saved_models/embed/1'
     """
-    if not isinstance(model, TextModel):
-        raise TypeError(
-            "`model` must be a string-in model made by `with_text`. "
-            f"Received: {model!r}"
-        )
+    model = load_text_model(model)
     parameters = None if batching is None else batching_parameters(**batching)
     if storage is not None:
         check_choice("storage", storage, STORAGES)
