@@ -12,6 +12,7 @@ from keras_bert_lite.training.metrics import (
     Perplexity,
     ReplacedTokenAccuracy,
     ReplacedTokenRecall,
+    WordAccuracy,
 )
 
 __all__ = [
@@ -26,4 +27,5 @@ __all__ = [
     "Perplexity",
     "ReplacedTokenAccuracy",
     "ReplacedTokenRecall",
+    "WordAccuracy",
 ]

@@ -25,7 +25,7 @@
 import importlib.util
 
 if importlib.util.find_spec("keras_bert_lite") is None:
-    # %pip install --quiet "keras-bert-lite[litert]"
+    # %pip install --quiet "./keras_bert_lite[litert]"
     pass
 
 # %%

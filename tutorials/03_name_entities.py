@@ -20,13 +20,14 @@
 # longer than the model reads at once. It runs in a few minutes on a CPU and needs no
 # download: the encoder comes with the package, the sentences are made below.
 #
-# On Colab, install the package first (and restart the runtime if asked to):
+# On Colab, install the package first, from a copy of its repository or from a wheel made
+# there (it is not on PyPI yet), and restart the runtime if asked to:
 
 # %%
 import importlib.util
 
 if importlib.util.find_spec("keras_bert_lite") is None:
-    # %pip install --quiet "keras-bert-lite[evaluation]"
+    # %pip install --quiet "./keras_bert_lite[evaluation]"
     pass
 
 # %%

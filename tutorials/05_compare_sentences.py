@@ -20,13 +20,14 @@
 # to search in many texts. Both run in a minute or two on a CPU, without
 # download: the encoder comes with the package, the sentences are made below.
 #
-# On Colab, install the package first (and restart the runtime if asked to):
+# On Colab, install the package first, from a copy of its repository or from a wheel made
+# there (it is not on PyPI yet), and restart the runtime if asked to:
 
 # %%
 import importlib.util
 
 if importlib.util.find_spec("keras_bert_lite") is None:
-    # %pip install --quiet "keras-bert-lite[evaluation]"
+    # %pip install --quiet "./keras_bert_lite[evaluation]"
     pass
 
 # %%

@@ -21,13 +21,14 @@
 # memory and can be killed at any moment. It runs in a few minutes on a CPU and needs
 # no download: the text is Python's own reference manual, which comes with Python.
 #
-# On Colab, install the package first (and restart the runtime if asked to):
+# On Colab, install the package first, from a copy of its repository or from a wheel made
+# there (it is not on PyPI yet), and restart the runtime if asked to:
 
 # %%
 import importlib.util
 
 if importlib.util.find_spec("keras_bert_lite") is None:
-    # %pip install --quiet keras-bert-lite
+    # %pip install --quiet "./keras_bert_lite"
     pass
 
 # %%

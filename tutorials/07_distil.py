@@ -20,13 +20,14 @@
 # does. It runs in a few minutes on a CPU and needs no download: the teacher comes
 # with the package, the text is Python's own reference manual.
 #
-# On Colab, install the package first (and restart the runtime if asked to):
+# On Colab, install the package first, from a copy of its repository or from a wheel made
+# there (it is not on PyPI yet), and restart the runtime if asked to:
 
 # %%
 import importlib.util
 
 if importlib.util.find_spec("keras_bert_lite") is None:
-    # %pip install --quiet "keras-bert-lite[evaluation]"
+    # %pip install --quiet "./keras_bert_lite[evaluation]"
     pass
 
 # %%

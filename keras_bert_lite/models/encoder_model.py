@@ -161,7 +161,8 @@ def encoder_layers(
     }
     if layers.Embeddings not in found or layers.Encoder not in found:
         raise ValueError(
-            "`model` must be an encoder made by `encoder` or `load_encoder`. "
+            "`model` must be an encoder made by `encoder` or `load_encoder`; "
+            "`encoder_of(model)` returns that of another model. "
             f"Received: {model!r}"
         )
     return found[layers.Embeddings], found[layers.Encoder], found.get(layers.Pooler)

@@ -84,6 +84,28 @@ class TextModel(keras.Model):
         outputs = super().predict(x, size, *args, **kwargs)
         return tf.nest.map_structure(as_array, outputs)
 
+    def fit(self, *args: Any, **kwargs: Any) -> Any:
+        """Refuses: it is the model on ids that is trained.
+
+        Raises:
+            NotImplementedError: Always.
+        """
+        raise NotImplementedError(
+            f"{self.name!r} answers strings. Train the model on ids that `with_text` "
+            "was given, which shares its weights, or use `finetune`."
+        )
+
+    def evaluate(self, *args: Any, **kwargs: Any) -> Any:
+        """Refuses: `keras_bert_lite.evaluate` scores answers to strings.
+
+        Raises:
+            NotImplementedError: Always.
+        """
+        raise NotImplementedError(
+            f"{self.name!r} answers strings: `keras_bert_lite.evaluate(model, rows)` "
+            "scores them. Keras's own `evaluate` needs the model on ids."
+        )
+
     def _has_sequence_outputs(self) -> bool:
         return any(None in output.shape[1:] for output in self.outputs)
 

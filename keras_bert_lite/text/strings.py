@@ -14,14 +14,14 @@ def as_strings(value: Any, name: str) -> tf.Tensor | tf.RaggedTensor:
 
     Args:
         value: A string, bytes, a (nested) list or tuple of them, a numpy
-            array, a `tf.Tensor` or a `tf.RaggedTensor`.
+            array, a pandas or polars Series, a `tf.Tensor` or a `tf.RaggedTensor`.
         name: The argument's name for error messages.
 
     Raises:
         TypeError: If anything in `value` is not a string.
     """
-    if isinstance(value, np.ndarray):
-        value = value.tolist()
+    if isinstance(value, np.ndarray) or hasattr(value, "to_numpy"):  # a pandas Series
+        value = np.asarray(value).tolist()
     if isinstance(value, (tf.Tensor, tf.RaggedTensor)):
         strings = value
     elif isinstance(value, tf.Variable):

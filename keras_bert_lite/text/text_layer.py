@@ -42,5 +42,6 @@ class TextLayer(keras.layers.Layer):
                 f"`{self.name}` runs TensorFlow string ops and can be part of a "
                 "model only under the TensorFlow backend. Under "
                 f"{keras.backend.backend()}, call it eagerly or in `tf.data`, and "
-                "feed the ids to the model."
+                "feed the ids to the model; or save the model on ids (`.keras`), and "
+                "load it under TensorFlow."
             )

@@ -25,6 +25,7 @@ from keras_bert_lite.training.metrics import (
     Perplexity,
     ReplacedTokenAccuracy,
     ReplacedTokenRecall,
+    WordAccuracy,
 )
 from keras_bert_lite.training.optimizers import bert_adamw
 from keras_bert_lite.training.pretraining.data.dataset import pretraining_dataset
@@ -255,6 +256,4 @@ def _metrics(model: keras.Model, output: Output) -> list[keras.metrics.Metric]:
 
 def _tag_metric(labels: list[str]) -> keras.metrics.Metric:
     """Returns an entity metric if the labels have a scheme, else word accuracy."""
-    if has_scheme(labels):
-        return EntityF1(labels)
-    return keras.metrics.SparseCategoricalAccuracy(name="accuracy")
+    return EntityF1(labels) if has_scheme(labels) else WordAccuracy()

@@ -35,6 +35,13 @@ def test_predict_takes_lists_arrays_tensors_and_datasets(model):
         np.testing.assert_allclose(received, expected, atol=1e-6)
 
 
+def test_pairs_are_tuples_or_two_lists():
+    model = kbl.with_text(tiny.classifier(), tiny.preprocessor(), pairs=True)
+    expected = model.predict((["a", "day"], ["fine", "bad"]), verbose=0)["scores"]
+    found = model.predict([("a", "fine"), ("day", "bad")], verbose=0)["scores"]
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
 def test_answers_are_labels_and_scores(model):
     answer = model.predict(tiny.TEXTS, verbose=0)
     assert sorted(answer) == ["label", "scores"]
@@ -160,3 +167,10 @@ def test_outputs_need_names():
         kbl.with_text(nameless, tiny.preprocessor())
     with pytest.raises(TypeError, match="`preprocessor` must be a `Preprocessor`"):
         kbl.with_text(encoder, tiny.tokenizer())
+
+
+def test_points_to_what_trains_and_scores(model):
+    with pytest.raises(NotImplementedError, match="Train the model on ids"):
+        model.fit(["a"], [0])
+    with pytest.raises(NotImplementedError, match=r"keras_bert_lite\.evaluate"):
+        model.evaluate(["a"], [0])

@@ -171,7 +171,8 @@ class Kind(abc.ABC):
         for argument, name in self.column.items():
             if name is not None and name not in row:
                 raise ValueError(
-                    f"`{argument}` must be one of the columns {list(row)}. "
+                    f"`{argument}` must be one of the columns {list(row)} (of a "
+                    "table, its first line); `columns` names others. "
                     f"Received: {name!r}"
                 )
 

@@ -9,7 +9,11 @@ import tensorflow as tf
 from keras_bert_lite import layers
 from keras_bert_lite.checks import check_between
 from keras_bert_lite.layers.heads.dense_heads import check_labels
-from keras_bert_lite.models.tasks.sequence_head import head_arguments, with_head
+from keras_bert_lite.models.tasks.sequence_head import (
+    default_pooling,
+    head_arguments,
+    with_head,
+)
 from keras_bert_lite.models.tasks.string_form import (
     Answer,
     Options,
@@ -204,7 +208,8 @@ def text_classifier(
             `layers.DenseHead`; by default those of the encoder's family. `{}`
             classifies the `pooled_output`.
         pooling: How to pool the tokens for the head; see `layers.Pooler`.
-            `None` means the family's way.
+            `None` means the family's way, or `"mean"` if that needs a
+            `pooled_output` and the encoder has none.
         windows: For texts longer than the encoder takes: `"mean"` or `"max"`
             pools the vectors of a text's windows for the head. The inputs are
             then `(B, W, S)`, as a `Preprocessor` with a `stride` makes them.
@@ -220,8 +225,7 @@ def text_classifier(
         `keras.losses.SparseCategoricalCrossentropy(from_logits=True)`.
 
     Raises:
-        ValueError: If the encoder has no `pooled_output` and the head needs
-            one, or the labels are not at least two unique names.
+        ValueError: If the labels are not at least two unique names.
 
     Example:
 
@@ -232,6 +236,7 @@ def text_classifier(
 
     Reference: [Devlin et al., 2019](https://arxiv.org/abs/1810.04805), section 4.1.
     """
+    pooling = default_pooling(encoder, head_form, pooling)
     arguments = head_arguments(encoder, dropout, head_form, pooling)
     head = layers.ClassificationHead(check_labels(labels), **arguments)
     return with_head(
@@ -266,6 +271,7 @@ def multi_label_classifier(
     >>> model.output["logits"].shape
     (None, 3)
     """
+    pooling = default_pooling(encoder, head_form, pooling)
     arguments = head_arguments(encoder, dropout, head_form, pooling)
     head = layers.ClassificationHead(labels, **arguments)
     return with_head(
@@ -303,6 +309,7 @@ def regressor(
     >>> kbl.regressor(encoder).output["logits"].shape
     (None, 1)
     """
+    pooling = default_pooling(encoder, head_form, pooling)
     arguments = head_arguments(encoder, dropout, head_form, pooling)
     head = layers.RegressionHead(num_outputs, names, **arguments)
     return with_head(REGRESSION, encoder, head, pooling, windows, compare, name)

@@ -10,7 +10,11 @@ from keras_bert_lite import layers
 from keras_bert_lite.layers.heads.dense_heads import check_labels
 from keras_bert_lite.models.encoder_model import id_inputs
 from keras_bert_lite.models.tasks.classification import LabelAnswer
-from keras_bert_lite.models.tasks.sequence_head import head_arguments, read_sequence
+from keras_bert_lite.models.tasks.sequence_head import (
+    default_pooling,
+    head_arguments,
+    read_sequence,
+)
 from keras_bert_lite.models.tasks.string_form import (
     Answer,
     Options,
@@ -143,8 +147,7 @@ def intent_and_slot_classifier(
         cross-entropies, on the data of `intent_and_slot_dataset`.
 
     Raises:
-        ValueError: If the encoder has no `pooled_output` and the intent head needs
-            one, or `intents` or `slots` are not at least two unique names.
+        ValueError: If `intents` or `slots` are not at least two unique names.
 
     Example:
 
@@ -157,6 +160,7 @@ def intent_and_slot_classifier(
 
     Reference: [Chen et al., 2019](https://arxiv.org/abs/1902.10909).
     """
+    pooling = default_pooling(encoder, None, pooling)
     arguments = head_arguments(encoder, dropout, pooling=pooling)
     plain = {key: arguments[key] for key in ("dropout", "initializer_range")}
     heads = {

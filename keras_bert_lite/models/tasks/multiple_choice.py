@@ -10,6 +10,7 @@ from keras_bert_lite import layers
 from keras_bert_lite.families import FAMILIES
 from keras_bert_lite.models.encoder_model import config_of
 from keras_bert_lite.models.tasks.sequence_head import (
+    default_pooling,
     grouped_inputs,
     head_arguments,
     sequence_vector,
@@ -110,6 +111,7 @@ def multiple_choice(
     """
     if head_form is None and FAMILIES[config_of(encoder).family].pooled_choices:
         head_form = {}
+    pooling = default_pooling(encoder, head_form, pooling)
     arguments = head_arguments(encoder, dropout, head_form, pooling)
     head = layers.DenseHead(1, **arguments)
     inputs, rows = grouped_inputs()

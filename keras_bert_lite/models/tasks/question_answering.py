@@ -1,5 +1,7 @@
 """Extractive question answering."""
 
+import math
+import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -211,6 +213,13 @@ def _check_threshold(value: Any) -> None:
     if not number or value != value:
         raise ValueError(
             f"`no_answer_threshold` must be a number or None. Received: {value!r}"
+        )
+    if value == -math.inf:
+        warnings.warn(
+            "`no_answer_threshold` is minus infinity: the model will never answer. "
+            "A search for the best threshold finds it where no answer is better than "
+            "silence, mostly because the model was trained too little.",
+            stacklevel=3,
         )
 
 

@@ -12,6 +12,20 @@ from keras_bert_lite.models.encoder_model import config_of, id_inputs, without_p
 from keras_bert_lite.models.tasks.task import Task, task_model
 
 
+def default_pooling(
+    encoder: keras.Model, form: dict[str, Any] | None, pooling: str | None
+) -> str | None:
+    """Returns the pooling of a head for which none was chosen.
+
+    It is the family's way (`None`), or `"mean"` if the head needs a `pooled_output`
+    and the encoder has none, as encoders that were trained for sentences.
+    """
+    config = config_of(encoder)
+    chosen = FAMILIES[config.family].head_form if form is None else form
+    needed = pooling is None and not chosen.get("hidden_activation")
+    return "mean" if needed and config.pooling is None else pooling
+
+
 def head_arguments(
     encoder: keras.Model,
     dropout: float | None,
@@ -27,18 +41,10 @@ def head_arguments(
             the family's.
         pooling: A pooling of `layers.Pooler`; `None` means the family's way.
 
-    Raises:
-        ValueError: If the head needs a `pooled_output` and the encoder has none.
     """
     check_choice("pooling", pooling, (*POOLINGS, None))
     config = config_of(encoder)
     form = dict(FAMILIES[config.family].head_form if form is None else form)
-    pooled = pooling is None and not form.get("hidden_activation")
-    if pooled and config.pooling is None:
-        raise ValueError(
-            "`encoder` must have a `pooled_output`; this one has only "
-            f"{sorted(encoder.output)}. `load_encoder(source, pooling=...)` adds one."
-        )
     return {
         **form,
         "dropout": config.dropout if dropout is None else dropout,

@@ -6,7 +6,13 @@ from pathlib import Path
 
 from keras_bert_lite.checks import check_choice
 from keras_bert_lite.tagging import to_bio, to_bioes
-from keras_bert_lite.training.data.lines import Line, Paths, as_paths, read_rows
+from keras_bert_lite.training.data.lines import (
+    Line,
+    Paths,
+    as_paths,
+    read_rows,
+    suffix,
+)
 from keras_bert_lite.training.data.records import Record, Records
 
 DOCUMENT = "-DOCSTART-"
@@ -40,7 +46,8 @@ def read_conll(
         the file again.
 
     Raises:
-        ValueError: During a pass, naming file and line: if a line does not have as
+        ValueError: At once, if a file's name ends in `.conllu`. During a pass,
+            naming file and line: if a line does not have as
             many columns as the first one, has an empty word or tag, lacks a column,
             has a tag in no scheme, or is not UTF-8.
         FileNotFoundError: If a file does not exist.
@@ -50,6 +57,11 @@ def read_conll(
     """
     check_choice("scheme", scheme, (*SCHEMES, None))
     paths = as_paths(path)
+    if conllu := [str(x) for x in paths if suffix(x) == ".conllu"]:
+        raise ValueError(
+            f"`path` must be in CoNLL format; `read_conllu` reads CoNLL-U. "
+            f"Received: {conllu}"
+        )
 
     def read() -> Iterator[Record]:
         for each in paths:

@@ -23,8 +23,8 @@ def value_of(record: Record, columns: Columns, argument: str) -> Any:
     for name in names:
         if name not in record:
             raise ValueError(
-                f"`{argument}` must be one of the columns {list(record)}. "
-                f"Received: {name!r}"
+                f"`{argument}` must be one of the columns {list(record)} (of a table, "
+                f"its first line, or `read_csv(columns=...)`). Received: {name!r}"
             )
     values = [record[name] for name in names]
     return values[0] if isinstance(columns, str) else values
@@ -105,8 +105,9 @@ def numbers(value: Any) -> np.ndarray:
         isinstance(x, (int, float)) and abs(x) <= LARGEST for x in row
     ):
         raise ValueError(
-            "must be a number in float32's range, or a list of them; to convert "
-            f"strings, use `read_csv(..., converters=...)`. Received: {value!r}"
+            "must be a number in float32's range, or a list of them. For a classifier "
+            "give `labels=[...]`; to convert strings, use `read_csv(..., "
+            f"converters=...)`. Received: {value!r}"
         )
     return np.array(row, np.float32)
 

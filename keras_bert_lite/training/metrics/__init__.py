@@ -15,6 +15,7 @@ from keras_bert_lite.training.metrics.matthews import MatthewsCorrelation
 from keras_bert_lite.training.metrics.multi_label import MultiLabelF1
 from keras_bert_lite.training.metrics.pearson import PearsonCorrelation
 from keras_bert_lite.training.metrics.perplexity import Perplexity
+from keras_bert_lite.training.metrics.word_accuracy import WordAccuracy
 
 __all__ = [
     "F1",
@@ -28,4 +29,5 @@ __all__ = [
     "Perplexity",
     "ReplacedTokenAccuracy",
     "ReplacedTokenRecall",
+    "WordAccuracy",
 ]

@@ -8,7 +8,7 @@ import pytest
 
 import keras_bert_lite as kbl
 from tests import fresh_process, tiny
-from tests.conformance import EAGERLY, assert_all_close, randomize
+from tests.conformance import EAGERLY, assert_all_close, randomize, to_numpy
 from tests.models.samples import ids, tensorflow_only
 
 LABELS = ["bad", "fair", "fine"]
@@ -149,9 +149,13 @@ def test_refuses_token_ids_outside_the_vocabulary(trained):
         trained.fit(inputs, TARGETS, verbose=0)
 
 
-def test_refuses_an_encoder_without_pooled_output():
-    with pytest.raises(ValueError, match=r"`pooled_output`; this one has only \['seq"):
-        tiny.classifier(LABELS, pooling=None)
+def test_an_encoder_without_pooled_output_is_pooled_by_the_mean():
+    encoder = tiny.encoder(pooling=None)
+    model = kbl.text_classifier(encoder, LABELS)
+    same = kbl.text_classifier(encoder, LABELS, pooling="mean")
+    same.get_layer("head").set_weights(model.get_layer("head").get_weights())
+    logits = [to_numpy(x(INPUTS)["logits"]) for x in (model, same)]
+    np.testing.assert_allclose(*logits, atol=1e-6)
 
 
 @pytest.mark.parametrize("labels", [["one"], ["same", "same"]])

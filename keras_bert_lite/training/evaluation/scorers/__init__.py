@@ -9,7 +9,7 @@ score = kbl.evaluation.scorers.classification_report(validation)
 score(model)  # {"accuracy": 0.92, "macro_f1": 0.91, "f1/negative": 0.9, ...}
 ```
 
-The official scorers come with `pip install keras-bert-lite[evaluation]`.
+`entity_report` needs seqeval (extra `evaluation`).
 """
 
 from keras_bert_lite.training.evaluation.scorers.questions import squad

@@ -10,5 +10,5 @@ def optional(module: str) -> Any:
         return importlib.import_module(module)
     except ImportError as error:
         raise ImportError(
-            f"This needs {module}: `pip install keras-bert-lite[evaluation]`."
+            f"This needs {module}: `pip install {module.split('.')[0]}`."
         ) from error

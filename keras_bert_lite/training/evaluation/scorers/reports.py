@@ -37,11 +37,10 @@ def classification_report(
         how often a label is true (`weighted_f1`). 0/0 counts as 0.
 
     Raises:
-        ImportError: If scikit-learn is not installed.
         ValueError: When called, if the model's head has no labels, or a target is
             not one of them.
     """
-    metrics = optional("sklearn.metrics")
+    from sklearn import metrics  # slow to import
 
     def score(model: keras.Model) -> dict[str, float]:
         names = scored_labels(model, labels, output)

@@ -132,14 +132,7 @@ def test_refuses_targets_and_models_without_a_label(report):
         make(data)(model)
 
 
-@pytest.mark.parametrize(
-    ("name", "module"),
-    [
-        ("classification_report", "sklearn.metrics"),
-        ("entity_report", "seqeval.metrics"),
-    ],
-)
-def test_says_what_to_install(monkeypatch, name, module):
-    monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(ImportError, match=rf"{module}: `pip install .*\[evaluation\]`"):
-        getattr(scorers, name)([])
+def test_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "seqeval.metrics", None)
+    with pytest.raises(ImportError, match=r"seqeval\.metrics: `pip install seqeval`"):
+        scorers.entity_report([])

@@ -1,0 +1,32 @@
+"""Accuracy of tags, word by word."""
+
+from typing import Any
+
+import keras
+from keras import ops
+
+
+@keras.saving.register_keras_serializable(package="keras_bert_lite")
+class WordAccuracy(keras.metrics.SparseCategoricalAccuracy):
+    """The share of words, or tokens, with a weight whose tag is right.
+
+    Keras's accuracy of `(B, S)` targets averages each row first if the weights are
+    `(B, S)`, so that words of short sentences count more.
+
+    Args:
+        name, **kwargs: See `keras.metrics.SparseCategoricalAccuracy`.
+
+    Call arguments:
+        y_true: Indices of tags `(B, S)`.
+        y_pred: Their scores `(B, S, L)`.
+        sample_weight: Weights `(B, S)`, 0 where there is no target.
+    """
+
+    def __init__(self, name: str = "accuracy", **kwargs: Any) -> None:
+        super().__init__(name=name, **kwargs)
+
+    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
+        scores = ops.reshape(y_pred, (-1, ops.shape(y_pred)[-1]))
+        if sample_weight is not None:
+            sample_weight = ops.reshape(sample_weight, (-1,))
+        return super().update_state(ops.reshape(y_true, (-1,)), scores, sample_weight)

@@ -1,0 +1,31 @@
+"""pandas in: as rows, and as the texts of `predict`."""
+
+import numpy as np
+import pytest
+
+import keras_bert_lite as kbl
+from tests import tiny
+
+pandas = pytest.importorskip("pandas", reason="needs pandas")
+pytestmark = [
+    pytest.mark.parity,
+    pytest.mark.tensorflow(reason="strings need TensorFlow"),
+]
+
+
+def test_rows():
+    frame = pandas.DataFrame({"text": ["a day", "fine"], "label": [0, 1]})
+    assert list(kbl.data.read(frame)) == [
+        {"text": "a day", "label": 0},
+        {"text": "fine", "label": 1},
+    ]
+    frame.loc[1, "text"] = None
+    with pytest.raises(ValueError, match="Record 1: `text` must be a string"):
+        kbl.text_dataset(frame, tiny.preprocessor(), labels=["x", "y"])
+
+
+def test_a_column_of_texts():
+    model = kbl.with_text(tiny.classifier(), tiny.preprocessor())
+    texts = ["a day", "fine"]
+    found = model.predict(pandas.Series(texts), verbose=0)["scores"]
+    np.testing.assert_allclose(found, model.predict(texts, verbose=0)["scores"])
