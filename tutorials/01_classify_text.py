@@ -19,7 +19,7 @@
 # takes raw strings. It runs in a few minutes on a CPU and needs no download: the
 # encoder comes with the package, the sentences are made by it.
 #
-# On Colab, install the package first, from a copy of its repository or from a wheel made
+# On Colab, install the package first, from a copy of its repository or a wheel made
 # there (it is not on PyPI yet), and restart the runtime if asked to:
 
 # %%

@@ -20,7 +20,7 @@
 # the model reads at once. It runs in a minute or two on a CPU and needs no
 # download: the encoder comes with the package, the texts are made below.
 #
-# On Colab, install the package first, from a copy of its repository or from a wheel made
+# On Colab, install the package first, from a copy of its repository or a wheel made
 # there (it is not on PyPI yet), and restart the runtime if asked to:
 
 # %%

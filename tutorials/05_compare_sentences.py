@@ -20,7 +20,7 @@
 # to search in many texts. Both run in a minute or two on a CPU, without
 # download: the encoder comes with the package, the sentences are made below.
 #
-# On Colab, install the package first, from a copy of its repository or from a wheel made
+# On Colab, install the package first, from a copy of its repository or a wheel made
 # there (it is not on PyPI yet), and restart the runtime if asked to:
 
 # %%

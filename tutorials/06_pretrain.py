@@ -21,7 +21,7 @@
 # memory and can be killed at any moment. It runs in a few minutes on a CPU and needs
 # no download: the text is Python's own reference manual, which comes with Python.
 #
-# On Colab, install the package first, from a copy of its repository or from a wheel made
+# On Colab, install the package first, from a copy of its repository or a wheel made
 # there (it is not on PyPI yet), and restart the runtime if asked to:
 
 # %%

@@ -20,7 +20,7 @@
 # does. It runs in a few minutes on a CPU and needs no download: the teacher comes
 # with the package, the text is Python's own reference manual.
 #
-# On Colab, install the package first, from a copy of its repository or from a wheel made
+# On Colab, install the package first, from a copy of its repository or a wheel made
 # there (it is not on PyPI yet), and restart the runtime if asked to:
 
 # %%

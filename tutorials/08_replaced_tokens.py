@@ -20,7 +20,7 @@
 # same text for the same time, and then learn the same task. It runs in about three
 # minutes on a CPU and needs no download: the text is Python's own reference manual.
 #
-# On Colab, install the package first, from a copy of its repository or from a wheel made
+# On Colab, install the package first, from a copy of its repository or a wheel made
 # there (it is not on PyPI yet), and restart the runtime if asked to:
 
 # %%
