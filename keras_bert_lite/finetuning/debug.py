@@ -91,10 +91,7 @@ def _valid(source: Any, kind: Kind, argument: str) -> tuple[Rows, list[str]]:
     invalid = []
     for number, row in enumerate(read(source, argument)):
         try:
-            kind.check_columns(row)
-            made = kind.converted(row)
-            kind.check(made)
-            rows.append(made)
+            rows.append(kind.valid(row))
         except ValueError as error:
             invalid.append(f"`{argument}`, record {number}: {error}")
     return rows, invalid

@@ -2,8 +2,10 @@
 
 import dataclasses
 import os
+import time
 import warnings
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import keras
@@ -20,7 +22,7 @@ from keras_bert_lite.finetuning.lengths import (
     limit_for,
 )
 from keras_bert_lite.finetuning.recipe import Recipe
-from keras_bert_lite.finetuning.report import beaten_by, save_run
+from keras_bert_lite.finetuning.report import REPORT, beaten_by, save_run
 from keras_bert_lite.finetuning.rows import Split, read_rows, split
 from keras_bert_lite.finetuning.run import Run, folder_of
 from keras_bert_lite.finetuning.trainer import Trainer
@@ -131,7 +133,8 @@ def finetune(
 
     Raises:
         ValueError: If an argument or a row is invalid, or `directory` holds another
-            run.
+            run that was interrupted.
+        FileExistsError: If `directory` holds a finished run.
 
     Example:
 
@@ -151,6 +154,12 @@ def finetune(
             check_above_zero(name, number)
     if batch_size is not None:
         check_positive("batch_size", batch_size)
+    if directory is not None and (Path(directory) / REPORT).exists():
+        raise FileExistsError(
+            "`directory` must not hold a finished run; delete it to train again. "
+            f"Received: {str(directory)!r}"
+        )
+    began = time.monotonic()
     kind = KINDS[task](**(columns or {}))
     rows = read_rows(train, kind, "train")
     held_out = None if validation is None else read_rows(validation, kind, "validation")
@@ -176,6 +185,7 @@ def finetune(
     with folder_of(directory) as folder:
         run = Run(trainer, parts, folder, minutes, directory is not None, verbose)
         report |= run.train(recipe, baseline)
+        report["minutes"] = round((time.monotonic() - began) / 60, 2)
         if simple := beaten_by(report):
             _warn_of_simple_models(report, simple)
         text_model = kind.served_model(

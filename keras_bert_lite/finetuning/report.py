@@ -1,6 +1,7 @@
 """The files of a run: the model in two forms, the report and the model card."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ REPORT, CARD, MISTAKES = "report.json", "README.md", "mistakes.md"
 
 def save_run(model: TextModel, report: dict[str, Any], folder: Path) -> None:
     """Writes the model and what is known about it; the report is the last file."""
+    if (folder / SAVED_MODEL).exists():  # of a run that was killed while it was saved
+        shutil.rmtree(folder / SAVED_MODEL)
     model.save(folder / MODEL_FILE)
     export_saved_model(model, folder / SAVED_MODEL)
     write_text(folder / CARD, card(report))

@@ -41,8 +41,7 @@ def read_rows(source: Any, kind: Kind, argument: str) -> Rows:
     rows: list[Record] = []
     for number, row in enumerate(read(source, argument)):
         try:
-            kind.check_columns(row)
-            rows.append(kind.converted(row))
+            rows.append(kind.valid(row))
         except ValueError as error:
             raise ValueError(f"`{argument}`, record {number}: {error}") from None
     if not rows:

@@ -22,6 +22,7 @@ from keras_bert_lite.finetuning.rows import Split
 from keras_bert_lite.finetuning.selection import Selection
 from keras_bert_lite.finetuning.trainer import StepTimes, Trainer
 
+ENDED = "ended"  # a file, once training on the rows not held out has ended
 STATE = "state"  # what an interrupted run goes on from; removed in the end
 PLAN = "plan.json"
 REFITTED = 1000  # rows below which the held-out ones are trained on in the end
@@ -87,8 +88,10 @@ class Run:
         deadline = self.budget.deadline
         metric, count = trainer.kind.metric, len(parts.validation)
         selection = Selection(self._scores, metric, count, first, deadline)
-        trainer.fit(parts.train, recipe, first, selection, self.verbose)
-        selection.restore()
+        if not (first / ENDED).is_file():  # or an early stop would be undone
+            trainer.fit(parts.train, recipe, first, selection, self.verbose)
+            write_text(first / ENDED, "")
+        selection.restore(trainer.model)
         report = {
             "baselines": simple,
             "recipe": dataclasses.asdict(recipe),

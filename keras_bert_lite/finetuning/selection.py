@@ -52,9 +52,6 @@ class Selection(keras.callbacks.Callback):
         if not self.history:
             self._add(0)
 
-    def on_train_end(self, logs: Any = None) -> None:
-        self.history = self.history or self._kept()  # of a run that had ended
-
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         scores = self._add(epoch + 1, logs)
         if logs is not None:
@@ -83,11 +80,12 @@ class Selection(keras.callbacks.Callback):
         error = math.sqrt(share * (1 - share) / self.rows)
         return start if start[self.metric] > tuned[self.metric] + error else tuned
 
-    def restore(self) -> None:
-        """Gives the model the best weights."""
+    def restore(self, model: keras.Model) -> None:
+        """Gives a model the best weights, also those of a run that had ended."""
+        self.history = self._kept()
         name = TUNED if self.best["epoch"] else START
         with np.load(self.directory / name) as file:
-            self.model.set_weights([file[x] for x in file.files])
+            model.set_weights([file[x] for x in file.files])
 
     def _tuned(self) -> dict[str, Any]:
         """Returns the last of the best evaluations after the start."""

@@ -50,6 +50,11 @@ def test_the_run_holds_everything(run):
     assert kbl.check_servable(directory / "saved_model").ok
 
 
+def test_a_finished_run_is_kept(run):
+    with pytest.raises(FileExistsError, match="finished run"):
+        tune(directory=run[1])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("task", KINDS)
 def test_every_task(task, tmp_path):

@@ -54,3 +54,19 @@ def test_values_from_tables_are_converted():
         ValueError, match=r"`train`, record 0: `label` must be a number"
     ):
         read_rows([{"text": "a", "label": "high"}], kind, "train")
+
+
+@pytest.mark.parametrize(
+    ("task", "row"),
+    [
+        ("text_classification", {"text": "a", "label": None}),
+        ("text_classification", {"text": "a", "label": float("nan")}),
+        ("text_classification", {"text": None, "label": "a"}),
+        ("multi_label_classification", {"text": "a", "label": 1}),
+        ("regression", {"text": "a", "label": float("inf")}),
+        ("token_classification", {"words": ["a"], "tags": []}),
+    ],
+)
+def test_refuses_invalid_values(task, row):
+    with pytest.raises(ValueError, match="`train`, record 0: `"):
+        read_rows([row], KINDS[task](), "train")

@@ -76,6 +76,17 @@ class Kind(abc.ABC):
                     f"`{name}` must be a string, or several. Received: {row[name]!r}"
                 )
 
+    def valid(self, row: Record) -> Record:
+        """Returns a row of a source as it is trained on.
+
+        Raises:
+            ValueError: If it lacks a column or a value is invalid.
+        """
+        self.check_columns(row)
+        made = self.converted(row)
+        self.check(made)
+        return made
+
     def classes(self, row: Record) -> list[str]:
         """Returns the labels of a row, or its tags."""
         return []

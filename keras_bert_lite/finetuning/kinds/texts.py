@@ -1,5 +1,6 @@
 """Texts and pairs of texts with a label, several labels or a number."""
 
+import math
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
@@ -82,7 +83,10 @@ class TextClassification(_Texts):
 
     def converted(self, row: Record) -> Record:
         name = self.column["label"]
-        return {**row, name: str(row[name])} if name in row else row
+        value = row[name]
+        if value is None or value != value:  # a missing value of a DataFrame is NaN
+            raise ValueError(f"`label` must be a name or a number. Received: {value}")
+        return {**row, name: str(value)}
 
     def classes(self, row: Record) -> list[str]:
         return [row[self.column["label"]]]
@@ -131,11 +135,20 @@ class MultiLabelClassification(_Texts):
 
     def converted(self, row: Record) -> Record:
         name = self.column["label"]
-        value = row.get(name)
+        value = row[name]
         if not isinstance(value, str):
             return row
         parts = [part.strip() for part in value.split(SEPARATOR)]
         return {**row, name: [part for part in parts if part]}
+
+    def check(self, row: Record) -> None:
+        super().check(row)
+        labels = row[self.column["label"]]
+        if not isinstance(labels, list) or not all(isinstance(x, str) for x in labels):
+            raise ValueError(
+                "`label` must be a list of names, or names between commas. "
+                f"Received: {labels!r}"
+            )
 
     def classes(self, row: Record) -> list[str]:
         return sorted(row[self.column["label"]])
@@ -202,7 +215,7 @@ class Regression(_Texts):
 
     def converted(self, row: Record) -> Record:
         name = self.column["label"]
-        if not isinstance(row.get(name), str):
+        if not isinstance(row[name], str):
             return row
         try:
             return {**row, name: float(row[name])}
@@ -210,6 +223,12 @@ class Regression(_Texts):
             raise ValueError(
                 f"`label` must be a number. Received: {row[name]!r}"
             ) from None
+
+    def check(self, row: Record) -> None:
+        super().check(row)
+        value = row[self.column["label"]]
+        if not isinstance(value, (int, float)) or not math.isfinite(value):
+            raise ValueError(f"`label` must be a number. Received: {value!r}")
 
     def find_labels(self, rows: Rows) -> Labels:
         return {}
