@@ -75,7 +75,7 @@ class Run:
         With `baseline`, simple models are fitted too.
         """
         trainer, parts = self.trainer, self.parts
-        initial = trainer.model.get_weights()
+        initial = trainer.snapshot()
         times = None
         if self.budget.seconds is not None and not self._planned:
             self._scores()  # traces it
@@ -101,7 +101,7 @@ class Run:
             **self._choose(),
         }
         if self.refits:
-            trainer.model.set_weights(initial)
+            trainer.reset(initial)
             strengths = [x.strength for x in probes.values() if x.strength]
             self._refit(recipe, strengths[:1], bool(selection.best["epoch"]))
             for output, found in report["calibration"].items():
@@ -119,15 +119,23 @@ class Run:
     def _plan(self, recipe: Recipe, times: StepTimes | None) -> Recipe:
         """Returns the recipe with its number of steps, which a run keeps."""
         path = self.state / PLAN
+        asked = {**dataclasses.asdict(recipe), "seconds": self.budget.seconds}
         if self._planned:
-            return Recipe(**json.loads(path.read_text(encoding="utf-8")))
+            plan = json.loads(path.read_text(encoding="utf-8"))
+            if plan["asked"] != asked:
+                raise ValueError(
+                    "`directory` holds an interrupted run of other arguments; delete "
+                    f"it to start over. Received: {asked}, then {plan['asked']}"
+                )
+            return Recipe(**plan["recipe"])
         rows = self.parts.train
         per_epoch = self.trainer.steps_per_epoch(rows, recipe.batch_size)
         whole = with_steps(recipe, per_epoch)
         if times is not None:
             whole = with_steps(recipe, per_epoch, self._affordable(whole, times))
         self.state.mkdir(exist_ok=True)
-        write_text(path, json.dumps(dataclasses.asdict(whole)))
+        plan = {"asked": asked, "recipe": dataclasses.asdict(whole)}
+        write_text(path, json.dumps(plan))
         return whole
 
     def _affordable(self, recipe: Recipe, times: StepTimes) -> int:

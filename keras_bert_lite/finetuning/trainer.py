@@ -87,9 +87,19 @@ class Trainer:
         )
         compile(self.model, optimizer)
 
+    def snapshot(self) -> list[np.ndarray]:
+        """Returns the weights, and the states of the random number generators."""
+        return [keras.ops.convert_to_numpy(x) for x in self.model.variables]
+
+    def reset(self, snapshot: list[np.ndarray]) -> None:
+        """Gives the model the values of a snapshot."""
+        known = zip(self.model.variables, snapshot, strict=False)
+        for variable, value in known:  # compiling adds variables behind them
+            variable.assign(value)
+
     def time_steps(self, rows: Rows, recipe: Recipe) -> StepTimes:
         """Times training steps on short and long rows; keeps the weights."""
-        weights = self.model.get_weights()
+        before = self.snapshot()
         self.compile(recipe)
         batches = self.batches(rows, recipe.batch_size)
         chosen = np.unique((np.array(TIMED) * len(batches)).astype(int))
@@ -98,7 +108,7 @@ class Trainer:
         timed = timed.map(lambda _, batch: batch).cache().repeat(2)
         timed = timed.apply(tf.data.experimental.assert_cardinality(2 * len(chosen)))
         self.model.fit(timed, callbacks=[clock], shuffle=False, verbose=0)
-        self.model.set_weights(weights)
+        self.reset(before)
         times = np.diff(clock.ends)
         return StepTimes(float(times[0]), float(np.mean(times[len(chosen) :])))
 

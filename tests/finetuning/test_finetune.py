@@ -80,6 +80,8 @@ def test_an_interrupted_run_goes_on_exactly(steps, tmp_path, monkeypatch):
         patch.setattr(keras.Model, "fit", interrupted)
         with pytest.raises(KeyboardInterrupt):
             tune(directory=tmp_path / "parts", batch_size=4)
+    with pytest.raises(ValueError, match="interrupted run of other arguments"):
+        tune(directory=tmp_path / "parts", batch_size=4, epochs=3)
     parts = tune(directory=tmp_path / "parts", batch_size=4)
     for a, b in zip(whole.model.get_weights(), parts.model.get_weights(), strict=True):
         np.testing.assert_array_equal(a, b)
