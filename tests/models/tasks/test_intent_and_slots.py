@@ -120,8 +120,20 @@ def test_from_strings_to_a_served_model(tmp_path):
 @tensorflow_only
 def test_refuses_options_of_other_answers():
     model, _ = random_model()
-    with pytest.raises(TypeError, match=r"\['decoding'\] options.*'split_words'"):
-        kbl.with_text(model, tiny.preprocessor(), split_words=True)
+    with pytest.raises(TypeError, match=r"'split_words'\] options.*'threshold'"):
+        kbl.with_text(model, tiny.preprocessor(), threshold=0.5)
+
+
+@tensorflow_only
+def test_words_that_are_given_get_a_tag_each():
+    model, _ = random_model()
+    words = [text.split() for text in TEXTS]
+    text_model = kbl.with_text(model, tiny.preprocessor(), split_words=True)
+    found = text_model.predict(words, verbose=0)
+    counts = (found["labels"] != "").sum(1).tolist()
+    assert counts == [len(x) for x in words]
+    plain = kbl.with_text(model, tiny.preprocessor()).predict(TEXTS, verbose=0)
+    assert found["label"].tolist() == plain["label"].tolist()
 
 
 @tensorflow_only

@@ -131,8 +131,11 @@ def test_regressions_return_the_logits():
 @pytest.mark.parametrize("task", ["questions", "choices"])
 def test_offline_answers(task):
     if task == "choices":
-        with pytest.raises(TypeError, match="Text 0 must be a string"):
-            list(kbl.predict_texts(model_of(task), [("a", ["b", "c"])]))
+        rows = [("a", ["b", "c"]), ("d", ["e", "f"])]
+        found = list(kbl.predict_texts(model_of(task), rows, 1, progress=False))
+        texts, choices = map(list, zip(*rows, strict=True))
+        expected = model_of(task).predict((texts, choices), verbose=0)
+        assert [x["answer"] for x in found] == expected["answer"].tolist()
         return
     pairs = list(zip(*PAIRS.values(), strict=True))
     answers = list(kbl.predict_texts(model_of(task), pairs, 2, progress=False))

@@ -97,7 +97,7 @@ class TestTexts:
         ("columns", "message"),
         [
             ({"text": "sentence"}, "`text` must be one of .*Received: 'sentence'"),
-            ({"text_pair": "b"}, r"`text_pair` .* \['text', 'label'\]. Received: 'b'"),
+            ({"text_pair": "b"}, r"`text_pair` .* \['text', 'label'\] .*Received: 'b'"),
             ({"label": "gold"}, "`label` must be one of the .*Received: 'gold'"),
             ({"weight": "w"}, "`weight` must be one of the columns.*Received: 'w'"),
         ],
