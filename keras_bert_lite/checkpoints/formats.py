@@ -5,7 +5,7 @@ here and list it in `FORMATS`, before any format that would also detect its sour
 `load.py` and the public `load_*` functions then take it. A source is
 a directory when they get it: `sources.resolve` downloads `hf://` names (only the files
 in `HUB_FILES`) and refuses other names. Saving has no protocol: `save_hugging_face`
-and `to_keras_hub` are the ways out.
+and `to_keras_hub` write models.
 """
 
 from pathlib import Path

@@ -60,9 +60,17 @@ class TextModel(keras.Model):
         Returns:
             A dictionary of arrays; floating-point values are float32. Outputs
             with a sequence axis are padded to the longest batch with zeros or
-            empty strings (-1 for offsets in a text). They are computed without
-            progress bar and callbacks.
+            empty strings (-1 for offsets in a text).
+
+        Raises:
+            ValueError: If there are `callbacks` and the outputs have a sequence
+                axis: Keras cannot join their batches, so it does not predict them.
         """
+        if kwargs.get("callbacks") and self._has_sequence_outputs():
+            raise ValueError(
+                "`callbacks` must be None for outputs with a sequence axis. "
+                f"Received: {kwargs['callbacks']!r}"
+            )
         if isinstance(x, tf.data.Dataset):
             if self._has_sequence_outputs():
                 batches = x.take(kwargs.get("steps") or -1)

@@ -54,7 +54,7 @@ class Tokenizer(TextLayer):
         special_tokens_in_text: Whether special tokens are recognized in the text. By
             default they are plain text: brackets and a word.
         token_flags: Flags of Hugging Face's `AddedToken`, by token, such as
-            `{"<mask>": ["lstrip"]}`. They are kept for files, and honoured or refused
+            `{"<mask>": ["lstrip"]}`. They are kept for files, and honored or refused
             where the token is found in text.
         unknown_token, cls_token, sep_token, pad_token, mask_token: The special
             tokens, by default `SPECIAL_TOKENS` of the class. All but `mask_token`

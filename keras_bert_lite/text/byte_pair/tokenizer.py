@@ -49,7 +49,7 @@ class BytePairTokenizer(Tokenizer):
             token.
         **options: Options of every tokenizer, see `Tokenizer`: `added_tokens`,
             `additional_special_tokens`, `special_tokens_in_text`, `token_flags`
-            (`lstrip` of the mask is honoured; by default the mask has it, and in text
+            (`lstrip` of the mask is honored; by default the mask has it, and in text
             includes the white space before it), and the special tokens
             `unknown_token` (`"<unk>"`), `cls_token` (`"<s>"`), `sep_token`
             (`"</s>"`), `pad_token` (`"<pad>"`) and `mask_token` (`"<mask>"`).

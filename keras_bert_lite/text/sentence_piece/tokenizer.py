@@ -57,7 +57,7 @@ class SentencePieceTokenizer(Tokenizer):
         split_punctuation: Whether each punctuation mark is a word of its own.
         **options: Options of every tokenizer, see `Tokenizer`: `added_tokens`,
             `additional_special_tokens`, `special_tokens_in_text`, `token_flags`
-            (`lstrip` of the mask is honoured with `split_white_space`), and the
+            (`lstrip` of the mask is honored with `split_white_space`), and the
             special tokens `unknown_token` (`"<unk>"`), `cls_token` (`"[CLS]"`),
             `sep_token` (`"[SEP]"`), `pad_token` (`"<pad>"`) and `mask_token`
             (`"[MASK]"`). A new word begins after each added token.

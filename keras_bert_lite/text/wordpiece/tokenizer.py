@@ -49,11 +49,11 @@ class WordPieceTokenizer(Tokenizer):
         split_cjk: Whether each Chinese character is a word of its own.
         max_characters_per_word: Longer words become `unknown_token`.
         num_model_pieces: Words are split into this many pieces, the first of the
-            vocabulary; the others are only found verbatim. `None` leaves out the
+            vocabulary; the others are only matched verbatim. `None` leaves out the
             added and additional special tokens at the end.
         **options: Options of every tokenizer, see `Tokenizer`: `added_tokens`,
             `additional_special_tokens`, `special_tokens_in_text`, `token_flags`
-            (`lstrip` of the mask is honoured), and the special tokens
+            (`lstrip` of the mask is honored), and the special tokens
             `unknown_token` (`"[UNK]"`), `cls_token` (`"[CLS]"`), `sep_token`
             (`"[SEP]"`), `pad_token` (`"[PAD]"`) and `mask_token` (`"[MASK]"`).
 
