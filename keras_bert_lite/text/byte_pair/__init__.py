@@ -5,7 +5,7 @@
 and `Merger.split` (`merger`) splits the words that are not one piece: SentencePiece's
 BPE op merges their bytes and returns the pieces' ids.
 
-The other modules support these: `merges` and `vocabulary` (the files), `byte_level` (bytes as
-the printable characters that vocabularies are written in), `alphabet` (the pattern
-of words), `special_tokens`, and `spans` (offsets).
+The other modules support these: `merges` and `vocabulary` (the files), `byte_level`
+(bytes as the printable characters that vocabularies are written in), `alphabet` (the
+pattern of words), `special_tokens`, and `spans` (offsets).
 """
