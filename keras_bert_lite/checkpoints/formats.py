@@ -2,9 +2,9 @@
 
 To add one, write a module with the functions of `Format` (`loading.py` in a folder of
 its own), import it here and list it in `FORMATS`, before any format that would also
-detect its sources; `load.py` and the public `load_*` functions then take it. Formats get
-a directory, or a KerasHub preset: `sources.resolve` downloads `hf://` names (only the
-files in its `HUB_FILES`) and refuses other names. Saving has no protocol:
+detect its sources; `load.py` and the public `load_*` functions then take it. Formats
+get a directory, or a KerasHub preset: `sources.resolve` downloads `hf://` names (only
+the files in its `HUB_FILES`) and refuses other names. Saving has no protocol:
 `save_hugging_face` and `to_keras_hub` write models.
 """
 
