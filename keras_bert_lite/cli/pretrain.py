@@ -1,6 +1,7 @@
 """`vocabulary`, `pretraining-data`, `pretrain`: from text to a pretrained encoder."""
 
 import argparse
+import importlib.util
 import json
 from pathlib import Path
 from typing import Any
@@ -69,6 +70,11 @@ def pretrain(options: argparse.Namespace) -> None:
         kbl.tuning.set_gradient_checkpointing(model)
     callbacks = []
     if options.tensorboard:
+        if importlib.util.find_spec("tensorboard") is None:
+            raise ImportError(
+                "`--tensorboard` needs the package tensorboard: `pip install "
+                "tensorboard`."
+            )
         callbacks.append(keras.callbacks.TensorBoard(options.tensorboard))
     kbl.pretraining.pretrain(
         model,
