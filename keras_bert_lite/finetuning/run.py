@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from keras_bert_lite._files import write_text
 from keras_bert_lite.finetuning.baseline import baselines
 from keras_bert_lite.finetuning.budget import Budget
@@ -21,6 +23,7 @@ from keras_bert_lite.finetuning.recipe import Recipe, with_steps
 from keras_bert_lite.finetuning.rows import Split
 from keras_bert_lite.finetuning.selection import Selection
 from keras_bert_lite.finetuning.trainer import StepTimes, Trainer
+from keras_bert_lite.training.warm_start import Probe
 
 ENDED = "ended"  # a file, once training on the rows not held out has ended
 STATE = "state"  # what an interrupted run goes on from; removed in the end
@@ -82,6 +85,7 @@ class Run:
             times = trainer.time_steps(parts.train, recipe)
         self.budget.begin()
         probes = trainer.start(parts.train, parts.validation)
+        probes, contrasted = self._contrasted(initial, probes, recipe)
         simple = self._baselines() if baseline else {}
         recipe = self._plan(recipe, times)
         first = self.state / "held_out"
@@ -95,6 +99,7 @@ class Run:
         report = {
             "baselines": simple,
             "recipe": dataclasses.asdict(recipe),
+            "contrasted": contrasted,
             "warm_start": {name: x._asdict() for name, x in probes.items()},
             "history": selection.history,
             "best": selection.best["epoch"],
@@ -102,11 +107,30 @@ class Run:
         }
         if self.refits:
             trainer.reset(initial)
+            if contrasted:
+                trainer.contrast([*parts.train, *parts.validation], recipe)
             strengths = [x.strength for x in probes.values() if x.strength]
             self._refit(recipe, strengths[:1], bool(selection.best["epoch"]))
             for output, found in report["calibration"].items():
                 fold(trainer.model, output, found["temperature"])
         return {**report, "refitted": self.refits}
+
+    def _contrasted(
+        self, initial: list[np.ndarray], probes: dict[str, Probe], recipe: Recipe
+    ) -> tuple[dict[str, Probe], bool]:
+        """Starts from contrasted pairs instead, if a linear model is better then."""
+        trainer, parts = self.trainer, self.parts
+        if trainer.kind.few_labels(parts.train) is None:
+            return probes, False
+        metric, plain = trainer.kind.metric, trainer.snapshot()
+        before = self._scores()[metric]
+        trainer.reset(initial)
+        trainer.contrast(parts.train, recipe)
+        others = trainer.start(parts.train, parts.validation)
+        if self._scores()[metric] > before:
+            return others, True
+        trainer.reset(plain)
+        return probes, False
 
     def tidy(self) -> None:
         """Removes the states."""

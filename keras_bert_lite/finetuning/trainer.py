@@ -11,6 +11,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from keras_bert_lite.finetuning.contrast import contrast
 from keras_bert_lite.finetuning.kinds.base import Kind, Labels, Rows
 from keras_bert_lite.finetuning.recipe import Recipe
 from keras_bert_lite.finetuning.rows import ordered
@@ -22,6 +23,7 @@ from keras_bert_lite.training.optimizers import bert_adamw
 from keras_bert_lite.training.pretraining.state import fit_from_state
 from keras_bert_lite.training.warm_start import STRENGTHS, Probe, warm_start
 
+CONTRAST = 1.0  # the rate of pairs, as a share of the recipe's
 READ = 64  # rows encoded at once
 TIMED = (0.1, 0.3, 0.5, 0.7, 0.9)  # which batches are timed, by length
 
@@ -77,6 +79,14 @@ class Trainer:
             return {}
         others = None if held_out is None else self.batches(held_out)
         return warm_start(self.model, self.batches(rows), others, strengths)
+
+    def contrast(self, rows: Rows, recipe: Recipe) -> bool:
+        """Trains the encoder on pairs of rows, if the rows have few labels."""
+        found = self.kind.few_labels(rows)
+        if found is not None:
+            rate = CONTRAST * recipe.learning_rate
+            contrast(self.model, self.preprocessor, *found, rate, recipe.seed)
+        return found is not None
 
     def compile(self, recipe: Recipe) -> None:
         optimizer = bert_adamw(

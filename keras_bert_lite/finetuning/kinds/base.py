@@ -149,6 +149,10 @@ class Kind(abc.ABC):
         """Returns the model that takes strings and that is saved."""
         return self.string_model(model, preprocessor, **options)
 
+    def few_labels(self, rows: Rows) -> tuple[list[str], list[str]] | None:
+        """Returns texts and labels to contrast, if there are few; see `contrast`."""
+        return None
+
     def confused(self, rows: Rows, answers: Answers) -> Iterator[tuple[str, str]]:
         """Yields the labels that were mistaken: the right one and the answer."""
         yield from ()

@@ -34,6 +34,7 @@ SEPARATOR = ","  # between the labels of a row in a table
 TINY = 1e-9
 DEFAULT = 0.3  # the threshold of several labels, where few rows would choose it
 FEWEST = 100
+FEW = 64  # rows a label that are few
 
 
 class _Texts(Kind):
@@ -104,6 +105,13 @@ class TextClassification(_Texts):
             "macro_f1": macro_f1(true, answers["label"], labels["labels"]),
             "matthews": matthews(true, answers["label"]),
         }
+
+    def few_labels(self, rows: Rows) -> tuple[list[str], list[str]] | None:
+        labels = self.targets(rows)
+        few = len(rows) <= FEW * len(set(labels)) and len(set(labels)) > 1
+        if not few or self.column["text_pair"] is not None:
+            return None
+        return self.texts(rows)["text"], labels
 
     def confused(self, rows: Rows, answers: Answers) -> Iterator[tuple[str, str]]:
         pairs = zip(self.targets(rows), map(str, answers["label"]), strict=True)
