@@ -9,7 +9,12 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parent
-MODELS = ("layers", "models/test_encoder_model.py", "models/tasks/test_classifier.py")
+MODELS = (
+    "layers",
+    "models/test_encoder_model.py",
+    "models/tasks/test_classifier.py",
+    "training/test_warm_start.py",
+)
 PRETRAINING = (
     "models/pretraining/test_bert.py",
     "models/pretraining/test_electra.py",

@@ -9,6 +9,7 @@ from keras_bert_lite.finetuning.calibration import (
     fold,
 )
 from tests import tiny
+from tests.conformance import to_numpy
 from tests.models import samples
 
 
@@ -27,8 +28,8 @@ def test_a_head_that_is_too_sure_is_made_less_so(build):
     rng = np.random.default_rng(0)
     head = model.get_layer("head").dense
     head.kernel.assign(rng.normal(size=head.kernel.shape))
-    fold(model, "logits", np.abs(model(ids)["logits"]).max() / 1.5)
-    before = np.asarray(model(ids)["logits"])
+    fold(model, "logits", np.abs(to_numpy(model(ids)["logits"])).max() / 1.5)
+    before = to_numpy(model(ids)["logits"])
     shares = 1 / (1 + np.exp(-before))
     several = build is kbl.multi_label_classifier
     batches = []
@@ -43,7 +44,7 @@ def test_a_head_that_is_too_sure_is_made_less_so(build):
     found = calibrate(model, batches)["logits"]
     assert found.temperature == pytest.approx(4, rel=0.4)
     assert found.after < found.before
-    after = np.asarray(model(ids)["logits"])
+    after = to_numpy(model(ids)["logits"])
     np.testing.assert_allclose(after, 4 * before / found.temperature, rtol=1e-4)
 
 

@@ -8,6 +8,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 import keras_bert_lite as kbl
 from keras_bert_lite.tuning import warm_start
 from tests import tiny
+from tests.conformance import to_numpy
 
 TEXTS = [f"{a} {b}" for a in ("fine", "bad", "the", "not") for b in "abcdefgh"]
 LABELS = ["bad", "good", "neither"]
@@ -22,7 +23,7 @@ def encoder():
 
 @pytest.fixture(scope="module")
 def vectors(encoder):
-    return np.asarray(encoder(tiny.preprocessor()(TEXTS))["pooled_output"])
+    return to_numpy(encoder(tiny.preprocessor()(TEXTS))["pooled_output"])
 
 
 def batches(targets, weights=None, size=5):
@@ -35,7 +36,7 @@ def batches(targets, weights=None, size=5):
 
 
 def logits(model):
-    return np.asarray(model(tiny.preprocessor()(TEXTS))["logits"])
+    return to_numpy(model(tiny.preprocessor()(TEXTS))["logits"])
 
 
 def scaled(vectors):
@@ -97,7 +98,7 @@ def test_a_tagger_starts_from_the_words_that_have_a_weight(encoder, crf):
     words, targets = [], []
     for x, y, weights in data:
         kept = np.asarray(weights) > 0
-        words.append(np.asarray(encoder(x)["sequence_output"])[kept])
+        words.append(to_numpy(encoder(x)["sequence_output"])[kept])
         targets.append(np.asarray(y)[kept])
     words, targets = scaled(np.concatenate(words)), np.concatenate(targets)
     other = LogisticRegression(C=10.0, tol=1e-8, max_iter=10_000).fit(words, targets)

@@ -58,7 +58,10 @@ def predictor(model: keras.Model, data: Iterable) -> Callable[[Any], Any]:
     """
     spec = getattr(data, "element_spec", None)
     if spec is None or keras.backend.backend() != "tensorflow":
-        return model.predict_on_batch
+        # JAX does not take TensorFlow's tensors, and torch may return its own.
+        return lambda x: keras.tree.map_structure(
+            _array, model.predict_on_batch(keras.tree.map_structure(_array, x))
+        )
     inputs = keras.utils.unpack_x_y_sample_weight(spec)[0]
     call = tf.function(
         lambda x: model(x, training=False), input_signature=[inputs], autograph=False
