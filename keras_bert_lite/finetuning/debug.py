@@ -11,7 +11,7 @@ from keras_bert_lite.finetuning.finetune import ENCODER
 from keras_bert_lite.finetuning.kinds import KINDS, Kind
 from keras_bert_lite.finetuning.kinds.base import Rows
 from keras_bert_lite.finetuning.lengths import count_tokens, lengths_of, one_text
-from keras_bert_lite.training.data.read import read
+from keras_bert_lite.training.data.readers.read import read
 from keras_bert_lite.training.data.records import Record
 
 SHOWN = 5  # examples of each finding

@@ -12,7 +12,14 @@ import keras
 
 from keras_bert_lite.checkpoints.load import load_encoder, load_preprocessor
 from keras_bert_lite.checks import check_above_zero, check_choice, check_positive
-from keras_bert_lite.finetuning import recipe as recipes
+from keras_bert_lite.finetuning.course.plan import (
+    Plan,
+    batch_size_for,
+    epochs_for,
+    rate_for,
+)
+from keras_bert_lite.finetuning.course.run import Run, folder_of
+from keras_bert_lite.finetuning.course.trainer import Trainer
 from keras_bert_lite.finetuning.kinds import KINDS, Kind
 from keras_bert_lite.finetuning.kinds.base import Labels, Rows
 from keras_bert_lite.finetuning.lengths import (
@@ -21,11 +28,8 @@ from keras_bert_lite.finetuning.lengths import (
     lengths_of,
     limit_for,
 )
-from keras_bert_lite.finetuning.recipe import Recipe
 from keras_bert_lite.finetuning.report import REPORT, beaten_by, save_run
 from keras_bert_lite.finetuning.rows import Split, read_rows, split
-from keras_bert_lite.finetuning.run import Run, folder_of
-from keras_bert_lite.finetuning.trainer import Trainer
 from keras_bert_lite.models.encoder_model import config_of, encoder_of
 from keras_bert_lite.models.text_model import TextModel
 from keras_bert_lite.text.preprocessor import Preprocessor
@@ -169,7 +173,7 @@ def finetune(
     if kind.column.get("text_pair") is not None:
         kind.apart = _apart(pairs, kind, encoder, names, parts, sequence_length)
     trainer, lengths = _trainer(kind, encoder, names, rows, sequence_length)
-    recipe = _recipe(trainer, len(parts.train), epochs, learning_rate, batch_size, seed)
+    plan = _plan(trainer, len(parts.train), epochs, learning_rate, batch_size, seed)
     report: dict[str, Any] = {
         "task": task,
         "encoder": str(encoder),
@@ -184,7 +188,7 @@ def finetune(
         _warn_of_cut_rows(lengths, len(rows))
     with folder_of(directory) as folder:
         run = Run(trainer, parts, folder, minutes, directory is not None, verbose)
-        report |= run.train(recipe, baseline)
+        report |= run.train(plan, baseline)
         report["minutes"] = round((time.monotonic() - began) / 60, 2)
         if simple := beaten_by(report):
             _warn_of_simple_models(report, simple)
@@ -251,19 +255,19 @@ def _apart(
     return scores[1] > scores[0]
 
 
-def _recipe(
+def _plan(
     trainer: Trainer,
     rows: int,
     epochs: float | None,
     learning_rate: float | None,
     batch_size: int | None,
     seed: int,
-) -> Recipe:
+) -> Plan:
     config = config_of(encoder_of(trainer.model))
-    return Recipe(
-        epochs=epochs or recipes.epochs_for(rows),
-        batch_size=batch_size or recipes.batch_size_for(rows),
-        learning_rate=learning_rate or recipes.rate_for(config.hidden_dim),
+    return Plan(
+        epochs=epochs or epochs_for(rows),
+        batch_size=batch_size or batch_size_for(rows),
+        learning_rate=learning_rate or rate_for(config.hidden_dim),
         layer_decay=LAYER_DECAY if config.num_layers >= DEEP else None,
         seed=seed,
     )

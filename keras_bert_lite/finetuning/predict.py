@@ -17,8 +17,8 @@ from keras_bert_lite.checks import check_positive
 from keras_bert_lite.finetuning.saved_run import load_run
 from keras_bert_lite.models.text_model import TextModel, answer_of
 from keras_bert_lite.serving.offline import predict_texts
-from keras_bert_lite.training.data.lines import as_paths, read_lines, suffix
-from keras_bert_lite.training.data.read import READERS, read
+from keras_bert_lite.training.data.readers.lines import as_paths, read_lines, suffix
+from keras_bert_lite.training.data.readers.read import READERS, read
 from keras_bert_lite.training.data.records import Record
 
 STANDARD = "-"

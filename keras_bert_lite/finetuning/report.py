@@ -44,7 +44,7 @@ def card(report: dict[str, Any]) -> str:
         f"{lengths['cut']} rows exceed.",
         "",
         *_labels(report),
-        "## Recipe",
+        "## Plan",
         "",
         *(f"- {name.replace('_', ' ')}: {value}" for name, value in recipe.items()),
         *_decisions(report),

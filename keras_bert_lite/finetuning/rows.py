@@ -7,7 +7,7 @@ import numpy as np
 
 from keras_bert_lite.finetuning.kinds.base import Kind, Rows
 from keras_bert_lite.training.data.batches import POOL
-from keras_bert_lite.training.data.read import read
+from keras_bert_lite.training.data.readers.read import read
 from keras_bert_lite.training.data.records import Record
 
 SHARE = 0.1  # of the rows is held out

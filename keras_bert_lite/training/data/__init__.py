@@ -1,16 +1,16 @@
 """Readers of data files, and data sets for `model.fit`."""
 
 from keras_bert_lite.training.data.batches import batches
-from keras_bert_lite.training.data.conll import read_conll
-from keras_bert_lite.training.data.conllu import read_conllu
-from keras_bert_lite.training.data.csv_files import read_csv
 from keras_bert_lite.training.data.intents import intent_and_slot_dataset
-from keras_bert_lite.training.data.jsonl import read_jsonl
 from keras_bert_lite.training.data.questions import question_dataset
-from keras_bert_lite.training.data.read import read
+from keras_bert_lite.training.data.readers.conll import read_conll
+from keras_bert_lite.training.data.readers.conllu import read_conllu
+from keras_bert_lite.training.data.readers.csv_files import read_csv
+from keras_bert_lite.training.data.readers.jsonl import read_jsonl
+from keras_bert_lite.training.data.readers.read import read
+from keras_bert_lite.training.data.readers.squad import read_squad
 from keras_bert_lite.training.data.records import Records, records
 from keras_bert_lite.training.data.sequences import choice_dataset, text_dataset
-from keras_bert_lite.training.data.squad import read_squad
 from keras_bert_lite.training.data.tokens import token_dataset
 
 __all__ = [

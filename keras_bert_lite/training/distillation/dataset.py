@@ -22,8 +22,8 @@ from keras_bert_lite.models.word_distillation import (
     WORDS,
 )
 from keras_bert_lite.text.preprocessor import Preprocessor
-from keras_bert_lite.training.data.lines import Paths, as_paths
 from keras_bert_lite.training.data.options import mapped, without_tuning
+from keras_bert_lite.training.data.readers.lines import Paths, as_paths
 from keras_bert_lite.training.distillation.augmentation import (
     second_text,
     with_replaced_words,

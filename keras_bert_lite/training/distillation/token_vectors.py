@@ -18,7 +18,7 @@ from keras_bert_lite.models.word_distillation import (
 )
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.text.text_files import identities
-from keras_bert_lite.training.data.lines import Paths, as_paths
+from keras_bert_lite.training.data.readers.lines import Paths, as_paths
 from keras_bert_lite.training.distillation.dataset import word_distillation_dataset
 from keras_bert_lite.training.optimizers import bert_adamw
 from keras_bert_lite.training.pretraining.data.recipe import nameless

@@ -9,7 +9,7 @@ import apache_beam as beam
 
 from keras_bert_lite._files import remove_left_over
 from keras_bert_lite.text.preprocessor import Preprocessor
-from keras_bert_lite.training.data.lines import Paths, as_paths
+from keras_bert_lite.training.data.readers.lines import Paths, as_paths
 from keras_bert_lite.training.pretraining.data.corpus import Chunk, read_chunks
 from keras_bert_lite.training.pretraining.data.recipe import Recipe
 from keras_bert_lite.training.pretraining.data.shards import (

@@ -15,7 +15,7 @@ from keras_bert_lite._files import remove_left_over, write_text
 from keras_bert_lite.checks import check_positive
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.text.text_files import identities
-from keras_bert_lite.training.data.lines import Paths, as_paths
+from keras_bert_lite.training.data.readers.lines import Paths, as_paths
 from keras_bert_lite.training.pretraining.data.chunk_rows import make_rows
 from keras_bert_lite.training.pretraining.data.corpus import Chunk, read_chunks
 from keras_bert_lite.training.pretraining.data.recipe import Recipe

@@ -15,14 +15,14 @@ import numpy as np
 
 from keras_bert_lite._files import write_text
 from keras_bert_lite.finetuning.baseline import baselines
-from keras_bert_lite.finetuning.budget import Budget
-from keras_bert_lite.finetuning.calibration import calibrate, fold
+from keras_bert_lite.finetuning.course.budget import Budget
+from keras_bert_lite.finetuning.course.calibration import calibrate, fold
+from keras_bert_lite.finetuning.course.plan import Plan, with_steps
+from keras_bert_lite.finetuning.course.selection import Selection
+from keras_bert_lite.finetuning.course.trainer import StepTimes, Trainer
 from keras_bert_lite.finetuning.evaluate import mistakes
 from keras_bert_lite.finetuning.kinds.base import Answers, Scores
-from keras_bert_lite.finetuning.recipe import Recipe, with_steps
 from keras_bert_lite.finetuning.rows import Split
-from keras_bert_lite.finetuning.selection import Selection
-from keras_bert_lite.finetuning.trainer import StepTimes, Trainer
 from keras_bert_lite.training.warm_start import Probe
 
 ENDED = "ended"  # a file, once training on the rows not held out has ended
@@ -72,7 +72,7 @@ class Run:
             trainer.model, trainer.preprocessor
         )
 
-    def train(self, recipe: Recipe, baseline: bool) -> dict[str, Any]:
+    def train(self, plan: Plan, baseline: bool) -> dict[str, Any]:
         """Trains the model and returns what the report says about it.
 
         With `baseline`, simple models are fitted too.
@@ -82,23 +82,23 @@ class Run:
         times = None
         if self.budget.seconds is not None and not self._planned:
             self._scores()  # traces it
-            times = trainer.time_steps(parts.train, recipe)
+            times = trainer.time_steps(parts.train, plan)
         self.budget.begin()
         probes = trainer.start(parts.train, parts.validation)
-        probes, contrasted = self._contrasted(initial, probes, recipe)
+        probes, contrasted = self._contrasted(initial, probes, plan)
         simple = self._baselines() if baseline else {}
-        recipe = self._plan(recipe, times)
+        plan = self._plan(plan, times)
         first = self.state / "held_out"
         deadline = self.budget.deadline
         metric, count = trainer.kind.metric, len(parts.validation)
         selection = Selection(self._scores, metric, count, first, deadline)
         if not (first / ENDED).is_file():  # or an early stop would be undone
-            trainer.fit(parts.train, recipe, first, selection, self.verbose)
+            trainer.fit(parts.train, plan, first, selection, self.verbose)
             write_text(first / ENDED, "")
         selection.restore(trainer.model)
         report = {
             "baselines": simple,
-            "recipe": dataclasses.asdict(recipe),
+            "recipe": dataclasses.asdict(plan),
             "contrasted": contrasted,
             "warm_start": {name: x._asdict() for name, x in probes.items()},
             "history": selection.history,
@@ -108,15 +108,15 @@ class Run:
         if self.refits:
             trainer.reset(initial)
             if contrasted:
-                trainer.contrast([*parts.train, *parts.validation], recipe)
+                trainer.contrast([*parts.train, *parts.validation], plan)
             strengths = [x.strength for x in probes.values() if x.strength]
-            self._refit(recipe, strengths[:1], bool(selection.best["epoch"]))
+            self._refit(plan, strengths[:1], bool(selection.best["epoch"]))
             for output, found in report["calibration"].items():
                 fold(trainer.model, output, found["temperature"])
         return {**report, "refitted": self.refits}
 
     def _contrasted(
-        self, initial: list[np.ndarray], probes: dict[str, Probe], recipe: Recipe
+        self, initial: list[np.ndarray], probes: dict[str, Probe], plan: Plan
     ) -> tuple[dict[str, Probe], bool]:
         """Starts from contrasted pairs instead, if a linear model is better then."""
         trainer, parts = self.trainer, self.parts
@@ -125,7 +125,7 @@ class Run:
         metric, plain = trainer.kind.metric, trainer.snapshot()
         before = self._scores()[metric]
         trainer.reset(initial)
-        trainer.contrast(parts.train, recipe)
+        trainer.contrast(parts.train, plan)
         others = trainer.start(parts.train, parts.validation)
         if self._scores()[metric] > before:
             return others, True
@@ -140,37 +140,37 @@ class Run:
     def _planned(self) -> bool:
         return (self.state / PLAN).is_file()
 
-    def _plan(self, recipe: Recipe, times: StepTimes | None) -> Recipe:
-        """Returns the recipe with its number of steps, which a run keeps."""
+    def _plan(self, plan: Plan, times: StepTimes | None) -> Plan:
+        """Returns the plan with its number of steps, which a run keeps."""
         path = self.state / PLAN
-        asked = {**dataclasses.asdict(recipe), "seconds": self.budget.seconds}
+        asked = {**dataclasses.asdict(plan), "seconds": self.budget.seconds}
         if self._planned:
-            plan = json.loads(path.read_text(encoding="utf-8"))
-            if plan["asked"] != asked:
+            kept = json.loads(path.read_text(encoding="utf-8"))
+            if kept["asked"] != asked:
                 raise ValueError(
                     "`directory` holds an interrupted run of other arguments; delete "
-                    f"it to start over. Received: {asked}, then {plan['asked']}"
+                    f"it to start over. Received: {asked}, then {kept['asked']}"
                 )
-            return Recipe(**plan["recipe"])
+            return Plan(**kept["recipe"])
         rows = self.parts.train
-        per_epoch = self.trainer.steps_per_epoch(rows, recipe.batch_size)
-        whole = with_steps(recipe, per_epoch)
+        per_epoch = self.trainer.steps_per_epoch(rows, plan.batch_size)
+        whole = with_steps(plan, per_epoch)
         if times is not None:
-            whole = with_steps(recipe, per_epoch, self._affordable(whole, times))
+            whole = with_steps(plan, per_epoch, self._affordable(whole, times))
         self.state.mkdir(exist_ok=True)
-        plan = {"asked": asked, "recipe": dataclasses.asdict(whole)}
-        write_text(path, json.dumps(plan))
+        kept = {"asked": asked, "recipe": dataclasses.asdict(whole)}
+        write_text(path, json.dumps(kept))
         return whole
 
-    def _affordable(self, recipe: Recipe, times: StepTimes) -> int:
-        """Returns how many steps there is time for; `recipe` is the whole one."""
+    def _affordable(self, plan: Plan, times: StepTimes) -> int:
+        """Returns how many steps there is time for; `plan` is the whole one."""
         began = time.monotonic()
         self._scores()
         evaluation = time.monotonic() - began
         # During training, at the start, and three times to calibrate and to choose.
         overhead = times.first + 4 * evaluation
         fits = (1 + 1 / (1 - self.parts.share)) if self.refits else 1
-        step = times.step * fits + evaluation / recipe.evaluate_every
+        step = times.step * fits + evaluation / plan.evaluate_every
         return self.budget.steps(step, overhead * fits)
 
     def _baselines(self) -> dict[str, Scores]:
@@ -207,13 +207,13 @@ class Run:
             **mistakes(kind, rows, answers, labels),
         }
 
-    def _refit(self, recipe: Recipe, strengths: list[float], tuned: bool) -> None:
+    def _refit(self, plan: Plan, strengths: list[float], tuned: bool) -> None:
         """Trains on all rows, in the way that the held-out ones judged."""
         rows = [*self.parts.train, *self.parts.validation]
         self.trainer.start(rows, None, tuple(strengths) or (1.0,))
         if not tuned:
             return
         share = len(rows) / len(self.parts.train)
-        steps = round(recipe.steps * share)
-        recipe = dataclasses.replace(recipe, steps=steps, evaluate_every=steps)
-        self.trainer.fit(rows, recipe, self.state / "all", None, self.verbose)
+        steps = round(plan.steps * share)
+        plan = dataclasses.replace(plan, steps=steps, evaluate_every=steps)
+        self.trainer.fit(rows, plan, self.state / "all", None, self.verbose)

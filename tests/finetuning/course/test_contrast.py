@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import keras_bert_lite as kbl
-from keras_bert_lite.finetuning.contrast import MOST, contrast, pairs
+from keras_bert_lite.finetuning.course.contrast import MOST, contrast, pairs
 from keras_bert_lite.finetuning.kinds import KINDS
 from tests import tiny
 from tests.finetuning import samples

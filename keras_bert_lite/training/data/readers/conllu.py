@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from keras_bert_lite.checks import check_choice
-from keras_bert_lite.training.data.lines import Line, Paths, as_paths, read_rows
+from keras_bert_lite.training.data.readers.lines import Line, Paths, as_paths, read_rows
 from keras_bert_lite.training.data.records import Record, Records
 
 COLUMNS = {"upos": 3, "xpos": 4, "deprel": 7}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from keras_bert_lite.checks import check_choice
-from keras_bert_lite.training.data.lines import Paths, as_paths, read_text
+from keras_bert_lite.training.data.readers.lines import Paths, as_paths, read_text
 from keras_bert_lite.training.data.records import Record, Records
 
 OUTCOMES = {

@@ -14,7 +14,7 @@ EVALUATIONS = 2  # an epoch
 
 
 @dataclasses.dataclass(frozen=True)
-class Recipe:
+class Plan:
     """What training does.
 
     Args:
@@ -52,18 +52,18 @@ def epochs_for(rows: int) -> int:
     return next((epochs for most, epochs in EPOCHS if rows <= most), 1)
 
 
-def with_steps(recipe: Recipe, per_epoch: int, most: int | None = None) -> Recipe:
-    """Returns the recipe with its number of steps, and when to evaluate.
+def with_steps(plan: Plan, per_epoch: int, most: int | None = None) -> Plan:
+    """Returns the plan with its number of steps, and when to evaluate.
 
     Args:
-        recipe: The recipe with its epochs.
+        plan: The plan with its epochs.
         per_epoch: The batches of an epoch.
         most: The most steps that there is time for.
     """
-    steps = math.ceil(recipe.epochs * per_epoch)
+    steps = math.ceil(plan.epochs * per_epoch)
     steps = min(steps, most or steps)
     parts = max(1, round(EVALUATIONS * steps / per_epoch))
     every = max(1, round(steps / min(parts, 8)))
     steps = every * max(1, round(steps / every))
     epochs = round(steps / per_epoch, 2)
-    return dataclasses.replace(recipe, epochs=epochs, steps=steps, evaluate_every=every)
+    return dataclasses.replace(plan, epochs=epochs, steps=steps, evaluate_every=every)

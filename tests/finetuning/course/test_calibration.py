@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 import keras_bert_lite as kbl
-from keras_bert_lite.finetuning.calibration import (
+from keras_bert_lite.finetuning.course.calibration import (
     calibrate,
     expected_calibration_error,
     fold,

@@ -3,7 +3,12 @@
 import json
 from collections.abc import Iterator, Sequence
 
-from keras_bert_lite.training.data.lines import Line, Paths, as_paths, read_lines
+from keras_bert_lite.training.data.readers.lines import (
+    Line,
+    Paths,
+    as_paths,
+    read_lines,
+)
 from keras_bert_lite.training.data.records import Record, Records
 
 

@@ -1,13 +1,13 @@
 import pytest
 
-from keras_bert_lite.finetuning.recipe import (
-    Recipe,
+from keras_bert_lite.finetuning.course.plan import (
+    Plan,
     epochs_for,
     rate_for,
     with_steps,
 )
 
-RECIPE = Recipe(epochs=2, batch_size=32, learning_rate=1e-4, layer_decay=None, seed=0)
+PLAN = Plan(epochs=2, batch_size=32, learning_rate=1e-4, layer_decay=None, seed=0)
 
 
 def test_fewer_rows_more_epochs():
@@ -25,7 +25,7 @@ def test_wider_encoders_learn_more_slowly():
     ("per_epoch", "most"), [(1, None), (7, None), (188, 60), (188, 1)]
 )
 def test_steps_are_a_multiple_of_the_evaluations(per_epoch, most):
-    found = with_steps(RECIPE, per_epoch, most)
+    found = with_steps(PLAN, per_epoch, most)
     assert found.steps % found.evaluate_every == 0
     assert 1 <= found.steps <= 1.25 * min(2 * per_epoch, most or 10**9)
     assert found.epochs == pytest.approx(found.steps / per_epoch, abs=0.01)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from keras_bert_lite.checks import check_choice
 from keras_bert_lite.tagging import to_bio, to_bioes
-from keras_bert_lite.training.data.lines import (
+from keras_bert_lite.training.data.readers.lines import (
     Line,
     Paths,
     as_paths,

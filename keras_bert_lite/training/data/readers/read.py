@@ -6,13 +6,13 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from keras_bert_lite.training.data.conll import read_conll
-from keras_bert_lite.training.data.conllu import read_conllu
-from keras_bert_lite.training.data.csv_files import read_csv
-from keras_bert_lite.training.data.jsonl import read_jsonl
-from keras_bert_lite.training.data.lines import suffix
+from keras_bert_lite.training.data.readers.conll import read_conll
+from keras_bert_lite.training.data.readers.conllu import read_conllu
+from keras_bert_lite.training.data.readers.csv_files import read_csv
+from keras_bert_lite.training.data.readers.jsonl import read_jsonl
+from keras_bert_lite.training.data.readers.lines import suffix
+from keras_bert_lite.training.data.readers.squad import read_squad
 from keras_bert_lite.training.data.records import Records, records
-from keras_bert_lite.training.data.squad import read_squad
 
 READERS: dict[str, Callable[[Path], Records]] = {
     ".tsv": read_csv,

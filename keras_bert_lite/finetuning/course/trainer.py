@@ -11,11 +11,11 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from keras_bert_lite.finetuning.contrast import contrast
+from keras_bert_lite.finetuning.course.contrast import contrast
+from keras_bert_lite.finetuning.course.plan import Plan
+from keras_bert_lite.finetuning.course.selection import Selection
 from keras_bert_lite.finetuning.kinds.base import Kind, Labels, Rows
-from keras_bert_lite.finetuning.recipe import Recipe
 from keras_bert_lite.finetuning.rows import ordered
-from keras_bert_lite.finetuning.selection import Selection
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.training.data.records import Records
 from keras_bert_lite.training.objectives import compile
@@ -23,7 +23,7 @@ from keras_bert_lite.training.optimizers import bert_adamw
 from keras_bert_lite.training.pretraining.state import fit_from_state
 from keras_bert_lite.training.warm_start import STRENGTHS, Probe, warm_start
 
-CONTRAST = 1.0  # the rate of pairs, as a share of the recipe's
+CONTRAST = 1.0  # the rate of pairs, as a share of the plan's
 READ = 64  # rows encoded at once
 TIMED = (0.1, 0.3, 0.5, 0.7, 0.9)  # which batches are timed, by length
 
@@ -80,20 +80,20 @@ class Trainer:
         others = None if held_out is None else self.batches(held_out)
         return warm_start(self.model, self.batches(rows), others, strengths)
 
-    def contrast(self, rows: Rows, recipe: Recipe) -> bool:
+    def contrast(self, rows: Rows, plan: Plan) -> bool:
         """Trains the encoder on pairs of rows, if the rows have few labels."""
         found = self.kind.few_labels(rows)
         if found is not None:
-            rate = CONTRAST * recipe.learning_rate
-            contrast(self.model, self.preprocessor, *found, rate, recipe.seed)
+            rate = CONTRAST * plan.learning_rate
+            contrast(self.model, self.preprocessor, *found, rate, plan.seed)
         return found is not None
 
-    def compile(self, recipe: Recipe) -> None:
+    def compile(self, plan: Plan) -> None:
         optimizer = bert_adamw(
-            recipe.steps,
-            recipe.learning_rate,
-            recipe.warmup,
-            layer_decay=recipe.layer_decay,
+            plan.steps,
+            plan.learning_rate,
+            plan.warmup,
+            layer_decay=plan.layer_decay,
         )
         compile(self.model, optimizer)
 
@@ -107,11 +107,11 @@ class Trainer:
         for variable, value in known:  # compiling adds variables behind them
             variable.assign(value)
 
-    def time_steps(self, rows: Rows, recipe: Recipe) -> StepTimes:
+    def time_steps(self, rows: Rows, plan: Plan) -> StepTimes:
         """Times training steps on short and long rows; keeps the weights."""
         before = self.snapshot()
-        self.compile(recipe)
-        batches = self.batches(rows, recipe.batch_size)
+        self.compile(plan)
+        batches = self.batches(rows, plan.batch_size)
         chosen = np.unique((np.array(TIMED) * len(batches)).astype(int))
         timed = batches.enumerate().filter(lambda i, _: tf.reduce_any(i == chosen))
         clock = _Clock()
@@ -125,33 +125,33 @@ class Trainer:
     def fit(
         self,
         rows: Rows,
-        recipe: Recipe,
+        plan: Plan,
         directory: Path,
         selection: Selection | None,
         verbose: Any,
     ) -> None:
         """Trains, or goes on where an interrupted run stopped."""
-        self.compile(recipe)
+        self.compile(plan)
         settings = {
             "task": self.kind.name,
             "columns": self.kind.column,
             "labels": self.labels,
             "rows": digest(rows),
-            "recipe": dataclasses.asdict(recipe),
+            "recipe": dataclasses.asdict(plan),
         }
         fit_from_state(
             self.model,
-            lambda done: self._stream(rows, recipe).skip(done),
+            lambda done: self._stream(rows, plan).skip(done),
             directory,
             settings,
-            recipe.steps,
-            recipe.evaluate_every,
+            plan.steps,
+            plan.evaluate_every,
             callbacks=[] if selection is None else [selection],
             verbose=verbose,
         )
 
-    def _stream(self, rows: Rows, recipe: Recipe) -> tf.data.Dataset:
-        size, seed = recipe.batch_size, recipe.seed
+    def _stream(self, rows: Rows, plan: Plan) -> tf.data.Dataset:
+        size, seed = plan.batch_size, plan.seed
         source = Records(lambda: ordered(rows, self.kind, size, seed))
         return self._dataset(source, batch_size=size, check=False)
 

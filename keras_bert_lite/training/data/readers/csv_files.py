@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from keras_bert_lite.training.data.lines import (
+from keras_bert_lite.training.data.readers.lines import (
     Line,
     Paths,
     as_paths,

@@ -1,0 +1,47 @@
+import keras
+import numpy as np
+import pytest
+
+from keras_bert_lite.finetuning.course.selection import PATIENCE, Selection
+
+
+def fitted(scores, directory, rows=100, epochs=None):
+    """Fits a model whose scores are given; its weight is the epoch."""
+    model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1, use_bias=False)])
+    model.compile("sgd", "mse")
+    given = iter(scores)
+    directory.mkdir(exist_ok=True)
+    selection = Selection(lambda: {"f1": next(given)}, "f1", rows, directory)
+    number = iter(range(99))
+
+    class Counts(keras.callbacks.Callback):
+        def on_epoch_begin(self, epoch, logs=None):
+            model.set_weights([np.full((1, 1), next(number), "float32")])
+
+    x = np.zeros((1, 1), "float32")
+    epochs = epochs or len(scores) - 1
+    model.fit(x, x, epochs=epochs, callbacks=[Counts(), selection], verbose=0)
+    selection.restore(model)
+    return selection, float(model.get_weights()[0].item())
+
+
+@pytest.mark.parametrize(
+    ("scores", "best"),
+    [
+        ([0.5, 0.7, 0.6], 1),
+        ([0.5, 0.7, 0.7], 2),  # the last of the best
+        ([0.7, 0.68, 0.6], 1),  # the start is not surely better
+        ([0.9, 0.68, 0.6], 0),
+    ],
+)
+def test_which_weights_are_kept(scores, best, tmp_path):
+    selection, weight = fitted(scores, tmp_path)
+    assert selection.best["epoch"] == best
+    assert weight == max(best - 1, 0)
+    assert [x["f1"] for x in selection.history] == scores
+
+
+def test_ends_when_nothing_improves(tmp_path):
+    scores = [0.1, 0.9] + [0.5] * 20
+    selection, _ = fitted(scores, tmp_path)
+    assert len(selection.history) == 2 + PATIENCE
