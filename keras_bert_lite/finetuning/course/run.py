@@ -18,7 +18,10 @@ from keras_bert_lite.finetuning.baseline import baselines
 from keras_bert_lite.finetuning.course.budget import Budget
 from keras_bert_lite.finetuning.course.calibration import calibrate, fold
 from keras_bert_lite.finetuning.course.plan import Plan, with_steps
-from keras_bert_lite.finetuning.course.selection import Selection
+from keras_bert_lite.finetuning.course.selection import (
+    Selection,
+    standard_error,
+)
 from keras_bert_lite.finetuning.course.trainer import StepTimes, Trainer
 from keras_bert_lite.finetuning.evaluate import mistakes
 from keras_bert_lite.finetuning.kinds.base import Answers, Scores
@@ -68,6 +71,7 @@ class Run:
         self.state = folder / STATE
         self.budget = Budget(minutes, EXPORT if saves else 0.0)
         self.refits = not parts.given and len(parts.train) < REFITTED
+        self._count = len(parts.validation)
         self._string_model = trainer.kind.string_model(
             trainer.model, trainer.preprocessor
         )
@@ -90,8 +94,8 @@ class Run:
         plan = self._plan(plan, times)
         first = self.state / "held_out"
         deadline = self.budget.deadline
-        metric, count = trainer.kind.metric, len(parts.validation)
-        selection = Selection(self._scores, metric, count, first, deadline)
+        metric = trainer.kind.metric
+        selection = Selection(self._scores, metric, self._count, first, deadline)
         if not (first / ENDED).is_file():  # or an early stop would be undone
             trainer.fit(parts.train, plan, first, selection, self.verbose)
             write_text(first / ENDED, "")
@@ -118,7 +122,10 @@ class Run:
     def _contrasted(
         self, initial: list[np.ndarray], probes: dict[str, Probe], plan: Plan
     ) -> tuple[dict[str, Probe], bool]:
-        """Starts from contrasted pairs instead, if a linear model is better then."""
+        """Starts from contrasted pairs instead, if a linear model is surely better.
+
+        That is by more than a standard error of its score.
+        """
         trainer, parts = self.trainer, self.parts
         if trainer.kind.few_labels(parts.train) is None:
             return probes, False
@@ -127,7 +134,7 @@ class Run:
         trainer.reset(initial)
         trainer.contrast(parts.train, plan)
         others = trainer.start(parts.train, parts.validation)
-        if self._scores()[metric] > before:
+        if self._scores()[metric] > before + standard_error(before, self._count):
             return others, True
         trainer.reset(plain)
         return probes, False

@@ -16,6 +16,12 @@ PATIENCE = 4  # evaluations without a better score, after which training ends
 HISTORY, START, TUNED = "history.json", "start.npz", "tuned.npz"
 
 
+def standard_error(score: float, rows: int) -> float:
+    """Returns the standard error of a share of rows, such as the accuracy."""
+    share = min(max(score, 0.0), 1.0)
+    return math.sqrt(share * (1 - share) / rows)
+
+
 class Selection(keras.callbacks.Callback):
     """Scores the model after each epoch of `fit` and keeps the best weights.
 
@@ -76,8 +82,7 @@ class Selection(keras.callbacks.Callback):
         error: fine-tuning mostly helps more than few rows can show.
         """
         start, tuned = self.history[0], self._tuned()
-        share = min(max(tuned[self.metric], 0.0), 1.0)
-        error = math.sqrt(share * (1 - share) / self.rows)
+        error = standard_error(tuned[self.metric], self.rows)
         return start if start[self.metric] > tuned[self.metric] + error else tuned
 
     def restore(self, model: keras.Model) -> None:
