@@ -144,7 +144,7 @@ def finetune(
 
     >>> rows = [{"text": f"{x} day", "label": y} for x, y in
     ...         [("lovely", "good"), ("awful", "bad")] * 8]
-    >>> tuned = kbl.finetune("text_classification", rows, epochs=1, verbose=0)
+    >>> tuned = kbl.finetune("text_classification", rows, rows, epochs=1, verbose=0)
     >>> sorted(tuned.text_model.predict(["a lovely day"], verbose=0))
     ['label', 'scores']
 
