@@ -52,7 +52,7 @@ def fit(
     Args:
         task: what the rows are
         train: rows: .tsv, .csv, .jsonl, .conll, .conllu, SQuAD's .json,
-            datasets://NAME/SPLIT or tfds://NAME/SPLIT
+            datasets://NAME:SPLIT or tfds://NAME:SPLIT
         validation: held-out rows; by default a tenth of the others
         encoder: a name, a directory, hf://owner/name or keras-hub://preset
         directory: of the run

@@ -51,7 +51,7 @@ class TextModel(keras.Model):
 
         Args:
             x: A list of strings; for text pairs, a dictionary of two lists,
-                `text` and `text_pair`, or a tuple of them; or a
+                `text` and `text_pair`, a tuple of them, or a list of tuples; or a
                 `tf.data.Dataset` of batches of these. A list of lists if a row
                 has several strings (choices, split words).
             batch_size: Rows per batch; `None` means 32.
@@ -138,6 +138,9 @@ class TextModel(keras.Model):
 
     def _strings(self, inputs: Any) -> dict[str, Any]:
         """Returns batches of strings by name, after checking the names and sizes."""
+        rows = isinstance(inputs, list) and all(isinstance(x, tuple) for x in inputs)
+        if rows and inputs and len(self.input) == 2:  # a pair a row
+            inputs = tuple(map(list, zip(*inputs, strict=True)))
         named = named_texts(inputs)
         if set(named) != set(self.input):
             raise ValueError(

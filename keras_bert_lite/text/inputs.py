@@ -8,10 +8,7 @@ from keras_bert_lite.text.strings import as_strings
 
 
 def named_texts(inputs: Any) -> dict[str, Any]:
-    """Returns `text` and, for pairs, `text_pair`, in this order.
-
-    A list of tuples is taken as pairs, a row each, as `predict_texts` takes them.
-    """
+    """Returns `text` and, for pairs, `text_pair`, in this order."""
     if isinstance(inputs, dict):
         unknown = set(inputs) - {"text", "text_pair"}
         if unknown or "text" not in inputs:
@@ -20,8 +17,6 @@ def named_texts(inputs: Any) -> dict[str, Any]:
                 f"Received: {sorted(inputs)}"
             )
         return {name: inputs[name] for name in ("text", "text_pair") if name in inputs}
-    if isinstance(inputs, list) and inputs and all(map(_is_pair, inputs)):
-        inputs = tuple(map(list, zip(*inputs, strict=True)))
     if isinstance(inputs, tuple):
         if len(inputs) != 2:
             raise ValueError(
@@ -30,11 +25,6 @@ def named_texts(inputs: Any) -> dict[str, Any]:
             )
         return {"text": inputs[0], "text_pair": inputs[1]}
     return {"text": inputs}
-
-
-def _is_pair(row: Any) -> bool:
-    """Whether a row is a pair of texts: a tuple; a list is several strings."""
-    return isinstance(row, tuple) and len(row) == 2
 
 
 def as_batch(text: Any, name: str, rank: int = 1, words: bool = False) -> tf.Tensor:

@@ -29,3 +29,10 @@ def test_a_column_of_texts():
     texts = ["a day", "fine"]
     found = model.predict(pandas.Series(texts), verbose=0)["scores"]
     np.testing.assert_allclose(found, model.predict(texts, verbose=0)["scores"])
+
+
+def test_a_data_set_of_hugging_face(tmp_path):
+    pytest.importorskip("datasets", reason="needs datasets")
+    (tmp_path / "train.csv").write_text("text,label\na day,x\nfine,y\n")
+    rows = list(kbl.data.read(f"datasets://{tmp_path}:train"))
+    assert rows == [{"text": "a day", "label": "x"}, {"text": "fine", "label": "y"}]

@@ -33,8 +33,8 @@ def read(source: Any, argument: str = "source") -> Records:
 
             - a path that ends in `.tsv`, `.csv` (`read_csv`), `.jsonl`, `.conll`,
               `.conllu` or `.json` (`read_squad`), and `.gz` or `.xz` after it;
-            - `datasets://NAME/CONFIG/SPLIT` or `datasets://NAME/SPLIT`, a data set of
-              Hugging Face `datasets`; `tfds://NAME/SPLIT`, one of
+            - `datasets://NAME:SPLIT` or `datasets://NAME:CONFIG:SPLIT`, a data set of
+              Hugging Face `datasets`; `tfds://NAME:SPLIT`, one of
               `tensorflow_datasets`. These libraries must be installed;
             - anything that `records` takes, such as a list of dictionaries or a
               pandas `DataFrame`.
@@ -61,19 +61,20 @@ def read(source: Any, argument: str = "source") -> Records:
 
 
 def _datasets(name: str, argument: str) -> Any:
-    *parts, split = _parts(name, "datasets://NAME/SPLIT", argument)
+    *parts, split = _parts(name, "datasets://NAME:SPLIT", argument)
     return _module("datasets", argument).load_dataset(*parts, split=split)
 
 
 def _tfds(name: str, argument: str) -> Any:
-    *parts, split = _parts(name, "tfds://NAME/SPLIT", argument)
-    module = _module("tensorflow_datasets", argument)
-    return module.load("/".join(parts), split=split)
+    name, split = _parts(name, "tfds://NAME:SPLIT", argument)
+    return _module("tensorflow_datasets", argument).load(name, split=split)
 
 
 def _parts(name: str, form: str, argument: str) -> list[str]:
-    parts = name.split("/")
-    if len(parts) < 2 or not all(parts):
+    # Not slashes, which are in the names themselves: owner/name, name/config.
+    parts = name.split(":")
+    most = 3 if form.startswith("datasets") else 2
+    if not 2 <= len(parts) <= most or not all(parts):
         raise ValueError(f"`{argument}` must be {form}. Received: {name!r}")
     return parts
 

@@ -46,8 +46,8 @@ class Frame(dict):
     ("source", "message"),
     [
         ("rows.txt", r"must be a file that ends in .*'rows.txt'"),
-        ("datasets://glue", "must be datasets://NAME/SPLIT"),
-        ("tfds://glue/", "must be tfds://NAME/SPLIT"),
+        ("datasets://glue", "must be datasets://NAME:SPLIT"),
+        ("tfds://glue:", "must be tfds://NAME:SPLIT"),
     ],
 )
 def test_refuses(source, message):
@@ -58,4 +58,4 @@ def test_refuses(source, message):
 def test_names_the_missing_library(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "datasets", None)
     with pytest.raises(ImportError, match="pip install datasets"):
-        kbl.data.read("datasets://glue/sst2/train")
+        kbl.data.read("datasets://nyu-mll/glue:sst2:train")
