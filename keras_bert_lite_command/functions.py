@@ -68,12 +68,11 @@ def fit(
         seed: of the held-out rows, their order and dropout
         verbose: 1 shows a progress bar, 2 a line an epoch, 0 nothing
     """
+    options = dict(locals())
     import keras_bert_lite as kbl
     from keras_bert_lite.finetuning.report import scores_table
 
-    options = dict(locals())
-    names = list(inspect.signature(fit).parameters)
-    tuned = kbl.finetune(**{name: options[name] for name in names})
+    tuned = kbl.finetune(**options)
     print("\n".join(scores_table(tuned.report)))
     print(f"{directory}: model.keras, saved_model, README.md, mistakes.md, report.json")
 

@@ -1,10 +1,11 @@
 """Fine-tuning in one call."""
 
 import dataclasses
+import functools
 import os
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,13 +37,6 @@ from keras_bert_lite.text.preprocessor import Preprocessor
 
 ENCODER = "bert_mini_books"
 PAIRS = ("auto", "together", "apart")
-LINEAR = (  # tasks whose heads a linear model of vectors can fill
-    "text_classification",
-    "multi_label_classification",
-    "regression",
-    "token_classification",
-    "intent_and_slots",
-)
 DEEP = 12  # blocks from which on lower ones learn more slowly
 LAYER_DECAY = 0.9
 
@@ -170,9 +164,12 @@ def finetune(
     keras.utils.set_random_seed(seed)
     parts = split(rows, held_out, seed)
     names = _labels(kind, labels, [*parts.train, *parts.validation])
+    preprocessor, lengths = _preprocessor(kind, encoder, rows, sequence_length)
+    make = functools.partial(_trainer, kind, encoder, names, preprocessor)
     if kind.column.get("text_pair") is not None:
-        kind.apart = _apart(pairs, kind, encoder, names, parts, sequence_length)
-    trainer, lengths = _trainer(kind, encoder, names, rows, sequence_length)
+        apart = pairs == "apart" if pairs != "auto" else _apart(make, kind, parts)
+        kind.apart = apart
+    trainer = make()
     plan = _plan(trainer, len(parts.train), epochs, learning_rate, batch_size, seed)
     report: dict[str, Any] = {
         "task": task,
@@ -214,44 +211,33 @@ def _labels(
     return {"labels": list(given)}
 
 
-def _trainer(
-    kind: Kind,
-    source: str | os.PathLike,
-    labels: Labels,
-    rows: Rows,
-    sequence_length: int | None,
-) -> tuple[Trainer, Lengths]:
-    """Loads the encoder, builds the model and chooses the length of rows."""
+def _preprocessor(
+    kind: Kind, source: str | os.PathLike, rows: Rows, sequence_length: int | None
+) -> tuple[Preprocessor, Lengths]:
+    """Loads the preprocessor and chooses the length of rows."""
     preprocessor = load_preprocessor(source)
     counts = count_tokens(rows, kind, preprocessor)
     if sequence_length is None:
         sequence_length = limit_for(counts, preprocessor.sequence_length)
-    preprocessor = load_preprocessor(source, sequence_length=sequence_length)
+    config = {**preprocessor.get_config(), "sequence_length": sequence_length}
+    return Preprocessor.from_config(config), lengths_of(counts, sequence_length)
+
+
+def _trainer(
+    kind: Kind, source: str | os.PathLike, labels: Labels, preprocessor: Preprocessor
+) -> Trainer:
+    """Loads the encoder and builds the model."""
     model = kind.build(load_encoder(source, pooling=None), labels)
-    trainer = Trainer(kind, model, preprocessor, labels, kind.name in LINEAR)
-    return trainer, lengths_of(counts, sequence_length)
+    return Trainer(kind, model, preprocessor, labels)
 
 
-def _apart(
-    choice: str,
-    kind: Kind,
-    source: str | os.PathLike,
-    labels: Labels,
-    parts: Split,
-    sequence_length: int | None,
-) -> bool:
-    """Returns whether the texts of pairs are read apart."""
-    if choice != "auto":
-        return choice == "apart"
+def _apart(make: Callable[[], Trainer], kind: Kind, parts: Split) -> bool:
+    """Returns whether linear models are better if the texts of pairs are read apart."""
     scores = []
     for kind.apart in (False, True):
-        trainer, _ = _trainer(kind, source, labels, parts.train, sequence_length)
+        trainer = make()
         trainer.start(parts.train, parts.validation)
-        model = kind.string_model(trainer.model, trainer.preprocessor)
-        answers = kind.answer(model, parts.validation)
-        _, answers = kind.tuned(parts.validation, answers, labels)
-        found = kind.scores(parts.validation, answers, labels)
-        scores.append(found[kind.metric])
+        scores.append(trainer.answered(parts.validation).scores[kind.metric])
     return scores[1] > scores[0]
 
 

@@ -21,7 +21,7 @@ def save_run(model: TextModel, report: dict[str, Any], folder: Path) -> None:
     model.save(folder / MODEL_FILE)
     export_saved_model(model, folder / SAVED_MODEL)
     write_text(folder / CARD, card(report))
-    write_text(folder / MISTAKES, mistakes(report))
+    write_text(folder / MISTAKES, mistakes_page(report))
     write_text(folder / REPORT, json.dumps(report, indent=1, ensure_ascii=False))
 
 
@@ -44,7 +44,7 @@ def card(report: dict[str, Any]) -> str:
         f"{lengths['cut']} rows exceed.",
         "",
         *_labels(report),
-        "## Plan",
+        "## Recipe",
         "",
         *(f"- {name.replace('_', ' ')}: {value}" for name, value in recipe.items()),
         *_decisions(report),
@@ -56,7 +56,7 @@ def card(report: dict[str, Any]) -> str:
     return "\n".join(parts) + "\n"
 
 
-def mistakes(report: dict[str, Any]) -> str:
+def mistakes_page(report: dict[str, Any]) -> str:
     """Returns the labels and rows that the model gets wrong, in Markdown.
 
     They are not in the card, which may be published and the rows may not.

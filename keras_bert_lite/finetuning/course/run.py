@@ -24,7 +24,7 @@ from keras_bert_lite.finetuning.course.selection import (
 )
 from keras_bert_lite.finetuning.course.trainer import StepTimes, Trainer
 from keras_bert_lite.finetuning.evaluate import mistakes
-from keras_bert_lite.finetuning.kinds.base import Answers, Scores
+from keras_bert_lite.finetuning.kinds.base import Scores
 from keras_bert_lite.finetuning.rows import Split
 from keras_bert_lite.training.warm_start import Probe
 
@@ -72,9 +72,6 @@ class Run:
         self.budget = Budget(minutes, EXPORT if saves else 0.0)
         self.refits = not parts.given and len(parts.train) < REFITTED
         self._count = len(parts.validation)
-        self._string_model = trainer.kind.string_model(
-            trainer.model, trainer.preprocessor
-        )
 
     def train(self, plan: Plan, baseline: bool) -> dict[str, Any]:
         """Trains the model and returns what the report says about it.
@@ -185,33 +182,18 @@ class Run:
         return baselines(trainer.kind, parts.train, parts.validation, trainer.labels)
 
     def _scores(self) -> Scores:
-        return self._answered()[2]
-
-    def _answered(self) -> tuple[dict[str, Any], Answers, Scores]:
-        """Returns thresholds, the answers with them, and their scores."""
-        kind, rows, labels = (
-            self.trainer.kind,
-            self.parts.validation,
-            self.trainer.labels,
-        )
-        answers = kind.answer(self._string_model, rows)
-        options, answers = kind.tuned(rows, answers, labels)
-        return options, answers, kind.scores(rows, answers, labels)
+        return self.trainer.answered(self.parts.validation).scores
 
     def _choose(self) -> dict[str, Any]:
         """Calibrates, chooses thresholds and judges the held-out rows."""
-        kind, rows, labels = (
-            self.trainer.kind,
-            self.parts.validation,
-            self.trainer.labels,
-        )
-        calibrations = calibrate(self.trainer.model, self.trainer.batches(rows))
-        options, answers, scores = self._answered()
+        trainer, rows = self.trainer, self.parts.validation
+        calibrations = calibrate(trainer.model, trainer.batches(rows))
+        found = trainer.answered(rows)
         return {
             "calibration": {k: x._asdict() for k, x in calibrations.items()},
-            "options": options,
-            "scores": scores,
-            **mistakes(kind, rows, answers, labels),
+            "options": found.options,
+            "scores": found.scores,
+            **mistakes(trainer.kind, rows, found.answers, trainer.labels),
         }
 
     def _refit(self, plan: Plan, strengths: list[float], tuned: bool) -> None:

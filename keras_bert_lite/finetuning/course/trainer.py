@@ -1,6 +1,7 @@
 """Trains a model on rows: warm start, `fit`, exact resume."""
 
 import dataclasses
+import functools
 import hashlib
 import json
 import time
@@ -14,8 +15,15 @@ import tensorflow as tf
 from keras_bert_lite.finetuning.course.contrast import contrast
 from keras_bert_lite.finetuning.course.plan import Plan
 from keras_bert_lite.finetuning.course.selection import Selection
-from keras_bert_lite.finetuning.kinds.base import Kind, Labels, Rows
+from keras_bert_lite.finetuning.kinds.base import (
+    Answers,
+    Kind,
+    Labels,
+    Rows,
+    Scores,
+)
 from keras_bert_lite.finetuning.rows import ordered
+from keras_bert_lite.models.text_model import TextModel
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.training.data.records import Records
 from keras_bert_lite.training.objectives import compile
@@ -33,6 +41,14 @@ class StepTimes(NamedTuple):
 
     first: float
     step: float
+
+
+class Answered(NamedTuple):
+    """Answers to rows: the thresholds chosen, the answers with them, the scores."""
+
+    options: dict[str, Any]
+    answers: Answers
+    scores: Scores
 
 
 class _Clock(keras.callbacks.Callback):
@@ -54,14 +70,12 @@ class Trainer:
         model: The model on ids.
         preprocessor: Makes its inputs.
         labels: The labels, by the builder's argument.
-        warm: Whether the heads start from linear models.
     """
 
     kind: Kind
     model: keras.Model
     preprocessor: Preprocessor
     labels: Labels
-    warm: bool
 
     def batches(self, rows: Rows, size: int = READ) -> tf.data.Dataset:
         """Returns all rows once, the short ones first."""
@@ -75,7 +89,7 @@ class Trainer:
         self, rows: Rows, held_out: Rows | None, strengths: tuple = STRENGTHS
     ) -> dict[str, Probe]:
         """Starts the heads from linear models of the rows' vectors."""
-        if not self.warm:
+        if not self.kind.linear:
             return {}
         others = None if held_out is None else self.batches(held_out)
         return warm_start(self.model, self.batches(rows), others, strengths)
@@ -96,6 +110,17 @@ class Trainer:
             layer_decay=plan.layer_decay,
         )
         compile(self.model, optimizer)
+
+    @functools.cached_property
+    def string_model(self) -> TextModel:
+        """The model that takes strings, with the same weights."""
+        return self.kind.string_model(self.model, self.preprocessor)
+
+    def answered(self, rows: Rows) -> "Answered":
+        """Answers rows, with the thresholds that suit them best."""
+        answers = self.kind.answer(self.string_model, rows)
+        options, answers = self.kind.tuned(rows, answers, self.labels)
+        return Answered(options, answers, self.kind.scores(rows, answers, self.labels))
 
     def snapshot(self) -> list[np.ndarray]:
         """Returns the weights, and the states of the random number generators."""

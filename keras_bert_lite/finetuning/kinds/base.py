@@ -8,10 +8,12 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from keras_bert_lite.models.tasks.registry import TASKS
 from keras_bert_lite.models.tasks.task import labels_of
 from keras_bert_lite.models.text_model import TextModel, with_text
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.training.data.records import Record
+from keras_bert_lite.training.objectives import DATA_SETS
 
 Rows = Sequence[Record]
 Answers = Mapping[str, Any]
@@ -42,6 +44,7 @@ class Kind(abc.ABC):
         metric: The score that decides; larger is better.
         columns: The columns that the task reads, by argument.
         options_kept: Options of the answer that count when a saved model is scored.
+        linear: Whether a linear model of vectors can fill the heads (`warm_start`).
 
     Args:
         **columns: The names of columns that differ from `columns`.
@@ -54,6 +57,7 @@ class Kind(abc.ABC):
     metric: ClassVar[str]
     columns: ClassVar[dict[str, str | None]]
     options_kept: ClassVar[tuple[str, ...]] = ()
+    linear: ClassVar[bool] = True
     apart = False  # whether the texts of a pair are encoded apart
 
     def __init__(self, **columns: str | None) -> None:
@@ -115,15 +119,16 @@ class Kind(abc.ABC):
     def build(self, encoder: keras.Model, labels: Labels) -> keras.Model:
         """Builds the model on ids."""
 
-    @abc.abstractmethod
     def dataset(
-        self,
-        rows: Any,
-        preprocessor: Preprocessor,
-        labels: Labels,
-        **batching: Any,
+        self, rows: Any, preprocessor: Preprocessor, labels: Labels, **batching: Any
     ) -> tf.data.Dataset:
-        """Makes the data set for `fit`."""
+        """Makes the task's data set for `fit`."""
+        make = DATA_SETS[TASKS[self.name].data_set or ""]
+        return make(rows, preprocessor, **self.data_options(labels), **batching)
+
+    def data_options(self, labels: Labels) -> dict[str, Any]:
+        """Returns the columns and labels, as the data set's function takes them."""
+        return {**self.column, **labels}
 
     @abc.abstractmethod
     def texts(self, rows: Rows) -> Any:

@@ -5,7 +5,6 @@ from typing import Any, ClassVar
 
 import keras
 import numpy as np
-import tensorflow as tf
 
 from keras_bert_lite.finetuning.kinds.base import (
     Answers,
@@ -23,10 +22,8 @@ from keras_bert_lite.models.tasks.question_answering import (
     QUESTION_ANSWERING,
     question_answerer,
 )
-from keras_bert_lite.text.preprocessor import Preprocessor
-from keras_bert_lite.training.data.questions import answer_span, question_dataset
+from keras_bert_lite.training.data.questions import answer_span
 from keras_bert_lite.training.data.records import Record
-from keras_bert_lite.training.data.sequences import choice_dataset
 from keras_bert_lite.training.evaluation.squad_scores import squad_scores
 
 
@@ -57,15 +54,6 @@ class QuestionAnswering(Kind):
 
     def build(self, encoder: keras.Model, labels: Labels) -> keras.Model:
         return question_answerer(encoder)
-
-    def dataset(
-        self,
-        rows: Any,
-        preprocessor: Preprocessor,
-        labels: Labels,
-        **batching: Any,
-    ) -> tf.data.Dataset:
-        return question_dataset(rows, preprocessor, **self.column, **batching)
 
     def texts(self, rows: Rows) -> dict[str, list[str]]:
         question, context = (self.column[x] for x in ("question", "context"))
@@ -114,6 +102,7 @@ class MultipleChoice(Kind):
 
     name = MULTIPLE_CHOICE.name
     metric = "accuracy"
+    linear = False
     columns: ClassVar = {"text": "text", "choices": "choices", "label": "label"}
 
     def converted(self, row: Record) -> Record:
@@ -129,16 +118,9 @@ class MultipleChoice(Kind):
     def build(self, encoder: keras.Model, labels: Labels) -> keras.Model:
         return multiple_choice(encoder, pooling="mean", head_form={})
 
-    def dataset(
-        self,
-        rows: Any,
-        preprocessor: Preprocessor,
-        labels: Labels,
-        **batching: Any,
-    ) -> tf.data.Dataset:
+    def data_options(self, labels: Labels) -> dict[str, Any]:
         text, choices, label = self.column.values()
-        columns = {"text": text, "text_pair": choices, "label": label}
-        return choice_dataset(rows, preprocessor, **columns, **batching)
+        return {"text": text, "text_pair": choices, "label": label}
 
     def texts(self, rows: Rows) -> dict[str, list]:
         text, choices, _ = self.column.values()

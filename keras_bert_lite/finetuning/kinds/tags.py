@@ -5,7 +5,6 @@ from typing import Any, ClassVar
 
 import keras
 import numpy as np
-import tensorflow as tf
 
 from keras_bert_lite.finetuning.kinds.base import (
     Answers,
@@ -30,9 +29,7 @@ from keras_bert_lite.models.tasks.token_classification import (
 from keras_bert_lite.models.text_model import TextModel, with_text
 from keras_bert_lite.tagging import has_scheme, spans, to_bio
 from keras_bert_lite.text.preprocessor import Preprocessor
-from keras_bert_lite.training.data.intents import intent_and_slot_dataset
 from keras_bert_lite.training.data.records import Record
-from keras_bert_lite.training.data.tokens import token_dataset
 
 OUTSIDE = "O"
 
@@ -69,15 +66,6 @@ class TokenClassification(Kind):
 
     def build(self, encoder: keras.Model, labels: Labels) -> keras.Model:
         return token_classifier(encoder, **labels)
-
-    def dataset(
-        self,
-        rows: Any,
-        preprocessor: Preprocessor,
-        labels: Labels,
-        **batching: Any,
-    ) -> tf.data.Dataset:
-        return token_dataset(rows, preprocessor, **labels, **self.column, **batching)
 
     def texts(self, rows: Rows) -> list[list[str]]:
         return [row[self.column["words"]] for row in rows]
@@ -131,16 +119,6 @@ class IntentAndSlots(TokenClassification):
 
     def build(self, encoder: keras.Model, labels: Labels) -> keras.Model:
         return intent_and_slot_classifier(encoder, **labels, pooling="mean")
-
-    def dataset(
-        self,
-        rows: Any,
-        preprocessor: Preprocessor,
-        labels: Labels,
-        **batching: Any,
-    ) -> tf.data.Dataset:
-        options = {**labels, **self.column, **batching}
-        return intent_and_slot_dataset(rows, preprocessor, **options)
 
     def scores(self, rows: Rows, answers: Answers, labels: Any) -> Scores:
         true = self.targets(rows)

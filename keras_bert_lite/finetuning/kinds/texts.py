@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 import keras
 import numpy as np
-import tensorflow as tf
 
 from keras_bert_lite.finetuning.kinds.base import (
     Answers,
@@ -28,7 +27,6 @@ from keras_bert_lite.models.tasks.classification import (
 from keras_bert_lite.models.text_model import TextModel, with_text
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.training.data.records import Record
-from keras_bert_lite.training.data.sequences import text_dataset
 
 SEPARATOR = ","  # between the labels of a row in a table
 TINY = 1e-9
@@ -46,17 +44,11 @@ class _Texts(Kind):
         """Arguments of the builder: a head that a linear model can fill."""
         return {"pooling": "mean", "head_form": {}, "compare": self.apart}
 
-    def dataset(
-        self,
-        rows: Any,
-        preprocessor: Preprocessor,
-        labels: Labels,
-        **batching: Any,
-    ) -> tf.data.Dataset:
-        columns = {**self.column, **self.options, **labels}
+    def data_options(self, labels: Labels) -> dict[str, Any]:
+        options = {**super().data_options(labels), **self.options}
         if self.apart:
-            columns["text"] = [columns["text"], columns.pop("text_pair")]
-        return text_dataset(rows, preprocessor, **columns, **batching)
+            options["text"] = [options["text"], options.pop("text_pair")]
+        return options
 
     def texts(self, rows: Rows) -> dict[str, list[str]]:
         names = ("text", "text_pair")
