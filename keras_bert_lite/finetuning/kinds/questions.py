@@ -32,6 +32,7 @@ class QuestionAnswering(Kind):
 
     name = QUESTION_ANSWERING.name
     metric = "f1"
+    linear = False
     columns: ClassVar = {
         "question": "question",
         "context": "context",
