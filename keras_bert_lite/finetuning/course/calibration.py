@@ -116,19 +116,17 @@ class Form(NamedTuple):
     confidences: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
-def _log_softmax(logits: np.ndarray) -> np.ndarray:
-    shifted = logits - logits.max(1, keepdims=True)
-    return shifted - np.log(np.exp(shifted).sum(1, keepdims=True))
-
-
 def _cross_entropy(logits: np.ndarray, targets: np.ndarray) -> float:
-    logs = _log_softmax(logits)
+    from scipy.special import log_softmax  # slow to import
+
+    logs = log_softmax(logits, axis=1)
     return float(-np.take_along_axis(logs, targets.astype(int), 1).mean())
 
 
 def _of_best(logits: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    best = logits.argmax(1)
-    return np.exp(_log_softmax(logits)).max(1), best == targets[:, 0]
+    from scipy.special import softmax  # slow to import
+
+    return softmax(logits, axis=1).max(1), logits.argmax(1) == targets[:, 0]
 
 
 def _binary_cross_entropy(logits: np.ndarray, targets: np.ndarray) -> float:
@@ -136,7 +134,9 @@ def _binary_cross_entropy(logits: np.ndarray, targets: np.ndarray) -> float:
 
 
 def _of_all(logits: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    probabilities = 0.5 * (1 + np.tanh(logits / 2))
+    from scipy.special import expit  # slow to import
+
+    probabilities = expit(logits)
     sure = np.maximum(probabilities, 1 - probabilities)
     return sure.ravel(), ((probabilities > 0.5) == (targets > 0.5)).ravel()
 

@@ -14,7 +14,7 @@ from keras_bert_lite.finetuning.kinds.base import (
     Scores,
     Verdict,
 )
-from keras_bert_lite.finetuning.kinds.texts import f1, in_order
+from keras_bert_lite.finetuning.kinds.texts import in_order
 from keras_bert_lite.models.tasks.intent_and_slots import (
     INTENT,
     INTENT_AND_SLOTS,
@@ -169,7 +169,8 @@ def tag_scores(
     ours, theirs = ([set(spans(tags)) for tags in rows] for rows in (found, true))
     both = sum(len(a & b) for a, b in zip(ours, theirs, strict=True))
     expected, given = (sum(map(len, x)) for x in (theirs, ours))
-    return {"f1": f1(expected, given, both), "accuracy": accuracy}
+    f1 = 2 * both / (expected + given) if expected + given else 0.0
+    return {"f1": f1, "accuracy": accuracy}
 
 
 def tag_verdict(words: list[str], true: list[str], found: list[str]) -> Verdict:

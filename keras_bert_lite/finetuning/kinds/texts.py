@@ -91,11 +91,14 @@ class TextClassification(_Texts):
         return text_classifier(encoder, **labels, **self.form)
 
     def scores(self, rows: Rows, answers: Answers, labels: Any) -> Scores:
-        true = np.array(self.targets(rows))
+        from sklearn.metrics import f1_score  # slow to import
+
+        true, found = np.array(self.targets(rows)), answers["label"]
+        options = {"labels": labels["labels"], "average": "macro", "zero_division": 0}
         return {
-            "accuracy": float(np.mean(true == answers["label"])),
-            "macro_f1": macro_f1(true, answers["label"], labels["labels"]),
-            "matthews": matthews(true, answers["label"]),
+            "accuracy": float(np.mean(true == found)),
+            "macro_f1": float(f1_score(true, found, **options)),
+            "matthews": matthews(true, found),
         }
 
     def few_labels(self, rows: Rows) -> tuple[list[str], list[str]] | None:
@@ -177,16 +180,14 @@ class MultiLabelClassification(_Texts):
         )
 
     def scores(self, rows: Rows, answers: Answers, labels: Any) -> Scores:
+        from sklearn.metrics import f1_score  # slow to import
+
         true, found = self.indicators(rows, labels), answers["labels"] != ""
+        columns = zip(true.T, found.T, strict=True)
         return {
-            "micro_f1": f1(true.sum(), found.sum(), (true * found).sum()),
+            "micro_f1": float(f1_score(true.ravel(), found.ravel(), zero_division=0)),
             "macro_f1": float(
-                np.mean(
-                    [
-                        f1(t.sum(), p.sum(), (t * p).sum())
-                        for t, p in zip(true.T, found.T, strict=True)
-                    ]
-                )
+                np.mean([f1_score(t, p, zero_division=0) for t, p in columns])
             ),
         }
 
@@ -267,11 +268,6 @@ def in_order(labels: set[str]) -> list[str]:
     return sorted(labels)
 
 
-def f1(true: float, found: float, both: float) -> float:
-    """Returns the harmonic mean of precision and recall; 0 if there is nothing."""
-    return float(2 * both / (true + found)) if true + found else 0.0
-
-
 def matthews(true: np.ndarray, found: np.ndarray) -> float:
     """Returns the correlation of labels and answers; 0 if there is one label only."""
     from sklearn.metrics import matthews_corrcoef  # slow to import
@@ -279,8 +275,3 @@ def matthews(true: np.ndarray, found: np.ndarray) -> float:
     if len({*true, *found}) < 2:
         return 0.0
     return float(matthews_corrcoef(true, found))
-
-
-def macro_f1(true: np.ndarray, found: np.ndarray, labels: list[str]) -> float:
-    counts = (((true == x), (found == x)) for x in labels)
-    return float(np.mean([f1(t.sum(), p.sum(), (t & p).sum()) for t, p in counts]))
