@@ -16,6 +16,8 @@ pytestmark = pytest.mark.tensorflow(reason="examples are TensorFlow's")
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 # Run by another environment, which has what they need.
 ELSEWHERE = {"keras_bert_lite.training.pretraining.data.beam"}
+# Trains in all its stages, and exports.
+SLOW = {"finetuning.finetune.finetune"}
 
 
 def examples():
@@ -32,7 +34,10 @@ def examples():
 EXAMPLES = examples()
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(x, marks=[pytest.mark.slow] * (x in SLOW)) for x in EXAMPLES],
+)
 def test_example(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     keras.utils.set_random_seed(0)

@@ -109,7 +109,10 @@ def policy(request):
         yield
 
 
-@pytest.mark.parametrize("policy", ["float32", "mixed_float16"], indirect=True)
+MIXED = pytest.param("mixed_float16", marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("policy", ["float32", MIXED], indirect=True)
 def test_goes_on_where_it_was(data, tmp_path, policy):
     whole, _ = run(data, tmp_path / "whole")
     with pytest.raises(KeyboardInterrupt):
