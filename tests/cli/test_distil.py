@@ -35,6 +35,7 @@ def distil(folder, *more):
     )
 
 
+@pytest.mark.slow
 def test_from_a_teacher_to_a_student(folder, capsys):
     more = ("--dtype", "float16", "--dropout", 0.2)
     distil(folder, "--config", folder / "config.json", *more)

@@ -194,6 +194,7 @@ def test_learns(path, tmp_path):
     assert history.history["val_loss"][-1] < losses[0]
 
 
+@pytest.mark.slow
 def test_pairs_train_both_segments(ended):
     before, after = (
         x.get_layer("embeddings").segment_embedding.get_weights()[0]
@@ -222,6 +223,7 @@ def test_validation_reads_the_same_rows(path, tmp_path):
     np.testing.assert_allclose(losses, losses[0], rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_another_text_in_the_directory(path, directory):
     student, teacher = encoders()
     both = tiny.preprocessor(16), other()
@@ -240,6 +242,7 @@ def test_preprocessor_that_does_not_fit(length, path, tmp_path):
         )
 
 
+@pytest.mark.slow
 def test_another_teacher_of_the_same_size(path, directory):
     student, teacher = encoders()
     randomize(teacher)
@@ -251,6 +254,7 @@ def test_another_teacher_of_the_same_size(path, directory):
         )
 
 
+@pytest.mark.slow
 def test_another_run_in_the_directory(path, directory):
     with pytest.raises(ValueError, match=r"'batch_size': \(4, 2\)"):
         run(path, directory, batch_size=2, **PAIRS)

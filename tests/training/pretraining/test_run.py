@@ -176,6 +176,7 @@ def test_refuses_a_run_of_other_settings(data, tmp_path):
 
 
 @tensorflow_only
+@pytest.mark.slow
 def test_goes_on_with_less_memory(data, tmp_path):
     def begin(steps, *callbacks):
         made = model()
@@ -340,6 +341,7 @@ def distil(data, directory, randomized=False, **options):
 
 
 @tensorflow_only
+@pytest.mark.slow
 def test_distillation_goes_on(data, tmp_path):
     whole = distil(data, tmp_path / "whole")
     with pytest.raises(KeyboardInterrupt):
