@@ -16,7 +16,7 @@ pytestmark = pytest.mark.tensorflow(reason="examples are TensorFlow's")
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 # Run by another environment, which has what they need.
 ELSEWHERE = {"keras_bert_lite.training.pretraining.data.beam"}
-# Trains in all its stages, and exports.
+# Trains in all its stages.
 SLOW = {"finetuning.finetune.finetune"}
 
 

@@ -167,8 +167,8 @@ def finetune(
     preprocessor, lengths = _preprocessor(kind, encoder, rows, sequence_length)
     make = functools.partial(_trainer, kind, encoder, names, preprocessor)
     if kind.column.get("text_pair") is not None:
-        apart = pairs == "apart" if pairs != "auto" else _apart(make, kind, parts)
-        kind.apart = apart
+        auto = pairs == "auto"
+        kind.apart = _apart(make, kind, parts) if auto else pairs == "apart"
     trainer = make()
     plan = _plan(trainer, len(parts.train), epochs, learning_rate, batch_size, seed)
     report: dict[str, Any] = {

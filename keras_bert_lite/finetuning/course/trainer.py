@@ -116,7 +116,7 @@ class Trainer:
         """The model that takes strings, with the same weights."""
         return self.kind.string_model(self.model, self.preprocessor)
 
-    def answered(self, rows: Rows) -> "Answered":
+    def answered(self, rows: Rows) -> Answered:
         """Answers rows, with the thresholds that suit them best."""
         answers = self.kind.answer(self.string_model, rows)
         options, answers = self.kind.tuned(rows, answers, self.labels)

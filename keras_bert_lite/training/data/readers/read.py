@@ -61,19 +61,18 @@ def read(source: Any, argument: str = "source") -> Records:
 
 
 def _datasets(name: str, argument: str) -> Any:
-    *parts, split = _parts(name, "datasets://NAME:SPLIT", argument)
+    *parts, split = _parts(name, "datasets://NAME:SPLIT", argument, most=3)
     return _module("datasets", argument).load_dataset(*parts, split=split)
 
 
 def _tfds(name: str, argument: str) -> Any:
-    name, split = _parts(name, "tfds://NAME:SPLIT", argument)
+    name, split = _parts(name, "tfds://NAME:SPLIT", argument, most=2)
     return _module("tensorflow_datasets", argument).load(name, split=split)
 
 
-def _parts(name: str, form: str, argument: str) -> list[str]:
+def _parts(name: str, form: str, argument: str, most: int) -> list[str]:
     # Not slashes, which are in the names themselves: owner/name, name/config.
     parts = name.split(":")
-    most = 3 if form.startswith("datasets") else 2
     if not 2 <= len(parts) <= most or not all(parts):
         raise ValueError(f"`{argument}` must be {form}. Received: {name!r}")
     return parts
