@@ -36,6 +36,8 @@ def fit(
     sequence_length: int | None = None,
     labels: list[str] | dict[str, list[str]] | None = None,
     pairs: Literal["auto", "together", "apart"] = "auto",
+    metric: str | None = None,
+    class_weight: str | dict[str, float] | None = None,
     baseline: bool = True,
     columns: Columns = None,
     seed: int = 0,
@@ -63,6 +65,8 @@ def fit(
         sequence_length: tokens of a row; by default what 99 % of the rows need
         labels: in their order; by default those of the rows
         pairs: whether the two texts of a pair are read in one row, or compared
+        metric: the score that decides, such as macro_f1; by default the task's first
+        class_weight: balanced, or a weight for each label
         baseline: whether simple models are fitted, for comparison
         columns: names of columns that differ, as --columns.text=sentence
         seed: of the held-out rows, their order and dropout

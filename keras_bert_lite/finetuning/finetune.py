@@ -72,6 +72,8 @@ def finetune(
     sequence_length: int | None = None,
     labels: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
     pairs: str = "auto",
+    metric: str | None = None,
+    class_weight: str | Mapping[str, float] | None = None,
     baseline: bool = True,
     columns: Mapping[str, str] | None = None,
     seed: int = 0,
@@ -118,6 +120,13 @@ def finetune(
             `"apart"`, each by itself, so that their vectors are compared (see
             `compare` of `text_classifier`). `"auto"`: the way in which a linear model
             of the vectors scores better on the held-out rows.
+        metric: The score on the held-out rows that decides which weights are kept,
+            one of those that `evaluate` gives. `None`: accuracy; micro F1 for several
+            labels; Spearman's correlation; F1 of entities (accuracy of other tags);
+            texts whose intent and slots are all right; F1 of answers.
+        class_weight: Weights of the labels in training, for text classification:
+            a dictionary by label, where others count 1, or `"balanced"`: in inverse
+            proportion to how many rows have them. `None`: each row counts the same.
         baseline: Whether simple models are fitted, for comparison.
         columns: The names of the columns that are not called `text`, `text_pair` and
             `label` (texts; there is no `text_pair` by default), `words`, `tags` and
@@ -159,6 +168,9 @@ def finetune(
         )
     began = time.monotonic()
     kind = KINDS[task](**(columns or {}))
+    if metric is not None:
+        check_choice("metric", metric, kind.metrics)
+        kind.metric = metric
     rows = read_rows(train, kind, "train")
     held_out = None if validation is None else read_rows(validation, kind, "validation")
     keras.utils.set_random_seed(seed)
@@ -170,6 +182,8 @@ def finetune(
         auto = pairs == "auto"
         kind.apart = _apart(make, kind, parts) if auto else pairs == "apart"
     trainer = make()
+    if class_weight is not None:
+        trainer.class_weight = kind.class_weights(class_weight, parts.train, names)
     plan = _plan(trainer, len(parts.train), epochs, learning_rate, batch_size, seed)
     report: dict[str, Any] = {
         "task": task,
@@ -179,6 +193,7 @@ def finetune(
         "rows": {"train": len(parts.train), "validation": len(parts.validation)},
         "lengths": lengths._asdict(),
         "metric": kind.metric,
+        "class_weight": trainer.class_weight,
         "apart": kind.apart,
     }
     if lengths.cut:

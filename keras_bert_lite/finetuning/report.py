@@ -108,10 +108,15 @@ def _decisions(report: dict[str, Any]) -> list[str]:
         f"error {100 * x['before']:.1f} % before, {100 * x['after']:.1f} % after)"
         for name, x in report["calibration"].items()
     ]
-    return lines + [
+    lines += [
         f"- {name.replace('_', ' ')}: {value:.2f}"
         for name, value in report["options"].items()
     ]
+    if weights := report["class_weight"]:
+        named = zip(report["labels"]["labels"], weights, strict=True)
+        shown = ", ".join(f"{label} {weight:.2f}" for label, weight in named)
+        lines.append(f"- weights of the labels: {shown}")
+    return [*lines, f"- the score that decides: {report['metric']}"]
 
 
 def _cell(text: str, most: int = 120) -> str:

@@ -71,6 +71,23 @@ def test_every_task(task, tmp_path):
 
 
 @pytest.mark.slow
+def test_weights_of_labels_and_another_score(tmp_path):
+    rows = [*samples.texts(24)[1::2], *samples.texts(8)[::2]]  # 12 good, 4 bad
+    options = {"class_weight": "balanced", "metric": "macro_f1", "batch_size": 4}
+    options |= {"encoder": samples.encoder(), "epochs": 2, "verbose": 0}
+    task = "text_classification"
+    tuned = kbl.finetune(task, rows, rows, directory=tmp_path, **options)
+    assert tuned.report["metric"] == "macro_f1"
+    np.testing.assert_allclose(tuned.report["class_weight"], [16 / 2 / 4, 16 / 2 / 12])
+    assert "bad 2.00, good 0.67" in (tmp_path / "README.md").read_text()
+    plain = kbl.finetune(task, rows, rows, **{**options, "class_weight": None})
+    key = "warm_start"
+    assert tuned.report[key]["logits"]["loss"] != plain.report[key]["logits"]["loss"]
+    start = [x.report["history"][1]["loss"] for x in (tuned, plain)]
+    assert start[0] != start[1]
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("steps", [3, 7])
 def test_an_interrupted_run_goes_on_exactly(steps, tmp_path, monkeypatch):
     whole = tune(directory=tmp_path / "whole", batch_size=4)
@@ -118,6 +135,18 @@ def test_rows_longer_than_the_model_are_counted(monkeypatch):
         ({"minutes": 0}, "`minutes` must be"),
         ({"columns": {"words": "x"}}, r"reads the columns .*'words'"),
         ({"train": "rows.txt"}, "`train` must be a file that ends in"),
+        ({"metric": "f1"}, "`metric` must be one of"),
+        ({"class_weight": "even"}, "`class_weight` must be one of"),
+        ({"class_weight": {"so-so": 2}}, "must be of the labels"),
+        ({"class_weight": {"bad": 0}}, "must be a positive number"),
+        (
+            {
+                "class_weight": "balanced",
+                "task": "regression",
+                "train": samples.rows("regression"),
+            },
+            "is for the task 'text_classification'",
+        ),
     ],
 )
 def test_refuses(changes, message):

@@ -70,12 +70,14 @@ class Trainer:
         model: The model on ids.
         preprocessor: Makes its inputs.
         labels: The labels, by the builder's argument.
+        class_weight: The weight of each label in training.
     """
 
     kind: Kind
     model: keras.Model
     preprocessor: Preprocessor
     labels: Labels
+    class_weight: list[float] | None = None
 
     def batches(self, rows: Rows, size: int = READ) -> tf.data.Dataset:
         """Returns all rows once, the short ones first."""
@@ -92,7 +94,8 @@ class Trainer:
         if not self.kind.linear:
             return {}
         others = None if held_out is None else self.batches(held_out)
-        return warm_start(self.model, self.batches(rows), others, strengths)
+        weighted = self._weighted(self.batches(rows))
+        return warm_start(self.model, weighted, others, strengths)
 
     def contrast(self, rows: Rows, plan: Plan) -> bool:
         """Trains the encoder on pairs of rows, if the rows have few labels."""
@@ -163,6 +166,7 @@ class Trainer:
             "labels": self.labels,
             "rows": digest(rows),
             "recipe": dataclasses.asdict(plan),
+            "class_weight": self.class_weight,
         }
         fit_from_state(
             self.model,
@@ -178,7 +182,14 @@ class Trainer:
     def _stream(self, rows: Rows, plan: Plan) -> tf.data.Dataset:
         size, seed = plan.batch_size, plan.seed
         source = Records(lambda: ordered(rows, self.kind, size, seed))
-        return self._dataset(source, batch_size=size, check=False)
+        return self._weighted(self._dataset(source, batch_size=size, check=False))
+
+    def _weighted(self, batches: tf.data.Dataset) -> tf.data.Dataset:
+        """Gives each row the weight of its label."""
+        if self.class_weight is None:
+            return batches
+        weights = tf.constant(self.class_weight)
+        return batches.map(lambda x, y: (x, y, tf.gather(weights, y)))
 
     def _dataset(self, rows: Any, **batching: Any) -> tf.data.Dataset:
         return self.kind.dataset(rows, self.preprocessor, self.labels, **batching)

@@ -41,7 +41,9 @@ class Kind(abc.ABC):
 
     Attributes:
         name: Name of the task, as in `models.tasks.registry`.
-        metric: The score that decides; larger is better.
+        metrics: The scores that can decide, of which larger ones are better; the
+            first does by default.
+        metric: The score that decides.
         columns: The columns that the task reads, by argument.
         options_kept: Options of the answer that count when a saved model is scored.
         linear: Whether a linear model of vectors can fill the heads (`warm_start`).
@@ -54,7 +56,7 @@ class Kind(abc.ABC):
     """
 
     name: ClassVar[str]
-    metric: ClassVar[str]
+    metrics: ClassVar[tuple[str, ...]]
     columns: ClassVar[dict[str, str | None]]
     options_kept: ClassVar[tuple[str, ...]] = ()
     linear: ClassVar[bool] = True
@@ -67,6 +69,7 @@ class Kind(abc.ABC):
                 f"Received: {unknown}"
             )
         self.column: dict[str, Any] = {**self.columns, **columns}
+        self.metric = self.metrics[0]
 
     def converted(self, row: Record) -> Record:
         """Converts the values of a row from a file, which may be strings."""
@@ -94,6 +97,19 @@ class Kind(abc.ABC):
     def classes(self, row: Record) -> list[str]:
         """Returns the labels of a row, or its tags."""
         return []
+
+    def class_weights(
+        self, given: str | Mapping[str, float], rows: Rows, labels: Labels
+    ) -> list[float]:
+        """Returns the weight of each label in training.
+
+        Raises:
+            ValueError: If the task has not one label a row, or a label is unknown.
+        """
+        raise ValueError(
+            "`class_weight` is for the task 'text_classification', whose rows have "
+            f"one label each. Received: {given!r} for {self.name!r}"
+        )
 
     def key(self, row: Record) -> tuple[str, ...]:
         """Returns the texts of a row; rows with the same are duplicates."""

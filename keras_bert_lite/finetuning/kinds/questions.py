@@ -31,7 +31,7 @@ class QuestionAnswering(Kind):
     """Questions whose answer is a part of a context, or is not in it."""
 
     name = QUESTION_ANSWERING.name
-    metric = "f1"
+    metrics = ("f1", "exact")
     linear = False
     columns: ClassVar = {
         "question": "question",
@@ -102,7 +102,7 @@ class MultipleChoice(Kind):
     """Questions with choices, one of which is right."""
 
     name = MULTIPLE_CHOICE.name
-    metric = "accuracy"
+    metrics = ("accuracy",)
     linear = False
     columns: ClassVar = {"text": "text", "choices": "choices", "label": "label"}
 

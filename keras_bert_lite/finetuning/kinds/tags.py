@@ -38,7 +38,10 @@ class TokenClassification(Kind):
     """Words with a tag each: entities (BIO, BIOES, IOB1), parts of speech."""
 
     name = TOKEN_CLASSIFICATION.name
-    metric = "f1"  # of entities; of tags without a scheme, accuracy
+    metrics: ClassVar[tuple[str, ...]] = (
+        "f1",
+        "accuracy",
+    )  # F1 of entities; of tags without a scheme, accuracy
     columns: ClassVar = {"words": "words", "tags": "tags"}
     options_kept = ("decoding",)
 
@@ -102,7 +105,8 @@ class IntentAndSlots(TokenClassification):
     """Texts with an intent, and a tag for each word."""
 
     name = INTENT_AND_SLOTS.name
-    metric = "exact"  # the share of texts whose intent and tags are all right
+    # The share of texts whose intent and tags are all right; of intents; of slots.
+    metrics: ClassVar[tuple[str, ...]] = ("exact", "intent_accuracy", "f1", "accuracy")
     columns: ClassVar = {"words": "words", "tags": "tags", "intent": "intent"}
 
     def classes(self, row: Record) -> list[str]:

@@ -1,12 +1,14 @@
 """Texts and pairs of texts with a label, several labels or a number."""
 
 import math
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 import keras
 import numpy as np
 
+from keras_bert_lite.checks import check_above_zero, check_choice
 from keras_bert_lite.finetuning.kinds.base import (
     Answers,
     Kind,
@@ -28,6 +30,7 @@ from keras_bert_lite.models.text_model import TextModel, with_text
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.training.data.records import Record
 
+BALANCED = "balanced"
 SEPARATOR = ","  # between the labels of a row in a table
 TINY = 1e-9
 DEFAULT = 0.3  # the threshold of several labels, where few rows would choose it
@@ -72,7 +75,7 @@ class TextClassification(_Texts):
     """Texts with one of several labels."""
 
     name = TEXT_CLASSIFICATION.name
-    metric = "accuracy"
+    metrics = ("accuracy", "macro_f1", "matthews")
 
     def converted(self, row: Record) -> Record:
         name = self.column["label"]
@@ -83,6 +86,18 @@ class TextClassification(_Texts):
 
     def classes(self, row: Record) -> list[str]:
         return [row[self.column["label"]]]
+
+    def class_weights(
+        self, given: str | Mapping[str, float], rows: Rows, labels: Labels
+    ) -> list[float]:
+        names = labels["labels"]
+        if isinstance(given, Mapping):
+            _check_weights(given, names)
+            return [float(given.get(name, 1)) for name in names]
+        check_choice("class_weight", given, (BALANCED,))
+        counts = Counter(self.targets(rows))
+        mean = len(rows) / len(counts)
+        return [mean / counts[name] if counts[name] else 1.0 for name in names]
 
     def find_labels(self, rows: Rows) -> Labels:
         return {"labels": in_order(set(self.targets(rows)))}
@@ -132,7 +147,7 @@ class MultiLabelClassification(_Texts):
     """Texts with any number of labels."""
 
     name = MULTI_LABEL_CLASSIFICATION.name
-    metric = "micro_f1"
+    metrics = ("micro_f1", "macro_f1")
     options: ClassVar = {"multi_label": True}
     options_kept = ("threshold",)
 
@@ -212,7 +227,7 @@ class Regression(_Texts):
     """Texts with a number."""
 
     name = REGRESSION.name
-    metric = "spearman"
+    metrics = ("spearman", "pearson")
 
     def converted(self, row: Record) -> Record:
         name = self.column["label"]
@@ -259,6 +274,15 @@ class Regression(_Texts):
                 rows, self.targets(rows), answers["score"], strict=True
             )
         ]
+
+
+def _check_weights(given: Mapping[str, float], labels: list[str]) -> None:
+    if unknown := sorted(given.keys() - set(labels)):
+        raise ValueError(
+            f"`class_weight` must be of the labels {labels}. Received: {unknown}"
+        )
+    for label, weight in given.items():
+        check_above_zero(f"class_weight[{label!r}]", weight)
 
 
 def in_order(labels: set[str]) -> list[str]:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import seqeval.metrics
 from sklearn import metrics
+from sklearn.utils import class_weight
 
 from keras_bert_lite.finetuning.kinds import KINDS
 
@@ -20,6 +21,19 @@ def test_labels():
     assert scores["accuracy"] == pytest.approx(metrics.accuracy_score(true, found))
     expected = metrics.f1_score(true, found, average="macro")
     assert scores["macro_f1"] == pytest.approx(expected)
+
+
+def test_weights_of_labels():
+    names = ["a", "b", "c"]
+    labels = [str(x) for x in RNG.choice(names[:2], 60)]
+    rows = [{"text": "x", "label": x} for x in labels]
+    weights = KINDS["text_classification"]().class_weights(
+        "balanced", rows, {"labels": names}
+    )
+    expected = class_weight.compute_class_weight(
+        "balanced", classes=np.array(names[:2]), y=labels
+    )
+    np.testing.assert_allclose(weights, [*expected, 1.0])
 
 
 def test_several_labels():
