@@ -14,13 +14,13 @@ import argparse
 import functools
 import hashlib
 import itertools
-import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.recipes.log import Log
 from benchmarks.recipes.sets import SETS, Row
 from benchmarks.recipes.tables import page
 from benchmarks.recipes.ways import (
@@ -36,34 +36,6 @@ from keras_bert_lite.checkpoints.sources import resolve
 
 FEW = 64
 RESULTS = Path(__file__).parents[1] / "results" / "recipes.jsonl"
-
-
-class Log:
-    """Results, a line each; those that are there are not made again.
-
-    Args:
-        path: The file.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        lines = path.read_text().splitlines() if path.exists() else []
-        self.records: list[dict[str, Any]] = [json.loads(line) for line in lines]
-
-    def once(
-        self, key: dict[str, Any], make: Callable[[], dict[str, Any] | None]
-    ) -> dict[str, Any] | None:
-        """Returns the result of a key, which is made if it is not there."""
-        found = [x for x in self.records if key.items() <= x.items()]
-        made = found[-1] if found else make()
-        if made is None or found:
-            return made
-        record = {**key, **made}
-        self.records.append(record)
-        with self.path.open("a") as file:
-            file.write(json.dumps(record) + "\n")
-        print(json.dumps({**key, **made["scores"]}), flush=True)
-        return record
 
 
 def digest(encoder: str) -> str:
