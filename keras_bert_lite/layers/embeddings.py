@@ -40,6 +40,8 @@ class Embeddings(EncoderPart):
             instead of `token_ids`.
         project: Whether to apply the projection after the normalization, if there is
             one.
+        vectors: Floats of shape `(B, S, E)`, E the width of the embeddings, that
+            enter the sum in place of the token embeddings of `token_ids`.
 
     Output shape:
         `(B, S, H)`; with `reverse`, `(B, S, vocabulary_size)`; without `project`,
@@ -105,13 +107,16 @@ class Embeddings(EncoderPart):
         position_ids=None,
         reverse=False,
         project=True,
+        vectors=None,
         training=None,
     ):
         if reverse:
             return self._scores(token_ids)
         self._check(token_ids)
+        if vectors is None:
+            vectors = self.token_vectors(token_ids)
         others = (token_ids, segment_ids, position_ids)
-        return self.finish(self.token_vectors(token_ids), *others, project, training)
+        return self.finish(vectors, *others, project, training)
 
     def token_vectors(self, token_ids):
         """Looks up only the token embeddings: (B, S) -> (B, S, E)."""
@@ -178,6 +183,7 @@ class Embeddings(EncoderPart):
         position_ids=None,
         reverse=False,
         project=True,
+        vectors=None,
         training=None,
     ):
         if reverse:
