@@ -33,7 +33,10 @@ def headline(found: Any) -> str:
 def notes(found: Any) -> list[str]:
     """Returns what the reader should know besides."""
     unread = int((~found.read).sum())
-    return [f"{unread} pieces were not read for this score."] if unread else []
+    if not unread:
+        return []
+    count = "1 piece was" if unread == 1 else f"{unread} pieces were"
+    return [f"{count} not read for this score."]
 
 
 def plain_head(found: Any) -> str:
