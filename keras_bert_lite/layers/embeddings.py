@@ -48,8 +48,8 @@ class Embeddings(EncoderPart):
         `(B, S, embedding_dim)`.
 
     Raises:
-        ValueError: If the sequence is longer than the position table, or the
-            ids are not integers of rank 2.
+        ValueError: If the sequence is longer than the position table, the
+            ids are not integers of rank 2, or the vectors not of width E.
 
     Reference: [Devlin et al., 2019](https://arxiv.org/abs/1810.04805), section 3;
     factorization: [Lan et al., 2020](https://arxiv.org/abs/1909.11942); tied head:
@@ -115,6 +115,11 @@ class Embeddings(EncoderPart):
         self._check(token_ids)
         if vectors is None:
             vectors = self.token_vectors(token_ids)
+        elif len(vectors.shape) != 3 or vectors.shape[-1] != self.width:
+            raise ValueError(
+                f"`vectors` must have the shape (batch, sequence, {self.width}). "
+                f"Received: {tuple(vectors.shape)}"
+            )
         others = (token_ids, segment_ids, position_ids)
         return self.finish(vectors, *others, project, training)
 

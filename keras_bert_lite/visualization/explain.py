@@ -36,7 +36,7 @@ def explain(
     *,
     steps: int = 50,
     max_steps: int = 800,
-    batch_size: int = 16,
+    batch_size: int = 32,
 ) -> Explanation:
     """Says what each piece of a text adds to a model's prediction.
 
@@ -47,7 +47,7 @@ def explain(
     do positions and segments: the baseline is a text of the same length without words.
     Attributions sum to the logit minus that of the baseline (completeness). The
     integral is Gauss-Legendre quadrature, whose points are doubled until this holds
-    within 1 % of that difference.
+    within 1 % of that difference; if it never does, there is a warning.
 
     Args:
         model: A model made by `with_text`, the directory of a run of `finetune`, or a
@@ -66,7 +66,7 @@ def explain(
             predicted answer. If no answer is predicted, its score is explained. For
             intents and slots, `None` explains the intent.
         steps: The number of points to begin with.
-        max_steps: The most points; if they do not suffice, there is a warning.
+        max_steps: The most points, at least `steps`.
         batch_size: How many points are computed at once, which memory grows with.
 
     Returns:
@@ -113,7 +113,9 @@ def explain(
         warnings.warn(
             f"The attributions sum to the score's difference from the baseline, "
             f"{found.score - found.baseline_score:.4g}, only within "
-            f"{found.error:.1%} after {found.steps} steps. `max_steps` may be larger.",
+            f"{found.error:.1%} after {found.steps} steps. `max_steps` may be larger; "
+            "if the difference is small or the model computes in half precision or "
+            "int8, rounding may be the cause.",
             stacklevel=2,
         )
     attributions, seen = _by_piece(reading, found.attributions)

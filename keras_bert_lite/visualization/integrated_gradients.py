@@ -61,9 +61,7 @@ def integrate(
     Reference: [Sundararajan et al., 2017](https://arxiv.org/abs/1703.01365).
     """
     difference = vectors - baseline
-    ends = tf.stack([vectors, baseline])
-    values = np.concatenate([score(ends[i : i + 1]).numpy() for i in range(2)])
-    first, last = (float(x) for x in values)
+    first, last = (float(x) for x in score(tf.stack([vectors, baseline])))
     while True:
         sums = np.zeros(vectors.shape[:-1])
         for places, weights in _batches(steps, batch_size):

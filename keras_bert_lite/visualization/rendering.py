@@ -71,7 +71,7 @@ def html(found: Any, texts: Sequence[Sequence[Any]]) -> str:
         f'<div dir="auto" style="{style}">{"".join(_span(run) for run in runs)}</div>'
         for runs in texts
     )
-    return f"<div>{head}{body}{_legend()}</div>"
+    return f'<div style="margin: 0.8em 0">{head}{body}{_legend()}</div>'
 
 
 def _span(run: Any) -> str:

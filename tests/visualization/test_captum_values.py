@@ -15,7 +15,13 @@ pytestmark = pytest.mark.tensorflow(reason="string-in models need TensorFlow")
 VALUES = json.loads((GOLDEN / "attributions.json").read_text())
 
 
-@pytest.mark.parametrize("name", list(cases.CASES))
+SLOW = {"distilbert", "ernie", "pair", "regressor", "start", "end"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(x, marks=[pytest.mark.slow] * (x in SLOW)) for x in cases.CASES],
+)
 def test_attributions_are_captums(tmp_path, name):
     checkpoint, text, target, span = cases.CASES[name]
     case = CHECKPOINTS[checkpoint]
