@@ -83,7 +83,7 @@ def test_takes_vectors_in_place_of_token_embeddings():
     other = layer.token_vectors(TOKEN_IDS[::-1].copy())
     found = layer(TOKEN_IDS, SEGMENT_IDS, vectors=other)
     assert_all_close(found, layer(TOKEN_IDS[::-1].copy(), SEGMENT_IDS))
-    with pytest.raises(ValueError, match="`vectors` must have the shape .* 4"):
+    with pytest.raises(ValueError, match=r"`vectors` must have the shape .* 4"):
         layer(TOKEN_IDS, vectors=vectors[..., :3])
 
 
