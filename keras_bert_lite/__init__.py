@@ -72,6 +72,7 @@ from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.text.sentence_piece.tokenizer import SentencePieceTokenizer
 from keras_bert_lite.text.wordpiece.tokenizer import WordPieceTokenizer
 from keras_bert_lite.training.objectives import compile
+from keras_bert_lite.visualization.explain import explain
 
 __all__ = [
     "BytePairTokenizer",
@@ -92,6 +93,7 @@ __all__ = [
     "encoder_of",
     "evaluate",
     "evaluation",
+    "explain",
     "export_saved_model",
     "finetune",
     "from_keras_hub",

@@ -40,14 +40,16 @@ class Embeddings(EncoderPart):
             instead of `token_ids`.
         project: Whether to apply the projection after the normalization, if there is
             one.
+        vectors: Floats of shape `(B, S, E)`, E the width of the embeddings, that
+            enter the sum in place of the token embeddings of `token_ids`.
 
     Output shape:
         `(B, S, H)`; with `reverse`, `(B, S, vocabulary_size)`; without `project`,
         `(B, S, embedding_dim)`.
 
     Raises:
-        ValueError: If the sequence is longer than the position table, or the
-            ids are not integers of rank 2.
+        ValueError: If the sequence is longer than the position table, the
+            ids are not integers of rank 2, or the vectors not of width E.
 
     Reference: [Devlin et al., 2019](https://arxiv.org/abs/1810.04805), section 3;
     factorization: [Lan et al., 2020](https://arxiv.org/abs/1909.11942); tied head:
@@ -105,13 +107,21 @@ class Embeddings(EncoderPart):
         position_ids=None,
         reverse=False,
         project=True,
+        vectors=None,
         training=None,
     ):
         if reverse:
             return self._scores(token_ids)
         self._check(token_ids)
+        if vectors is None:
+            vectors = self.token_vectors(token_ids)
+        elif len(vectors.shape) != 3 or vectors.shape[-1] != self.width:
+            raise ValueError(
+                f"`vectors` must have the shape (batch, sequence, {self.width}). "
+                f"Received: {tuple(vectors.shape)}"
+            )
         others = (token_ids, segment_ids, position_ids)
-        return self.finish(self.token_vectors(token_ids), *others, project, training)
+        return self.finish(vectors, *others, project, training)
 
     def token_vectors(self, token_ids):
         """Looks up only the token embeddings: (B, S) -> (B, S, E)."""
@@ -178,6 +188,7 @@ class Embeddings(EncoderPart):
         position_ids=None,
         reverse=False,
         project=True,
+        vectors=None,
         training=None,
     ):
         if reverse:

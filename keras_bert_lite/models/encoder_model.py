@@ -189,9 +189,14 @@ def connect_layers(
     embeddings: layers.Embeddings,
     blocks: layers.Encoder,
     pooler: layers.Pooler | None,
+    vectors: keras.KerasTensor | None = None,
 ) -> dict[str, Any]:
-    """Returns an encoder's outputs by name."""
-    x = embeddings(inputs["token_ids"], **position_inputs(inputs))
+    """Returns an encoder's outputs by name.
+
+    `vectors` `(B, S, E)` take the place of the token embeddings.
+    """
+    given = {} if vectors is None else {"vectors": vectors}
+    x = embeddings(inputs["token_ids"], **position_inputs(inputs), **given)
     outputs = connect_blocks(inputs, x, blocks)
     if pooler is None:
         return outputs

@@ -105,7 +105,20 @@ class Preprocessor(TextLayer):
 
     def call(self, inputs: Any) -> dict[str, tf.Tensor]:
         shape, texts = aligned(named_texts(inputs))
-        segments = [self.tokenizer.ids_of(text) for text in texts]
+        return self.rows([self.tokenizer.ids_of(text) for text in texts], shape)
+
+    def rows(
+        self, segments: list[tf.RaggedTensor], shape: tf.Tensor
+    ) -> dict[str, tf.Tensor]:
+        """Assembles the rows of texts that are ids already.
+
+        Args:
+            segments: One or two segments, ragged ids `(B, None)`.
+            shape: The shape of the texts, of B in all.
+
+        Returns:
+            The outputs of a call.
+        """
         if self.stride is None:
             outputs = self._assemble(segments, self.sequence_length)
             return {k: _rows(x, shape, self.widest) for k, x in outputs.items()}

@@ -75,6 +75,18 @@ def test_takes_positions(position_ids):
     assert_all_close(layer(TOKEN_IDS, SEGMENT_IDS, position_ids), expected)
 
 
+def test_takes_vectors_in_place_of_token_embeddings():
+    layer = random_layer(embedding_dim=4)
+    vectors = layer.token_vectors(TOKEN_IDS)
+    expected = layer(TOKEN_IDS, SEGMENT_IDS)
+    assert_all_close(layer(TOKEN_IDS, SEGMENT_IDS, vectors=vectors), expected)
+    other = layer.token_vectors(TOKEN_IDS[::-1].copy())
+    found = layer(TOKEN_IDS, SEGMENT_IDS, vectors=other)
+    assert_all_close(found, layer(TOKEN_IDS[::-1].copy(), SEGMENT_IDS))
+    with pytest.raises(ValueError, match=r"`vectors` must have the shape .* 4"):
+        layer(TOKEN_IDS, vectors=vectors[..., :3])
+
+
 def test_factorized_embeddings_are_projected():
     layer = random_layer(embedding_dim=4)
     narrow = sum_of_tables(layer, SEGMENT_IDS, np.arange(5))

@@ -65,10 +65,10 @@ class IntentAndSlotAnswer(Answer):
         self.decoding = decoding
         self.split_words = split_words
         self._label = LabelAnswer(self.intents)
-        self._entities = EntityAnswer(self.slots, decoding, split_words)
+        self.entity_answer = EntityAnswer(self.slots, decoding, split_words)
 
     def without_padding(self, row: dict[str, Any]) -> dict[str, Any]:
-        return self._entities.without_padding(row)
+        return self.entity_answer.without_padding(row)
 
     def call(self, inputs: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         values = dict(inputs)
@@ -76,7 +76,7 @@ class IntentAndSlotAnswer(Answer):
         texts = tf.range(tf.size(values["text"], tf.int64))
         first = tf.searchsorted(values["window_rows"], texts)
         label = self._label(tf.gather(intent, first))
-        entities = self._entities({**values, "logits": slots})
+        entities = self.entity_answer({**values, "logits": slots})
         return {"label": label["label"], "label_scores": label["scores"], **entities}
 
     def compute_output_spec(self, inputs: Any) -> dict[str, keras.KerasTensor]:
@@ -84,7 +84,7 @@ class IntentAndSlotAnswer(Answer):
         return {
             "label": keras.KerasTensor((batch,), dtype="string"),
             "label_scores": keras.KerasTensor((batch, len(self.intents)), "float32"),
-            **self._entities.compute_output_spec(inputs),
+            **self.entity_answer.compute_output_spec(inputs),
         }
 
     def get_config(self) -> dict[str, Any]:

@@ -40,7 +40,7 @@ ENTITIES = {
 }
 
 
-class _Words(NamedTuple):
+class Words(NamedTuple):
     """The words of B texts, padded to W."""
 
     logits: tf.Tensor  # (B, W, L) float32
@@ -115,9 +115,7 @@ class EntityAnswer(Answer):
         return {**row, **kept}
 
     def call(self, inputs: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
-        scores = self._scores(inputs)
-        words = _words(inputs, scores.logits)
-        tags = self._tags(words, scores, "crf_scores" in inputs)
+        words, tags = self.tags(inputs)
         shares = tf.nn.softmax(words.logits)
         shares = tf.gather(shares, tags, batch_dims=2) * tf.cast(words.mask, tf.float32)
         entities = self._entities(
@@ -127,6 +125,12 @@ class EntityAnswer(Answer):
             return entities
         return {**entities, **self._word_labels(words, tags, shares, inputs["given"])}
 
+    def tags(self, inputs: dict[str, tf.Tensor]) -> tuple[Words, tf.Tensor]:
+        """Returns the words of the texts and the indices of their labels, (B, W)."""
+        scores = self._scores(inputs)
+        words = _words(inputs, scores.logits)
+        return words, self._tags(words, scores, "crf_scores" in inputs)
+
     def _scores(self, x: dict[str, tf.Tensor]) -> CRFScores:
         """Returns the scores of labels and of their transitions, by window."""
         if "crf_scores" in x:
@@ -135,7 +139,7 @@ class EntityAnswer(Answer):
         pairs = tf.zeros([tf.shape(logits)[0], size, size])
         return CRFScores(logits, pairs, pairs[:, 0], pairs[:, 0])
 
-    def _tags(self, words: _Words, scores: CRFScores, crf: bool) -> tf.Tensor:
+    def _tags(self, words: Words, scores: CRFScores, crf: bool) -> tf.Tensor:
         """Returns the indices of the words' labels, (B, W)."""
         if self.decoding == "lenient" and not crf:
             return tf.argmax(words.logits, axis=-1, output_type=tf.int32)
@@ -159,7 +163,7 @@ class EntityAnswer(Answer):
 
     def _entities(
         self,
-        words: _Words,
+        words: Words,
         found: TagSpans,
         shares: tf.Tensor,
         x: dict[str, tf.Tensor],
@@ -190,7 +194,7 @@ class EntityAnswer(Answer):
         }
 
     def _word_labels(
-        self, words: _Words, tags: tf.Tensor, shares: tf.Tensor, given: tf.Tensor
+        self, words: Words, tags: tf.Tensor, shares: tf.Tensor, given: tf.Tensor
     ) -> dict[str, tf.Tensor]:
         seen = tf.where(words.mask)
         position = tf.stack([seen[:, 0], tf.gather_nd(words.numbers, seen)], 1)
@@ -226,7 +230,7 @@ class EntityAnswer(Answer):
         }
 
 
-def _words(x: dict[str, tf.Tensor], logits: tf.Tensor) -> _Words:
+def _words(x: dict[str, tf.Tensor], logits: tf.Tensor) -> Words:
     """Merges windows, taking each word from the one with the most context."""
     rows = rows_of(x["row_splits"])  # (T,)
     kept = tf.logical_and(x["most_context"], tf.gather(x["firsts"], x["tokens"]))
@@ -248,7 +252,7 @@ def _words(x: dict[str, tf.Tensor], logits: tf.Tensor) -> _Words:
         for v in values
     )
     # Add a column, so that there is always one.
-    return _Words(
+    return Words(
         *(tf.pad(v, [[0, 0], [0, 1], *[[0, 0]] * (v.shape.rank - 2)]) for v in parts)
     )
 

@@ -1,0 +1,1 @@
+"""What a model's answer comes from: `explain` in explain.py."""
