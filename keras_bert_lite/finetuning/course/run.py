@@ -32,6 +32,7 @@ ENDED = "ended"  # a file, once training on the rows not held out has ended
 STATE = "state"  # what an interrupted run goes on from; removed in the end
 PLAN = "plan.json"
 REFITTED = 1000  # rows below which the held-out ones are trained on in the end
+VERY_FEW = 16  # rows a label up to which pairs are trusted
 EXPORT = 6.0  # seconds for saving the model
 
 
@@ -119,19 +120,24 @@ class Run:
     def _contrasted(
         self, initial: list[np.ndarray], probes: dict[str, Probe], plan: Plan
     ) -> tuple[dict[str, Probe], bool]:
-        """Starts from contrasted pairs instead, if a linear model is surely better.
+        """Starts from contrasted pairs instead, if a linear model is then better.
 
-        That is by more than a standard error of its score.
+        With very few rows a label pairs mostly help, but the held-out rows are too
+        few to show it: then they must not be worse by more than a standard error.
+        Otherwise they must be better by as much.
         """
         trainer, parts = self.trainer, self.parts
-        if trainer.kind.few_labels(parts.train) is None:
+        found = trainer.kind.few_labels(parts.train)
+        if found is None:
             return probes, False
         metric, plain = trainer.kind.metric, trainer.snapshot()
         before = self._scores()[metric]
+        error = standard_error(before, self._count)
         trainer.reset(initial)
         trainer.contrast(parts.train, plan)
         others = trainer.start(parts.train, parts.validation)
-        if self._scores()[metric] > before + standard_error(before, self._count):
+        very_few = len(parts.train) <= VERY_FEW * len(set(found[1]))
+        if self._scores()[metric] > before + (-error if very_few else error):
             return others, True
         trainer.reset(plain)
         return probes, False
