@@ -3,7 +3,7 @@
 import pytest
 
 import keras_bert_lite_command
-from keras_bert_lite.cli import demo
+from keras_bert_lite import demo
 
 
 def test_messages():

@@ -1,0 +1,58 @@
+"""The progress of long runs."""
+
+from typing import Any
+
+import keras
+
+
+def progress_of(
+    steps: int, save_every: int, verbose: str | int
+) -> list[keras.callbacks.Callback]:
+    """Returns the callbacks that show a run's progress in place of Keras's own.
+
+    Args:
+        steps: Total number of steps.
+        save_every: Steps of each epoch of `fit`.
+        verbose: That of `fit`. With a line per epoch, or none, Keras's own do.
+    """
+    return [RunProgress(steps, save_every)] if verbose in ("auto", 1) else []
+
+
+class RunProgress(keras.callbacks.ProgbarLogger):
+    """One progress bar for all epochs of `fit`, with the time left.
+
+    Metrics are means since the last save. Those of held-out data stay on the screen
+    until they are computed again.
+
+    Args:
+        steps: Total number of steps. If the run is resumed, the bar has those left.
+        save_every: Steps of each epoch.
+    """
+
+    def __init__(self, steps: int, save_every: int) -> None:
+        super().__init__()
+        self._steps, self._every = steps, min(save_every, steps)
+        self._before = self._done = 0
+        self.progbar: keras.utils.Progbar | None = None
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self._done = epoch * self._every
+        if self.progbar is not None:
+            return
+        self._before = self._done
+        if self._done:
+            print(f"Resumed after step {self._done} of {self._steps}.")
+        left = self._steps - self._done
+        self.progbar = keras.utils.Progbar(left, stateless_metrics=())
+
+    def on_train_batch_end(self, batch, logs=None):
+        self._show(self._done + batch + 1, logs, finalize=False)
+
+    def on_epoch_end(self, epoch, logs=None):
+        done = self._done + self._every
+        self._show(done, logs, finalize=done == self._steps)
+
+    def _show(self, step: int, logs: dict[str, Any] | None, finalize: bool) -> None:
+        values = list((logs or {}).items())
+        assert self.progbar is not None
+        self.progbar.update(step - self._before, values, finalize)
