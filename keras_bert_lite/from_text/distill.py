@@ -109,7 +109,7 @@ def distill_encoder(
     ...     "clouds.txt", "student", 2, "bert_mini_books", "bert_mini_books",
     ...     "bert_tiny_uncased", batch_size=2, verbose=0,
     ... )
-    >>> kbl.load_encoder(path).output["sentence_embedding"].shape
+    >>> kbl.load_model(path).output["sentence_embedding"].shape
     (None, 128)
     """
     check_one_start(encoder_config, model)

@@ -4,13 +4,18 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import keras
+
 from keras_bert_lite.checkpoints.tokenizers.saving import write_tokenizer
 from keras_bert_lite.config import EncoderConfig
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.text.wordpiece.tokenizer import WordPieceTokenizer
 from keras_bert_lite.text.wordpiece.training import train_wordpiece
 from keras_bert_lite.training.data.readers.lines import Paths, as_paths, read_lines
+from keras_bert_lite.training.progress import text_bar
 
+READINGS = 2  # the first, of `train_wordpiece`, finds the characters
+OFTEN = 1000  # lines between updates of the bar
 FAMILY_OF = "bert_tiny_uncased"  # its files are BERT's, whatever the encoder's size
 
 
@@ -47,16 +52,15 @@ def write_vocabulary(
 
     >>> with open("fine.txt", "w") as file:
     ...     print("a fine day, a fine night", file=file)
-    >>> kbl.pretraining.write_vocabulary("fine.txt", directory="pieces", size=40)
-    31
-    >>> kbl.load_tokenizer("pieces").tokenize("fine").shape
-    TensorShape([1])
+    >>> kbl.pretraining.write_vocabulary("fine.txt", "pieces", 40, show_progress=False)
+    27
+    >>> kbl.load_tokenizer("pieces").id_to_token(0)
+    '[PAD]'
     """
     paths, folder = as_paths(text, "text"), Path(directory)
-    lines = _Lines(paths)
-    pieces = train_wordpiece(
-        lines, size, lowercase=not cased, show_progress=show_progress
-    )
+    lines = _Lines(paths, text_bar(paths, READINGS) if show_progress else None)
+    pieces = train_wordpiece(lines, size, lowercase=not cased, show_progress=False)
+    lines.end()
     tokenizer = WordPieceTokenizer(pieces, lowercase=not cased)
     folder.mkdir(parents=True, exist_ok=True)
     config = EncoderConfig.named(FAMILY_OF, vocabulary_size=len(pieces))
@@ -65,13 +69,22 @@ def write_vocabulary(
 
 
 class _Lines:
-    """The lines of text files, which can be read again."""
+    """The lines of text files, which can be read again; draws a bar."""
 
-    def __init__(self, paths: list[Path]) -> None:
-        self._paths = paths
+    def __init__(self, paths: list[Path], bar: keras.utils.Progbar | None) -> None:
+        self._paths, self._bar, self._bytes = paths, bar, 0
 
     def __iter__(self) -> Iterator[str]:
-        return (line.text for path in self._paths for line in read_lines(path))
+        for path in self._paths:
+            for line in read_lines(path):
+                self._bytes += len(line.text.encode()) + 1
+                if self._bar is not None and line.number % OFTEN == 0:
+                    self._bar.update(self._bytes / 1e3, finalize=False)
+                yield line.text
+
+    def end(self) -> None:
+        if self._bar is not None:
+            self._bar.update(self._bytes / 1e3, finalize=True)
 
     def __repr__(self) -> str:  # in errors
         return str([str(path) for path in self._paths])

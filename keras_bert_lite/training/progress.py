@@ -1,8 +1,13 @@
 """The progress of long runs."""
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import keras
+
+SHOWN = ("loss", "val_loss")
+WIDTH = 100  # a line as wide as this covers the bar
 
 
 def progress_of(
@@ -21,8 +26,8 @@ def progress_of(
 class RunProgress(keras.callbacks.ProgbarLogger):
     """One progress bar for all epochs of `fit`, with the time left.
 
-    Metrics are means since the last save. Those of held-out data stay on the screen
-    until they are computed again.
+    It has the loss, of held-out data too, so that it fits a line. At each save a line
+    above it has all metrics. They are means since the save before.
 
     Args:
         steps: Total number of steps. If the run is resumed, the bar has those left.
@@ -50,9 +55,24 @@ class RunProgress(keras.callbacks.ProgbarLogger):
 
     def on_epoch_end(self, epoch, logs=None):
         done = self._done + self._every
+        values = " - ".join(f"{k}: {x:.4g}" for k, x in (logs or {}).items())
+        line = f"step {done}: {values}"
+        print(f"\r{line:{WIDTH}}")
         self._show(done, logs, finalize=done == self._steps)
 
     def _show(self, step: int, logs: dict[str, Any] | None, finalize: bool) -> None:
-        values = list((logs or {}).items())
+        values = [(k, x) for k, x in (logs or {}).items() if k in SHOWN]
         assert self.progbar is not None
         self.progbar.update(step - self._before, values, finalize)
+
+
+def text_bar(paths: Sequence[Path], readings: int = 1) -> keras.utils.Progbar:
+    """Returns a bar of the text that is read, in kB.
+
+    Args:
+        paths: The text files. If one is compressed, the total is unknown.
+        readings: How often they are read.
+    """
+    packed = any(path.suffix in (".gz", ".xz") for path in paths)
+    size = readings * sum(path.stat().st_size for path in paths)
+    return keras.utils.Progbar(None if packed else size / 1e3, unit_name="kB")

@@ -9,8 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import keras
-
 from keras_bert_lite._files import remove_left_over, write_text
 from keras_bert_lite.checks import check_positive
 from keras_bert_lite.text.text_files import identities
@@ -28,6 +26,7 @@ from keras_bert_lite.training.pretraining.data.shards import (
     write_index,
     write_shard,
 )
+from keras_bert_lite.training.progress import text_bar
 
 AHEAD = 2  # chunks per worker that are read ahead
 
@@ -155,13 +154,11 @@ def _first(waiting: collections.deque) -> tuple[Shard, int]:
 def _shown(
     shards: Iterable[tuple[Shard, int]], paths: list[Path], show: bool
 ) -> Iterator[Shard]:
-    """Shows a progress bar of the text processed, in MB."""
-    packed = any(path.suffix in (".gz", ".xz") for path in paths)
-    total = None if packed else sum(path.stat().st_size for path in paths)
-    bar = keras.utils.Progbar(total and total / 1e6, unit_name="MB") if show else None
+    """Shows a progress bar of the text processed, in kB."""
+    bar = text_bar(paths) if show else None
     read = 0.0
     for shard, size in shards:
-        read += size / 1e6
+        read += size / 1e3
         if bar is not None:
             bar.update(read, values=[])
         yield shard
