@@ -7,7 +7,7 @@ from typing import Any
 import keras
 
 SHOWN = ("loss", "val_loss")
-WIDTH = 100  # a line as wide as this covers the bar
+CLEAR = "\r\x1b[K"  # the bar, for a line in its place
 
 
 def progress_of(
@@ -56,8 +56,7 @@ class RunProgress(keras.callbacks.ProgbarLogger):
     def on_epoch_end(self, epoch, logs=None):
         done = self._done + self._every
         values = " - ".join(f"{k}: {x:.4g}" for k, x in (logs or {}).items())
-        line = f"step {done}: {values}"
-        print(f"\r{line:{WIDTH}}")
+        print(f"{CLEAR}step {done}: {values}")
         self._show(done, logs, finalize=done == self._steps)
 
     def _show(self, step: int, logs: dict[str, Any] | None, finalize: bool) -> None:
