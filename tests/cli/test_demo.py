@@ -21,8 +21,9 @@ def test_demo(tmp_path, capfd):
     accuracy = output.split("held out: ")[1].split()[0]
     assert float(accuracy) > 0.9
     answers = output.split("alone:\n")[1].splitlines()
-    labels = [line.split()[0] for line in answers]
+    labels = [line.split()[0] for line in answers[:3]]
     assert labels == ["delivery", "payment", "account"]
+    assert answers[-1] == f"next: keras-bert-lite check {tmp_path / 'messages'}"
 
 
 def test_help(capsys):
