@@ -55,7 +55,7 @@ class RunProgress(keras.callbacks.ProgbarLogger):
 
     def on_epoch_end(self, epoch, logs=None):
         done = self._done + self._every
-        values = " - ".join(f"{k}: {x:.4g}" for k, x in (logs or {}).items())
+        values = " - ".join(f"{k}: {x:.5g}" for k, x in (logs or {}).items())
         print(f"{CLEAR}step {done}: {values}")
         self._show(done, logs, finalize=done == self._steps)
 
