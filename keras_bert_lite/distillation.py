@@ -1,5 +1,6 @@
 """Small models that learn from large ones."""
 
+from keras_bert_lite.from_text.distill import distill_encoder
 from keras_bert_lite.layers.distillation import (
     AttentionDistillation,
     HiddenStateDistillation,
@@ -14,6 +15,7 @@ __all__ = [
     "HiddenStateDistillation",
     "LogitDistillation",
     "SimilarityDistillation",
+    "distill_encoder",
     "distill_token_vectors",
     "distillation_model",
 ]

@@ -1,5 +1,8 @@
 """Pretraining: from text files to data, and from data to an encoder."""
 
+from keras_bert_lite.from_text.data import write_pretraining_data
+from keras_bert_lite.from_text.pretrain import pretrain_encoder
+from keras_bert_lite.from_text.vocabulary import write_vocabulary
 from keras_bert_lite.models.pretraining.bert import (
     bert_pretrainer,
     masked_positions_model,
@@ -13,7 +16,6 @@ from keras_bert_lite.models.pretraining.electra import (
 from keras_bert_lite.text.wordpiece.training import train_wordpiece
 from keras_bert_lite.training.pretraining.data.dataset import pretraining_dataset
 from keras_bert_lite.training.pretraining.data.masking import Masking
-from keras_bert_lite.training.pretraining.data.write import write_pretraining_data
 from keras_bert_lite.training.pretraining.run import pretrain
 
 __all__ = [
@@ -24,8 +26,10 @@ __all__ = [
     "masked_positions_model",
     "next_sentence_predictor",
     "pretrain",
+    "pretrain_encoder",
     "pretraining_dataset",
     "replaced_token_detector",
     "train_wordpiece",
     "write_pretraining_data",
+    "write_vocabulary",
 ]

@@ -2,8 +2,7 @@
 
 It is outside the package, because importing any module of the package imports
 TensorFlow, which takes seconds and which `--help`, `--version` and wrong arguments do
-not need. Each verb is a function of the package with the same options: those of
-`functions.py` become options by their signatures; `older.py` has parsers of its own.
+not need. Each verb is a function of the package with the same options: see `verbs.py`.
 """
 
 import contextlib
@@ -12,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from importlib import metadata
 
-from keras_bert_lite_command import functions, older
+from keras_bert_lite_command import verbs
 from keras_bert_lite_command.quiet import without_noise
 
 PROGRAM = "keras-bert-lite"
@@ -38,28 +37,25 @@ def main(arguments: list[str] | None = None) -> None:
         print(f"error: the first argument must be a verb. {received}", file=sys.stderr)
         sys.exit(2)
     verb, rest = " ".join(given[:words]), given[words:]
-    run = functions.run if verb in functions.VERBS else older.run
     if debug:
-        run(verb, rest)
+        verbs.run(verb, rest)
         return
     with without_noise(), _errors_in_one_line():
-        run(verb, rest)
+        verbs.run(verb, rest)
 
 
 def _words(arguments: list[str]) -> int:
     """Returns how many of the first arguments are a verb: `export onnx` is one."""
-    known = {**functions.VERBS, **older.VERBS}
-    return next((n for n in (2, 1) if " ".join(arguments[:n]) in known), 0)
+    return next((n for n in (2, 1) if " ".join(arguments[:n]) in verbs.VERBS), 0)
 
 
 def _help() -> str:
-    verbs = {**functions.summaries(), **{k: x for k, (_, x) in older.VERBS.items()}}
     lines = [
         f"usage: {PROGRAM} [--version] [--help] [--debug] VERB ...",
         "",
         "BERT as Keras layers: from raw text to a served model.",
         "",
-        *(f"  {name:18}{text}" for name, text in verbs.items()),
+        *(f"  {name:20}{text}" for name, text in verbs.summaries().items()),
         "",
         f"`{PROGRAM} VERB --help` shows the options of a verb. --debug shows the",
         "traceback of an error, and what TensorFlow logs.",

@@ -1,15 +1,8 @@
-"""The verbs that are functions of the package, with the same options.
+"""The verbs on tasks and checkpoints; see `verbs.py`."""
 
-A signature here is that of the public function, so that `--help` need not import the
-package; `tests/cli/test_functions.py` compares them. The docstrings are what `--help`
-shows.
-"""
-
-import inspect
 import json
 import sys
-from collections.abc import Callable
-from typing import Any, Literal
+from typing import Literal
 
 Task = Literal[
     "text_classification",
@@ -261,54 +254,34 @@ def summary(source: str, length: int = 128) -> None:
         print(f"{name:20}{value}")
 
 
-VERBS: dict[str, Callable[..., None]] = {
-    "fit": fit,
-    "predict": predict,
-    "evaluate": evaluate,
-    "debug-data": debug_data,
-    "export saved-model": export_saved_model,
-    "export onnx": export_onnx,
-    "export litert": export_litert,
-    "convert": convert,
-    "tokenize": tokenize,
-    "summary": summary,
-}
+def check(path: str, run: bool | None = None) -> None:
+    """Check whether TF Serving can serve a SavedModel.
+
+    Example: keras-bert-lite check saved_models/moods
+
+    Args:
+        path: a version directory, or the directory of a model's versions
+        run: --run and --no-run: load and run it here, whatever its operations are, or
+            not at all; by default unless they work on files, or no server has them
+    """
+    import keras_bert_lite as kbl
+
+    report = kbl.check_servable(path, run)
+    print(report)
+    sys.exit(0 if report.ok else 1)
 
 
-def summaries() -> dict[str, str]:
-    """Returns a line about each verb."""
-    return {name: _first_line(verb) for name, verb in VERBS.items()}
+def demo(directory: str = "saved_models/messages", epochs: int = 1) -> None:
+    """Train, evaluate, export and serve a small classifier.
 
+    Example: keras-bert-lite demo
 
-def run(verb: str, arguments: list[str]) -> None:
-    """Runs a verb; its options may stand in a YAML file (`--config`)."""
-    import jsonargparse
+    Args:
+        directory: of the SavedModel
+        epochs: passes over the messages
+    """
+    from keras_bert_lite import demo
 
-    function = VERBS[verb]
-    parser = jsonargparse.ArgumentParser(
-        prog=f"keras-bert-lite {verb}",
-        description=_doc(function).split("\n\nArgs:")[0],
-    )
-    parser.add_argument("--config", action="config", help="a YAML file of options")
-    parser.add_function_arguments(function, as_positional=True)
-    arguments = [_with_underscores(x) for x in arguments]
-    options: dict[str, Any] = parser.parse_args(arguments).as_dict()
-    del options["config"]
-    function(**options)
-
-
-def _doc(verb: Callable[..., None]) -> str:
-    return inspect.getdoc(verb) or ""
-
-
-def _with_underscores(argument: str) -> str:
-    """Spells an option as in Python: `--batch-size=8` becomes `--batch_size=8`."""
-    if not argument.startswith("--"):
-        return argument
-    name, *value = argument.split("=", 1)
-    return "=".join(["--" + name[2:].replace("-", "_"), *value])
-
-
-def _first_line(verb: Callable[..., None]) -> str:
-    line = _doc(verb).split("\n")[0].removesuffix(".")
-    return line[0].lower() + line[1:]
+    demo.run(directory, epochs)
+    print(f"{directory}: for TensorFlow Serving")
+    print(f"next: keras-bert-lite check {directory}")

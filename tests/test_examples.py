@@ -17,7 +17,7 @@ OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 # Run by another environment, which has what they need.
 ELSEWHERE = {"keras_bert_lite.training.pretraining.data.beam"}
 # Trains in all its stages.
-SLOW = {"finetuning.finetune.finetune"}
+SLOW = {"finetuning.finetune.finetune", "from_text.distill.distill_encoder"}
 
 
 def examples():

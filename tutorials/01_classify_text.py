@@ -39,7 +39,7 @@ import keras
 import tensorflow as tf
 
 import keras_bert_lite as kbl
-from keras_bert_lite.cli.demo import LABELS, messages
+from keras_bert_lite.demo import LABELS, messages
 
 keras.utils.set_random_seed(0)
 

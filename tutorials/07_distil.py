@@ -46,7 +46,7 @@ import numpy as np
 from scipy.stats import spearmanr
 
 import keras_bert_lite as kbl
-from keras_bert_lite.cli.demo import LABELS, messages
+from keras_bert_lite.demo import LABELS, messages
 
 keras.utils.set_random_seed(0)
 folder = Path(tempfile.mkdtemp())

@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 
 import keras_bert_lite_command
-from keras_bert_lite_command import functions, older
+from keras_bert_lite_command.verbs import VERBS
 from tests.serving.saved_models import lengths, save
 
 pytestmark = pytest.mark.tensorflow(reason="exports need TensorFlow")
@@ -57,9 +57,6 @@ def test_help(capsys):
     output = capsys.readouterr().out
     assert "demo" in output
     assert "check" in output
-
-
-VERBS = (*functions.VERBS, *older.VERBS)
 
 
 @pytest.mark.parametrize(

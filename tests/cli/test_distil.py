@@ -74,8 +74,20 @@ def test_pairs_train_the_second_segment(folder):
     "more", [[], ["--config", "bert_tiny_uncased", "--model", "x"]]
 )
 def test_neither_or_both(folder, more, capsys):
-    with pytest.raises(SystemExit):
+    with pytest.raises(SystemExit) as stop:
         distil(folder, *more)
+    assert stop.value.code == 1
     error = capsys.readouterr().err
-    assert "--config" in error
-    assert "--model" in error
+    assert error.startswith("error: One of `encoder_config` (random weights) and")
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [(("--dropout", 2), "`dropout` must be"), (("--dtype", "int8"), "int8")],
+)
+def test_refuses_before_it_trains(folder, option, message, capsys):
+    with pytest.raises(SystemExit):
+        distil(folder, "--config", "bert_tiny_uncased", *option)
+    assert message in capsys.readouterr().err
+    assert not (folder / "run").exists()

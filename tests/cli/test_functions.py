@@ -1,4 +1,4 @@
-"""The verbs that are functions: their options, errors and what they print."""
+"""The verbs: their options, errors and what they print."""
 
 import inspect
 import json
@@ -9,13 +9,16 @@ import pytest
 
 import keras_bert_lite as kbl
 import keras_bert_lite_command
+from keras_bert_lite import demo
 from keras_bert_lite.finetuning.kinds import KINDS
 from keras_bert_lite_command import functions
+from keras_bert_lite_command.verbs import VERBS
 from tests import tiny
 from tests.finetuning import samples
 
 pytestmark = pytest.mark.tensorflow(reason="strings need TensorFlow")
 PUBLIC = {
+    "demo": demo.run,
     "fit": kbl.finetune,
     "predict": kbl.predict_file,
     "evaluate": kbl.evaluate,
@@ -23,20 +26,35 @@ PUBLIC = {
     "export saved-model": kbl.export_saved_model,
     "export onnx": kbl.serving.export_onnx,
     "export litert": kbl.serving.export_litert,
+    "check": kbl.check_servable,
     "convert": kbl.convert,
     "summary": kbl.summary,
+    "vocabulary": kbl.pretraining.write_vocabulary,
+    "pretraining-data": kbl.pretraining.write_pretraining_data,
+    "pretrain": kbl.pretraining.pretrain_encoder,
+    "distil": kbl.distillation.distill_encoder,
 }
-OTHER_DEFAULTS = {("fit", "directory"), ("fit", "verbose")}
+OTHER_DEFAULTS = {("fit", "directory"), *((x, "verbose") for x in VERBS)}
 
 
-@pytest.mark.parametrize("verb", PUBLIC)
+@pytest.mark.parametrize("verb", [*PUBLIC])
 def test_the_options_are_those_of_the_function(verb):
-    ours = inspect.signature(functions.VERBS[verb]).parameters
+    ours = inspect.signature(VERBS[verb]).parameters
     theirs = inspect.signature(PUBLIC[verb]).parameters
     assert list(ours) == list(theirs)
     for name, parameter in theirs.items():
         if (verb, name) not in OTHER_DEFAULTS:
             assert ours[name].default == parameter.default, name
+
+
+@pytest.mark.parametrize("verb", [*VERBS])
+def test_help_has_an_example_and_every_option(verb, capsys):
+    with pytest.raises(SystemExit):
+        command(*verb.split(), "--help")
+    assert f"\nExample: keras-bert-lite {verb}" in capsys.readouterr().out
+    described = inspect.getdoc(VERBS[verb]).split("Args:")[1]
+    for name in inspect.signature(VERBS[verb]).parameters:
+        assert f"\n    {name}: " in described
 
 
 def test_the_tasks_are_those_of_the_function():
@@ -119,7 +137,7 @@ def test_debug_shows_the_traceback():
 
 
 def test_every_other_verb_is_one_of_tokenizers():
-    assert set(functions.VERBS) - set(PUBLIC) == {"tokenize"}
+    assert set(VERBS) - set(PUBLIC) == {"tokenize"}
 
 
 def test_pieces_for_eyes(capsys):

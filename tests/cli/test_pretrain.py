@@ -39,13 +39,6 @@ def folder(tmp_path_factory):
     return folder
 
 
-@pytest.fixture
-def own_policy():
-    """The command sets the policy of its whole process."""
-    yield
-    keras.config.set_dtype_policy("float32")
-
-
 SMALL = ("--steps", 4, "--batch-size", 4, "--save-every", 2, "--seed", 1)
 
 
@@ -66,7 +59,7 @@ def test_from_text_to_a_model(folder, tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_goes_on_from_a_checkpoint(folder, tmp_path, own_policy):
+def test_goes_on_from_a_checkpoint(folder, tmp_path):
     first, second = tmp_path / "first", tmp_path / "second"
     data, config = folder / "packed", folder / "config.json"
     command("pretrain", data, "--config", config, "--directory", first, *SMALL)
@@ -77,6 +70,7 @@ def test_goes_on_from_a_checkpoint(folder, tmp_path, own_policy):
         *(*SMALL, *more, "--learning-rate", 1e-3),
     )
     assert set(kbl.load_model(second / "model").output) == {"prediction_logits"}
+    assert keras.config.dtype_policy().name == "float32"
 
 
 @pytest.mark.slow
@@ -92,13 +86,14 @@ def test_replaced_tokens(folder, tmp_path, data):
     assert set(kbl.load_model(tmp_path / "run" / "model").output) == {"logits"}
 
 
+@pytest.mark.filterwarnings("default:The encoder has no pooler")
 def test_pairs_without_a_pooler(folder, tmp_path, capsys):
     fields = tiny.config(pooling=None).to_dict()
     config = tmp_path / "config.json"
     config.write_text(json.dumps(fields), encoding="utf-8")
     run = ("--directory", tmp_path / "run", *SMALL)
     command("pretrain", folder / "pairs", "--config", config, *run)
-    assert "training masked words only" in capsys.readouterr().out
+    assert "training masked words only" in capsys.readouterr().err
 
 
 def test_deterministic(folder, tmp_path, monkeypatch):
@@ -108,6 +103,59 @@ def test_deterministic(folder, tmp_path, monkeypatch):
     arguments = ("--config", folder / "config.json", "--directory", tmp_path)
     command("pretrain", folder / "pairs", *arguments, *SMALL, "--deterministic")
     assert called == [True]
+
+
+def test_a_run_is_a_file(folder, tmp_path, capsys):
+    run = ("--config", folder / "config.json", "--directory", tmp_path / "run", *SMALL)
+    with pytest.raises(SystemExit):
+        command("pretrain", folder / "pairs", *run, "--deterministic", "--print_config")
+    config = tmp_path / "run.yaml"
+    config.write_text(printed := capsys.readouterr().out)
+    assert "deterministic: true\n" in printed
+    assert f"encoder_config: {folder / 'config.json'}\n" in printed
+    more = ("--deterministic=false", "--verbose", 0)
+    command("pretrain", "--config", config, *more)
+    model = tmp_path / "run" / "model"
+    assert capsys.readouterr().out.startswith(f"{model}: the model, ")
+    assert kbl.load_model(model).count_params() > 0
+    with pytest.raises(SystemExit):
+        command("pretrain", "--config", config, "--print_config")
+    assert capsys.readouterr().out == printed
+
+
+def test_one_bar_for_the_run(folder, tmp_path, capsys):
+    run = ("--config", folder / "config.json", "--directory", tmp_path)
+    held_out = ("--validation", folder / "pairs")
+    command("pretrain", folder / "pairs", *run, *held_out, *SMALL)
+    output = capsys.readouterr().out
+    assert "4/4" in (last := output.split("\r")[-1])
+    assert "val_loss" in last
+    saves = [x for x in output.split("\n") if "tokens_per_second" in x]
+    assert [x.split("\x1b[K")[1].split(":")[0] for x in saves] == ["step 2", "step 4"]
+    assert "Epoch" not in output
+    sorted(tmp_path.glob("*.safetensors"))[-1].unlink()  # as if killed before it
+    command("pretrain", folder / "pairs", *run, *held_out, *SMALL)
+    output = capsys.readouterr().out
+    assert output.startswith("Resumed after step 2 of 4.\n")
+    assert "2/2" in output.split("\r")[-1]
+
+
+def test_a_text_that_is_not_utf8(tmp_path, capsys):
+    path = tmp_path / "books.txt"
+    path.write_bytes(b"a fine day\na \xff day\n")
+    with pytest.raises(SystemExit):
+        command("vocabulary", path, "--directory", tmp_path / "pieces")
+    assert capsys.readouterr().err.startswith(f"error: {path}:2: must be UTF-8.")
+
+
+@pytest.mark.parametrize("content", ["[", "{}", '{"colour": 1}'])
+def test_a_config_that_is_none(content, folder, tmp_path, capsys):
+    path = tmp_path / "config.json"
+    path.write_text(content)
+    run = ("--directory", tmp_path / "run", "--config", path, *SMALL)
+    with pytest.raises(SystemExit):
+        command("pretrain", folder / "pairs", *run)
+    assert capsys.readouterr().err.startswith(f"error: {path}: ")
 
 
 def test_no_such_config(folder, tmp_path):
@@ -122,7 +170,7 @@ def test_refuses(folder, tmp_path, capsys):
         command("--debug", "pretrain", tmp_path, "--config", "bert_tiny_uncased", *run)
     with pytest.raises(SystemExit):
         command("pretrain", data, *run)
-    assert "one of the arguments --config --model" in capsys.readouterr().err
+    assert "error: One of `encoder_config`" in capsys.readouterr().err
     run += ("--config", folder / "config.json", "--save-every", 3)
     with pytest.raises(ValueError, match="`steps` must be a multiple of `save_every`"):
         command("--debug", "pretrain", data, *run)

@@ -33,7 +33,7 @@ class WritePretrainingData(beam.PTransform):
     over all workers. A pipeline that is run again reuses the intact shards.
 
     Args:
-        path, preprocessor, **recipe: See `write_pretraining_data`.
+        text, preprocessor, **recipe: See `write_pretraining_data`.
         directory: Where the shards are written. All workers must see it and the
             text under the same paths, as on a shared file system.
 
@@ -51,13 +51,13 @@ class WritePretrainingData(beam.PTransform):
 
     def __init__(
         self,
-        path: Paths,
+        text: Paths,
         directory: str | os.PathLike,
         preprocessor: Preprocessor,
         **recipe: Any,
     ) -> None:
         super().__init__()
-        self._paths, self._directory = as_paths(path), Path(directory)
+        self._paths, self._directory = as_paths(text, "text"), Path(directory)
         self._recipe = Recipe(preprocessor, **recipe)
 
     def expand(self, begin: beam.Pipeline) -> beam.PCollection:

@@ -9,13 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import keras
-
 from keras_bert_lite._files import remove_left_over, write_text
 from keras_bert_lite.checks import check_positive
-from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.text.text_files import identities
-from keras_bert_lite.training.data.readers.lines import Paths, as_paths
 from keras_bert_lite.training.pretraining.data.chunk_rows import make_rows
 from keras_bert_lite.training.pretraining.data.corpus import Chunk, read_chunks
 from keras_bert_lite.training.pretraining.data.recipe import Recipe
@@ -30,74 +26,37 @@ from keras_bert_lite.training.pretraining.data.shards import (
     write_index,
     write_shard,
 )
+from keras_bert_lite.training.progress import text_bar
 
 AHEAD = 2  # chunks per worker that are read ahead
 
 
-def write_pretraining_data(
-    path: Paths,
-    directory: str | os.PathLike,
-    preprocessor: Preprocessor,
+def write_shards(
+    paths: list[Path],
+    directory: Path,
+    recipe: Recipe,
     workers: int | None = None,
     show_progress: bool = True,
-    **recipe: Any,
 ) -> dict[str, int]:
-    """Writes pretraining data: shards of rows for `pretraining_dataset`.
-
-    The text is streamed in chunks, and each chunk becomes a shard. The shards
-    depend only on the text, the recipe and the seed, not on the number of workers.
-    Called again after an interruption, it writes only the shards that are missing
-    or corrupt. When the data are complete, it only verifies the shards and the
-    content of the text files.
-
-    Pairs longer than a row are truncated, as in Google's tool. Much text is lost if
-    sentences are about as long as a row or longer. `objective="none"` loses none.
+    """Writes the shards of text files; see `kbl.pretraining.write_pretraining_data`.
 
     Args:
-        path: Text files in UTF-8, `.gz` or `.xz` if compressed. They have one
-            sentence per line and a blank line between documents; with
-            `sentences="split"`, one paragraph per line.
+        paths: The text files.
         directory: Where the shards are written.
-        preprocessor: Gives the tokenizer and the `sequence_length` of the rows.
-        workers: Number of threads; `None`: one per core. Most of the work is in
-            TensorFlow ops, which run in parallel.
+        recipe: What, with the text, determines each byte of the shards.
+        workers: Number of threads; `None`: one per core.
         show_progress: Whether to show a progress bar.
-        **recipe: `objective`, `sentences`, `short_share`, `pack`, `repeats`,
-            `masking`, `chunk_bytes`, `seed`; see
-            `keras_bert_lite.training.pretraining.data.recipe.Recipe`.
 
     Returns:
         The counts of `shards`, `rows` and `tokens`.
-
-    Raises:
-        FileNotFoundError: If a text file does not exist.
-        ValueError: If an argument is out of range, `directory` holds data of
-            another recipe or text or damaged settings, or the text is empty or not
-            UTF-8.
-        OSError: If a shard cannot be written.
-
-    Example:
-
-    >>> with open("books.txt", "w") as file:
-    ...     print("It rains.\\nIt pours.\\n\\nA fine day.\\nLovely.", file=file)
-    >>> preprocessor = kbl.load_preprocessor("bert_mini_books")
-    >>> done = kbl.pretraining.write_pretraining_data(
-    ...     "books.txt", "data", preprocessor, seed=1, show_progress=False
-    ... )
-    >>> sorted(done)
-    ['rows', 'shards', 'tokens']
-
-    Reference: `create_pretraining_data.py` in google-research/bert.
     """
-    paths, directory = as_paths(path), Path(directory)
-    wanted = Recipe(preprocessor, **recipe)
     if workers is not None:
         check_positive("workers", workers)
-    source = check_settings(directory, paths, wanted)
+    source = check_settings(directory, paths, recipe)
     remove_left_over(directory)
     if not is_done(directory, source):
         workers = workers or os.cpu_count() or 1
-        shards = _write(paths, directory, wanted, source, workers)
+        shards = _write(paths, directory, recipe, source, workers)
         made = list(_shown(shards, paths, show_progress))
         check_some_rows(made, paths)
         write_index(directory, made)
@@ -117,7 +76,7 @@ def check_some_rows(shards: Sequence[Shard], paths: Sequence[Path]) -> None:
     """Raises a `ValueError` if the text gave no rows."""
     if not any(shard.rows for shard in shards):
         raise ValueError(
-            f"`path` must hold text. Received: {[str(x) for x in paths]}, without any"
+            f"`text` must hold text. Received: {[str(x) for x in paths]}, without any"
         )
 
 
@@ -195,13 +154,11 @@ def _first(waiting: collections.deque) -> tuple[Shard, int]:
 def _shown(
     shards: Iterable[tuple[Shard, int]], paths: list[Path], show: bool
 ) -> Iterator[Shard]:
-    """Shows a progress bar of the text processed, in MB."""
-    packed = any(path.suffix in (".gz", ".xz") for path in paths)
-    total = None if packed else sum(path.stat().st_size for path in paths)
-    bar = keras.utils.Progbar(total and total / 1e6, unit_name="MB") if show else None
+    """Shows a progress bar of the text processed, in kB."""
+    bar = text_bar(paths) if show else None
     read = 0.0
     for shard, size in shards:
-        read += size / 1e6
+        read += size / 1e3
         if bar is not None:
             bar.update(read, values=[])
         yield shard

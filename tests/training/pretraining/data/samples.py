@@ -3,7 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-from keras_bert_lite.training.pretraining.data.write import write_pretraining_data
+from keras_bert_lite.from_text.data import write_pretraining_data
 from tests import tiny
 
 WORDS = ("the", "day", "fine", "bad", "weather", "is", "not")

@@ -45,5 +45,5 @@ def test_goes_on_where_it_was(path, tmp_path):
 def test_refuses_text_without_any(tmp_path):
     path = tmp_path / "empty.txt"
     path.write_text("\n\n", encoding="utf-8")
-    with pytest.raises(Exception, match="`path` must hold text"):
+    with pytest.raises(Exception, match="`text` must hold text"):
         run(path, tmp_path / "data")

@@ -8,12 +8,12 @@ import pytest
 
 import keras_bert_lite as kbl
 from keras_bert_lite._files import DRAFT, LOCK, replaced_file
+from keras_bert_lite.from_text.data import write_pretraining_data
 from keras_bert_lite.training.pretraining.data import write as module
 from keras_bert_lite.training.pretraining.data.dataset import (
     pretraining_dataset,
     read_recipe,
 )
-from keras_bert_lite.training.pretraining.data.write import write_pretraining_data
 from tests import tiny
 from tests.training.pretraining.data.samples import files, rows_of, text, write
 
@@ -111,7 +111,7 @@ def test_makes_a_shard_again_that_is_gone(path, tmp_path):
 def test_another_recipe_where_no_shard_is(path, tmp_path):
     directory = tmp_path / "data"
     path.write_text("\n")
-    with pytest.raises(ValueError, match="`path` must hold text"):
+    with pytest.raises(ValueError, match="`text` must hold text"):
         write(path, directory)
     path.write_text(text())
     write(path, directory, seed=1)
@@ -299,7 +299,7 @@ write(sys.argv[1], sys.argv[2], chunk_bytes=1 << 20, repeats=20)
 @pytest.mark.parametrize(
     ("content", "options", "message"),
     [
-        ("", {}, "`path` must hold text"),
+        ("", {}, "`text` must hold text"),
         ("a\n\nb", {"objective": "nsp"}, "`objective` must be"),
         ("a\n\nb", {"pack": True}, '`pack` needs `objective="none"`'),
         ("a\n\nb", {"workers": 0}, "`workers`"),

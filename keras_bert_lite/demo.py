@@ -1,15 +1,14 @@
-"""`demo`: trains and exports a classifier on generated data.
+"""A demonstration: a classifier, trained on generated data, exported and served.
 
 The texts are messages to a shop about a delivery, a payment or an account,
 generated from a small grammar.
 """
 
-import argparse
 import itertools
+import os
 import random
 import subprocess
 import sys
-from pathlib import Path
 
 import keras
 import tensorflow as tf
@@ -157,8 +156,18 @@ def _decorated(row: tuple[str, int], rng: random.Random) -> tuple[str, int]:
     return opening + content + rng.choice(CLOSINGS), label
 
 
-def run(directory: Path = Path("saved_models/messages"), epochs: int = 1) -> float:
-    """Fine-tunes, evaluates and exports the classifier; returns its accuracy."""
+def run(
+    directory: str | os.PathLike = "saved_models/messages", epochs: int = 1
+) -> float:
+    """Fine-tunes, evaluates, exports and serves the classifier, and says so.
+
+    Args:
+        directory: Of the exported model; see `export_saved_model`.
+        epochs: Passes over the training messages.
+
+    Returns:
+        The accuracy on the messages held out.
+    """
     keras.utils.set_random_seed(0)
     training, evaluation = messages()
     example = training[0][0]
@@ -182,8 +191,3 @@ def run(directory: Path = Path("saved_models/messages"), epochs: int = 1) -> flo
     print("loaded with TensorFlow and tensorflow-text alone:", flush=True)
     subprocess.run([sys.executable, "-c", CLIENT, str(exported), *UNSEEN], check=True)
     return accuracy
-
-
-def main(options: argparse.Namespace) -> None:
-    """Runs the demo with the command's options."""
-    run(options.directory, options.epochs)

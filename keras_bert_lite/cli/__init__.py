@@ -1,1 +1,0 @@
-"""The commands; `keras_bert_lite_command.py` defines their arguments."""

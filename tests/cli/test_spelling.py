@@ -1,0 +1,43 @@
+"""Options as one writes them, and as jsonargparse reads them."""
+
+import pytest
+
+from keras_bert_lite_command.spelling import spelled
+from keras_bert_lite_command.verbs import VERBS
+
+
+@pytest.mark.parametrize(
+    ("verb", "given", "read"),
+    [
+        ("fit", "t a.tsv --batch-size 8", "--batch_size=8 t a.tsv"),
+        ("fit", "t --columns.text=s a.tsv", "--columns.text=s t a.tsv"),
+        ("fit", "t --columns.text-pair s a.tsv", "--columns.text_pair=s t a.tsv"),
+        ("fit", "--config run.yaml --minutes 3", "--config=run.yaml --minutes=3"),
+        ("fit", "t a.tsv --print-config", "--print_config t a.tsv"),
+        ("fit", "-h", "-h"),
+        ("predict", "run - --progress false", "--progress=false run -"),
+        ("check", "path --no-run", "--run=false path"),
+        ("check", "--run path", "--run=true path"),
+        ("pretrain", "data --seed -1", "--seed=-1 data"),
+        ("pretrain", "--config run.yaml", "--config=run.yaml"),
+        ("pretrain", "--config bert_tiny data", "--encoder_config=bert_tiny data"),
+        ("pretrain", "--config=c.json", "--encoder_config=c.json"),
+        ("pretrain", "--config r.yml --config c", "--config=r.yml --encoder_config=c"),
+        ("distil", "--pairs a.txt", "--pairs=true a.txt"),
+        ("distil", "a --validation b --steps 4", "--validation=b --steps=4 a"),
+        ("distil", "--steps", "--steps"),
+    ],
+)
+def test_spelled(verb, given, read):
+    assert spelled(VERBS[verb], given.split()) == read.split()
+
+
+def test_several_files():
+    given = ["a b", "c", "--validation", "d", "e", "--pairs", "--dtype", "float16"]
+    read = [
+        '--validation=["d", "e"]',
+        "--pairs=true",
+        "--dtype=float16",
+        '["a b", "c"]',
+    ]
+    assert spelled(VERBS["distil"], given) == read
