@@ -71,7 +71,7 @@ def warm_start(
     >>> labels = ["bad", "good"]
     >>> train = kbl.text_dataset(rows, preprocessor, labels=labels)
     >>> encoder = kbl.load_encoder("bert_mini_books")
-    >>> model = kbl.text_classifier(encoder, labels, pooling="mean")
+    >>> model = kbl.text_classifier(encoder, labels, pooling="mean", head_form={})
     >>> probes = kbl.tuning.warm_start(model, train)
     >>> probes["logits"].strength
     1.0
