@@ -3,8 +3,8 @@
     python setfit_worker.py < JOB > ANSWERS
 
 The job is JSON: `model` (a directory), `texts`, `labels`, `tests`, `seed`. The answers
-are the labels of the tests and the seconds of training. `num_iterations` is the 20 of
-the paper (Tunstall et al., 2022); the rest is SetFit's default.
+are the labels of the tests and the seconds of CPU that training took. `num_iterations`
+is the 20 of the paper (Tunstall et al., 2022); the rest is SetFit's default.
 """
 
 import contextlib
@@ -31,11 +31,11 @@ def main() -> None:
                 {"text": job["texts"], "label": job["labels"]}
             ),
         )
-        began = time.perf_counter()
+        began = time.process_time()
         trainer.train()
-        seconds = time.perf_counter() - began
+        seconds = time.process_time() - began
         answers = [str(x) for x in model.predict(job["tests"])]
-    json.dump({"answers": answers, "seconds": seconds}, sys.stdout)
+    json.dump({"answers": answers, "cpu_seconds": seconds}, sys.stdout)
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ linear model of MiniLM's vectors. Made by `python -m benchmarks.recipes --data D
 
 ## What `kbl.finetune` chose
 
-Means over the seeds; minutes on two shared cores, from rows to the string-in model.
+Means over the seeds; minutes of CPU, of all threads, from rows to the string-in model.
 
 {recipes}
 """
@@ -121,7 +121,7 @@ def _compared(
 
 
 def _recipes(records: Records) -> Iterator[list[str]]:
-    yield ["set", "rows", "encoder", "epochs", "batch", "rate", "threshold", "minutes"]
+    yield ["set", "rows", "encoder", "epochs", "batch", "rate", "threshold", "CPU min"]
     for name, rows in _cells(records):
         for way, encoder in _columns(records):
             if way != "finetune":

@@ -178,10 +178,9 @@ def finetune(
     names = _labels(kind, labels, [*parts.train, *parts.validation])
     preprocessor, lengths = _preprocessor(kind, encoder, rows, sequence_length)
     make = functools.partial(_trainer, kind, encoder, names, preprocessor)
-    if kind.column.get("text_pair") is not None:
-        auto = pairs == "auto"
-        kind.apart = _apart(make, kind, parts) if auto else pairs == "apart"
-    trainer = make()
+    pair = kind.column.get("text_pair") is not None
+    kind.apart = pair and pairs == "apart"
+    trainer = _better(make, kind, parts) if pair and pairs == "auto" else make()
     if class_weight is not None:
         trainer.class_weight = kind.class_weights(class_weight, parts.train, names)
     plan = _plan(trainer, len(parts.train), epochs, learning_rate, batch_size, seed)
@@ -246,14 +245,16 @@ def _trainer(
     return Trainer(kind, model, preprocessor, labels)
 
 
-def _apart(make: Callable[[], Trainer], kind: Kind, parts: Split) -> bool:
-    """Returns whether linear models are better if the texts of pairs are read apart."""
-    scores = []
+def _better(make: Callable[[], Trainer], kind: Kind, parts: Split) -> Trainer:
+    """Reads pairs together or apart, as a linear model scores better."""
+    found = []
     for kind.apart in (False, True):
         trainer = make()
         trainer.start(parts.train, parts.validation)
-        scores.append(trainer.answered(parts.validation).scores[kind.metric])
-    return scores[1] > scores[0]
+        score = trainer.answered(parts.validation).scores[kind.metric]
+        found.append((score, kind.apart, trainer))
+    _, kind.apart, trainer = max(found, key=lambda x: x[0])
+    return trainer
 
 
 def _plan(

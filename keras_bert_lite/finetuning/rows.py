@@ -21,11 +21,6 @@ class Split(NamedTuple):
     validation: Rows
     given: bool
 
-    @property
-    def share(self) -> float:
-        """The share of all rows that is held out."""
-        return len(self.validation) / (len(self.train) + len(self.validation))
-
 
 def read_rows(source: Any, kind: Kind, argument: str) -> Rows:
     """Reads all rows of a source and converts their values.

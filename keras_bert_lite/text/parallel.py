@@ -1,12 +1,25 @@
 """Tokenizes large batches on several cores."""
 
+import contextlib
+import contextvars
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import tensorflow as tf
 
 SHARDS = 4  # the maximum number of cores
 LARGE = 512  # strings; for smaller batches, the overhead exceeds the gain
+_whole = contextvars.ContextVar("whole", default=False)
+
+
+@contextlib.contextmanager
+def whole_batches() -> Iterator[None]:
+    """Traces tokenizers without shards, where batches run in parallel anyway."""
+    token = _whole.set(True)
+    try:
+        yield
+    finally:
+        _whole.reset(token)
 
 
 def in_shards(
@@ -18,7 +31,7 @@ def in_shards(
     in parallel. Each has its own operations, because calls of one function that
     holds a resource, such as BPE's model, wait for each other.
     """
-    if tf.executing_eagerly():
+    if tf.executing_eagerly() or _whole.get():
         return tokenize(strings)
 
     def sharded() -> tf.RaggedTensor:

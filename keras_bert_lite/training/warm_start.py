@@ -9,7 +9,7 @@ import numpy as np
 from keras_bert_lite.layers import ClassificationHead, DenseHead, RegressionHead
 from keras_bert_lite.models.tasks.registry import task_of
 from keras_bert_lite.models.tasks.task import head_layers, marked_model
-from keras_bert_lite.training.evaluation.outputs import predictor
+from keras_bert_lite.training.evaluation.outputs import Predictor
 
 STRENGTHS = (1.0, 3.0, 10.0)
 
@@ -78,21 +78,46 @@ def warm_start(
 
     Reference: [Kumar et al., 2022](https://arxiv.org/abs/2202.10054).
     """
-    if not strengths or min(strengths) <= 0:
-        raise ValueError(
-            f"`strengths` must be numbers above 0. Received: {list(strengths)}"
+    return WarmStart(model)(data, validation_data, strengths)
+
+
+class WarmStart:
+    """Starts a model's heads, several times if need be; see `warm_start`.
+
+    Args:
+        model: See `warm_start`.
+
+    Raises:
+        ValueError: See `warm_start`.
+    """
+
+    def __init__(self, model: keras.Model) -> None:
+        owner, self._heads = _heads(model)
+        symbols = {output: head.input for output, head in self._heads.items()}
+        self._reader = Predictor(keras.Model(owner.inputs, symbols))
+        self._links = {output: LINKS[_losses(model)[output]] for output in self._heads}
+
+    def __call__(
+        self,
+        data: Iterable,
+        validation_data: Iterable | None = None,
+        strengths: Sequence[float] = STRENGTHS,
+    ) -> dict[str, Probe]:
+        if not strengths or min(strengths) <= 0:
+            raise ValueError(
+                f"`strengths` must be numbers above 0. Received: {list(strengths)}"
+            )
+        rows = _read(self._reader, data)
+        others = (
+            rows if validation_data is None else _read(self._reader, validation_data)
         )
-    owner, heads = _heads(model)
-    symbols = {output: head.input for output, head in heads.items()}
-    reader = keras.Model(owner.inputs, symbols)
-    rows = _read(reader, data)
-    held_out = rows if validation_data is None else _read(reader, validation_data)
-    chosen = strengths if validation_data is not None else strengths[:1]
-    links = {output: LINKS[_losses(model)[output]] for output in heads}
-    return {
-        output: _start(head, links[output], rows[output], held_out[output], chosen)
-        for output, head in heads.items()
-    }
+        chosen = strengths if validation_data is not None else strengths[:1]
+        return {
+            output: _start(
+                head, self._links[output], rows[output], others[output], chosen
+            )
+            for output, head in self._heads.items()
+        }
 
 
 def _losses(model: keras.Model) -> dict[str, str | None]:
@@ -137,10 +162,10 @@ class _Rows(NamedTuple):
     weights: np.ndarray
 
 
-def _read(reader: keras.Model, data: Iterable) -> dict[str, _Rows]:
+def _read(reader: Predictor, data: Iterable) -> dict[str, _Rows]:
     """Computes what each head receives for all rows, or words, with a weight."""
-    parts: dict[str, list[_Rows]] = {output: [] for output in reader.output}
-    predict = predictor(reader, data)
+    parts: dict[str, list[_Rows]] = {output: [] for output in reader.model.output}
+    predict = reader.of(data)
     for batch in data:
         x, y, weights = keras.utils.unpack_x_y_sample_weight(batch)
         if y is None:

@@ -45,3 +45,19 @@ def test_works_in_a_dataset():
     texts = tiny.TEXTS * 200
     batches = tf.data.Dataset.from_tensor_slices(texts).batch(800).map(tokenizer)
     assert next(iter(batches)).to_list() == tokenizer(texts).to_list()
+
+
+def test_where_batches_run_in_parallel_they_are_traced_whole():
+    tokenizer, calls = tiny.tokenizer(), []
+
+    def tokenize(strings):
+        calls.append(strings)
+        return tokenizer(strings)
+
+    def whole(strings):
+        with parallel.whole_batches():
+            return parallel.in_shards(tokenize, strings)
+
+    ids = traced(whole)(tf.constant(tiny.TEXTS)).to_list()
+    assert len(calls) == 1
+    assert ids == tokenizer(tiny.TEXTS).to_list()

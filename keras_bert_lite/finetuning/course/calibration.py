@@ -10,7 +10,7 @@ import numpy as np
 from keras_bert_lite.layers import DenseHead
 from keras_bert_lite.models.tasks.registry import task_of
 from keras_bert_lite.models.tasks.task import head_layers, marked_model
-from keras_bert_lite.training.evaluation.outputs import batches, predictor, scores_of
+from keras_bert_lite.training.evaluation.outputs import Predictor, batches, scores_of
 
 FEWEST = 50  # targets below which nothing is fitted
 BINS = 15
@@ -94,7 +94,7 @@ def _read(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Returns the logits `(N, L)` and the targets of all rows, or words."""
     logits, targets = [], []
-    predict = predictor(model, data)
+    predict = Predictor(model).of(data)
     for inputs, target, weights in batches(data, output):
         scores = scores_of(model, inputs, output, predict)
         rows = scores.reshape(-1, scores.shape[-1])

@@ -24,7 +24,7 @@ from keras_bert_lite.finetuning.course.selection import (
 )
 from keras_bert_lite.finetuning.course.trainer import StepTimes, Trainer
 from keras_bert_lite.finetuning.evaluate import mistakes
-from keras_bert_lite.finetuning.kinds.base import Scores
+from keras_bert_lite.finetuning.kinds.base import Rows, Scores
 from keras_bert_lite.finetuning.rows import Split
 from keras_bert_lite.training.warm_start import Probe
 
@@ -110,7 +110,7 @@ class Run:
         if self.refits:
             trainer.reset(initial)
             if contrasted:
-                trainer.contrast([*parts.train, *parts.validation], plan)
+                trainer.contrast(self._all_rows, plan)
             strengths = [x.strength for x in probes.values() if x.strength]
             self._refit(plan, strengths[:1], bool(selection.best["epoch"]))
             for output, found in report["calibration"].items():
@@ -162,7 +162,8 @@ class Run:
                     f"it to start over. Received: {asked}, then {kept['asked']}"
                 )
             return Plan(**kept["recipe"])
-        rows = self.parts.train
+        # The same steps serve to train on all rows in the end.
+        rows = self._all_rows if self.refits else self.parts.train
         per_epoch = self.trainer.steps_per_epoch(rows, plan.batch_size)
         whole = with_steps(plan, per_epoch)
         if times is not None:
@@ -179,7 +180,7 @@ class Run:
         evaluation = time.monotonic() - began
         # During training, at the start, and three times to calibrate and to choose.
         overhead = times.first + 4 * evaluation
-        fits = (1 + 1 / (1 - self.parts.share)) if self.refits else 1
+        fits = 2 if self.refits else 1
         step = times.step * fits + evaluation / plan.evaluate_every
         return self.budget.steps(step, overhead * fits)
 
@@ -204,11 +205,13 @@ class Run:
 
     def _refit(self, plan: Plan, strengths: list[float], tuned: bool) -> None:
         """Trains on all rows, in the way that the held-out ones judged."""
-        rows = [*self.parts.train, *self.parts.validation]
+        rows = self._all_rows
         self.trainer.start(rows, None, tuple(strengths) or (1.0,))
         if not tuned:
             return
-        share = len(rows) / len(self.parts.train)
-        steps = round(plan.steps * share)
-        plan = dataclasses.replace(plan, steps=steps, evaluate_every=steps)
+        plan = dataclasses.replace(plan, evaluate_every=plan.steps)
         self.trainer.fit(rows, plan, self.state / "all", None, self.verbose)
+
+    @property
+    def _all_rows(self) -> Rows:
+        return [*self.parts.train, *self.parts.validation]

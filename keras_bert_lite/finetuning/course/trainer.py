@@ -29,7 +29,7 @@ from keras_bert_lite.training.data.records import Records
 from keras_bert_lite.training.objectives import compile
 from keras_bert_lite.training.optimizers import bert_adamw
 from keras_bert_lite.training.pretraining.state import fit_from_state
-from keras_bert_lite.training.warm_start import STRENGTHS, Probe, warm_start
+from keras_bert_lite.training.warm_start import STRENGTHS, Probe, WarmStart
 
 CONTRAST = 1.0  # the rate of pairs, as a share of the plan's
 READ = 64  # rows encoded at once
@@ -78,6 +78,7 @@ class Trainer:
     preprocessor: Preprocessor
     labels: Labels
     class_weight: list[float] | None = None
+    _compiled: Any = dataclasses.field(default=None, init=False, repr=False)
 
     def batches(self, rows: Rows, size: int = READ) -> tf.data.Dataset:
         """Returns all rows once, the short ones first."""
@@ -95,7 +96,11 @@ class Trainer:
             return {}
         others = None if held_out is None else self.batches(held_out)
         weighted = self._weighted(self.batches(rows))
-        return warm_start(self.model, weighted, others, strengths)
+        return self._warm_start(weighted, others, strengths)
+
+    @functools.cached_property
+    def _warm_start(self) -> WarmStart:
+        return WarmStart(self.model)
 
     def contrast(self, rows: Rows, plan: Plan) -> bool:
         """Trains the encoder on pairs of rows, if the rows have few labels."""
@@ -106,13 +111,18 @@ class Trainer:
         return found is not None
 
     def compile(self, plan: Plan) -> None:
-        optimizer = bert_adamw(
-            plan.steps,
-            plan.learning_rate,
-            plan.warmup,
-            layer_decay=plan.layer_decay,
-        )
+        """Compiles the model; for the same optimizer as before, starts it over.
+
+        Compiled anew, the training step would be traced again.
+        """
+        options = (plan.steps, plan.learning_rate, plan.warmup)
+        if (options, plan.layer_decay) == self._compiled:
+            for variable in self.model.optimizer.variables:
+                variable.assign(keras.ops.zeros_like(variable))
+            return
+        optimizer = bert_adamw(*options, layer_decay=plan.layer_decay)
         compile(self.model, optimizer)
+        self._compiled = (options, plan.layer_decay)
 
     @functools.cached_property
     def string_model(self) -> TextModel:

@@ -50,23 +50,42 @@ def _of_output(values: Any, output: str | None) -> Any:
     return values[output] if output is not None and isinstance(values, dict) else values
 
 
-def predictor(model: keras.Model, data: Iterable) -> Callable[[Any], Any]:
-    """Returns a function like `predict_on_batch`, for the batches of some data.
+class Predictor:
+    """Predicts batches of data sets.
 
-    Under TensorFlow it is traced once for a data set; `predict_on_batch` is traced
-    again for each of the first lengths of rows.
+    Under TensorFlow, data sets whose batches are alike share one trace;
+    `predict_on_batch` is traced again for each of the first lengths of rows.
+
+    Args:
+        model: The model.
     """
-    spec = getattr(data, "element_spec", None)
-    if spec is None or keras.backend.backend() != "tensorflow":
-        # JAX does not take TensorFlow's tensors, and torch may return its own.
-        return lambda x: keras.tree.map_structure(
-            _array, model.predict_on_batch(keras.tree.map_structure(_array, x))
+
+    def __init__(self, model: keras.Model) -> None:
+        self.model = model
+        self._traced: list[tuple[Any, Callable[[Any], Any]]] = []
+
+    def of(self, data: Iterable) -> Callable[[Any], Any]:
+        """Returns a function like `predict_on_batch`, for the batches of some data."""
+        spec = getattr(data, "element_spec", None)
+        if spec is None or keras.backend.backend() != "tensorflow":
+            # JAX does not take TensorFlow's tensors, and torch may return its own.
+            return lambda x: keras.tree.map_structure(
+                _array, self.model.predict_on_batch(keras.tree.map_structure(_array, x))
+            )
+        call = self._call(keras.utils.unpack_x_y_sample_weight(spec)[0])
+        return lambda x: keras.tree.map_structure(_array, call(x))
+
+    def _call(self, inputs: Any) -> Callable[[Any], Any]:
+        for known, call in self._traced:
+            if known == inputs:
+                return call
+        call = tf.function(
+            lambda x: self.model(x, training=False),
+            input_signature=[inputs],
+            autograph=False,
         )
-    inputs = keras.utils.unpack_x_y_sample_weight(spec)[0]
-    call = tf.function(
-        lambda x: model(x, training=False), input_signature=[inputs], autograph=False
-    )
-    return lambda x: keras.tree.map_structure(_array, call(x))
+        self._traced.append((inputs, call))
+        return call
 
 
 def scores_of(
@@ -77,7 +96,7 @@ def scores_of(
 ) -> np.ndarray:
     """Returns a model's predictions for a batch, of one output.
 
-    They are those of `predict`, a `predictor`, if it is given.
+    They are those of `predict`, a `Predictor`'s, if it is given.
 
     Raises:
         ValueError: If the model has several outputs and `output` is not one of them.
