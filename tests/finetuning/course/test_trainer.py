@@ -1,0 +1,39 @@
+import numpy as np
+
+from keras_bert_lite.finetuning.course.plan import Plan
+from keras_bert_lite.finetuning.course.trainer import Trainer
+from keras_bert_lite.finetuning.kinds import KINDS
+from tests import tiny
+from tests.finetuning import samples
+
+
+def test_a_second_fit_from_the_same_start_ends_alike(tmp_path):
+    kind = KINDS["text_classification"]()
+    labels = {"labels": ["bad", "good"]}
+    encoder = tiny.encoder(pooling=None, dropout=0.1)
+    trainer = Trainer(kind, kind.build(encoder, labels), tiny.preprocessor(), labels)
+    rows = samples.texts(16)
+    plan = Plan(1, 4, 1e-3, None, 0, steps=4, evaluate_every=2)
+    start = trainer.snapshot()
+    ends, steps = [], []
+    for folder in ("first", "second"):
+        trainer.reset(start)
+        trainer.fit(rows, plan, tmp_path / folder, None, 0)
+        steps.append(trainer.model.train_function)
+        ends.append(trainer.snapshot())
+    assert steps[0] is steps[1]  # traced once
+    for a, b in zip(*ends, strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert any((a != b).any() for a, b in zip(start, ends[0], strict=True))
+
+
+def test_another_plan_has_another_optimizer(tmp_path):
+    kind = KINDS["text_classification"]()
+    labels = {"labels": ["bad", "good"]}
+    model = kind.build(tiny.encoder(pooling=None), labels)
+    trainer = Trainer(kind, model, tiny.preprocessor(), labels)
+    optimizers = []
+    for steps in (2, 2, 4):
+        trainer.compile(Plan(1, 4, 1e-3, None, 0, steps=steps))
+        optimizers.append(model.optimizer)
+    assert optimizers[0] is optimizers[1] is not optimizers[2]
