@@ -2,6 +2,7 @@
 
 from keras_bert_lite.finetuning.debug import debug
 from keras_bert_lite.training.data import (
+    TruncationWarning,
     choice_dataset,
     intent_and_slot_dataset,
     question_dataset,
@@ -16,6 +17,7 @@ from keras_bert_lite.training.data import (
 )
 
 __all__ = [
+    "TruncationWarning",
     "choice_dataset",
     "debug",
     "intent_and_slot_dataset",

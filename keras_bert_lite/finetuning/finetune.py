@@ -34,6 +34,7 @@ from keras_bert_lite.finetuning.rows import Split, read_rows, split
 from keras_bert_lite.models.encoder_model import config_of, encoder_of
 from keras_bert_lite.models.text_model import TextModel
 from keras_bert_lite.text.preprocessor import Preprocessor
+from keras_bert_lite.training.data.truncation import unwarned
 
 ENCODER = "bert_mini_books"
 PAIRS = ("auto", "together", "apart")
@@ -197,7 +198,7 @@ def finetune(
     }
     if lengths.cut:
         _warn_of_cut_rows(lengths, len(rows))
-    with folder_of(directory) as folder:
+    with unwarned(), folder_of(directory) as folder:
         run = Run(trainer, parts, folder, minutes, directory is not None, verbose)
         report |= run.train(plan, baseline)
         report["minutes"] = round((time.monotonic() - began) / 60, 2)
@@ -245,6 +246,7 @@ def _trainer(
     return Trainer(kind, model, preprocessor, labels)
 
 
+@unwarned()
 def _better(make: Callable[[], Trainer], kind: Kind, parts: Split) -> Trainer:
     """Reads pairs together or apart, as a linear model scores better."""
     found = []

@@ -104,8 +104,23 @@ class Preprocessor(TextLayer):
         self.stride = stride
 
     def call(self, inputs: Any) -> dict[str, tf.Tensor]:
+        return self.rows(*self.segments(inputs))
+
+    def segments(self, inputs: Any) -> tuple[list[tf.RaggedTensor], tf.Tensor]:
+        """Tokenizes the texts of a call; returns the arguments of `rows`."""
         shape, texts = aligned(named_texts(inputs))
-        return self.rows([self.tokenizer.ids_of(text) for text in texts], shape)
+        return [self.tokenizer.ids_of(text) for text in texts], shape
+
+    def truncates(self, segments: list[tf.RaggedTensor]) -> tf.Tensor:
+        """Returns which rows lose tokens in `rows`, booleans `(B,)`."""
+        *before, last = (x.row_lengths() for x in segments)
+        if self.sequence_length is None:
+            return tf.zeros_like(last, tf.bool)
+        room = self._room(segments, self.sequence_length)
+        if self.stride is None:
+            return sum(before, last) > room
+        # Windows read all of the last segment, behind half a row of the one before.
+        return sum(before, tf.zeros_like(last)) > room // 2
 
     def rows(
         self, segments: list[tf.RaggedTensor], shape: tf.Tensor

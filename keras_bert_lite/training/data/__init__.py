@@ -12,9 +12,11 @@ from keras_bert_lite.training.data.readers.squad import read_squad
 from keras_bert_lite.training.data.records import Records, records
 from keras_bert_lite.training.data.sequences import choice_dataset, text_dataset
 from keras_bert_lite.training.data.tokens import token_dataset
+from keras_bert_lite.training.data.truncation import TruncationWarning
 
 __all__ = [
     "Records",
+    "TruncationWarning",
     "batches",
     "choice_dataset",
     "intent_and_slot_dataset",

@@ -11,6 +11,8 @@ from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.training.data import record_values
 from keras_bert_lite.training.data.batches import Batching, batches
 from keras_bert_lite.training.data.records import Record
+from keras_bert_lite.training.data.row_datasets import Row
+from keras_bert_lite.training.data.truncation import with_warning
 
 
 def text_dataset(
@@ -48,6 +50,8 @@ def text_dataset(
         A `tf.data.Dataset` of the preprocessor's outputs, `(inputs, targets)` or
         `(inputs, targets, weights)`. Targets are indices `(B,)`, 0 and 1
         `(B, len(labels))`, or numbers `(B, number of them)`; weights are `(B,)`.
+        At the end of its first pass it warns if texts were truncated, and says how
+        many.
 
     Raises:
         ValueError: If an argument is invalid, or a record: it lacks a column, its
@@ -74,7 +78,7 @@ def text_dataset(
             answer["target"] = np.zeros([], np.float32)
         return {**texts, **answer}
 
-    return batches(source, row, _finish(preprocessor), **batching)
+    return _batches(source, row, preprocessor, batching)
 
 
 def choice_dataset(
@@ -121,7 +125,7 @@ def choice_dataset(
         answer = _answer(record, label, convert, weight)
         return {"text": question, "text_pair": choices, **answer}
 
-    return batches(source, row, _finish(preprocessor), **batching)
+    return _batches(source, row, preprocessor, batching)
 
 
 def _answer(
@@ -138,14 +142,23 @@ def _answer(
     return answer
 
 
-def _finish(preprocessor: Preprocessor) -> Callable[[dict[str, tf.Tensor]], Any]:
-    def finish(batch: dict[str, tf.Tensor]) -> Any:
+def _batches(
+    source: Any,
+    row: Callable[[Record], Row],
+    preprocessor: Preprocessor,
+    options: Batching,
+) -> tf.data.Dataset:
+    def finish(batch: dict[str, tf.Tensor]) -> tuple[Any, tf.Tensor]:
         texts = {name: batch[name] for name in ("text", "text_pair") if name in batch}
-        inputs = {k: _sized(x, batch["text"]) for k, x in preprocessor(texts).items()}
+        segments, shape = preprocessor.segments(texts)
+        rows = preprocessor.rows(segments, shape)
+        inputs = {k: _sized(x, batch["text"]) for k, x in rows.items()}
         answers = [batch[name] for name in ("target", "weight") if name in batch]
-        return (inputs, *answers) if answers else inputs
+        element = (inputs, *answers) if answers else inputs
+        return element, preprocessor.truncates(segments)
 
-    return finish
+    data = batches(source, row, finish, **options)
+    return with_warning(data, preprocessor.sequence_length)
 
 
 def _sized(x: tf.Tensor, texts: tf.Tensor) -> tf.Tensor:
