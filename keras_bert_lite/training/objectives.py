@@ -114,9 +114,10 @@ def compile(
     Raises:
         ValueError: If the model has no task, or its task needs a `loss`; if `loss`
             does not fit the head (it expects probabilities, or is a cross-entropy
-            on the scores of a CRF); if `loss` or `loss_weights` name unknown
+            on the scores of a CRF), or a metric (Keras's on the scores of a CRF,
+            `"accuracy"` of words); if `loss` or `loss_weights` name unknown
             outputs; or if `steps` or `learning_rate` are given with an
-            `optimizer`.
+            `optimizer`. `model.compile` checks none of this.
 
     Example:
 
@@ -130,7 +131,11 @@ def compile(
     losses = {} if loss is None else _by_output("loss", loss, outputs)
     for name, given in losses.items():
         _check_loss(given, outputs[name])
-    weights = _by_output("loss_weights", dict(loss_weights or {}), outputs)
+    weights = {}
+    if loss_weights is not None:
+        weights = _by_output("loss_weights", loss_weights, outputs)
+    for metrics in (weighted_metrics, kwargs.get("metrics")):
+        _check_metrics(metrics, outputs)
     if weighted_metrics is None:
         weighted_metrics = {name: _metrics(model, x) for name, x in outputs.items()}
     model.compile(
@@ -221,11 +226,11 @@ def _check_loss(loss: Any, output: Output) -> None:
         return
     name = _name(loss)
     known = {x for names in FITTING.values() for x in names}
-    fitting = FITTING[output.loss]
+    fitting, own = FITTING[output.loss], type(LOSSES[output.loss]()).__name__
     if name in known and name not in fitting:
         raise ValueError(
-            f"`loss` for {output.name!r} must be one of {fitting}, or your own. "
-            f"Received: {name!r}"
+            f"`loss` for {output.name!r} must be None for `{own}`, one of "
+            f"{list(fitting)}, or your own. Received: {name!r}"
         )
     if not _from_logits(loss):
         raise ValueError(
@@ -247,6 +252,32 @@ def _from_logits(loss: Any) -> bool:
         return bool(loss.get_config().get("from_logits", True))
     parameter = inspect.signature(loss).parameters.get("from_logits")
     return parameter is None or parameter.default is True
+
+
+def _check_metrics(metrics: Any, outputs: Mapping[str, Output]) -> None:
+    """Refuses metrics that cannot read the tags of words, or weigh them wrongly."""
+    if not isinstance(metrics, Mapping):
+        metrics = dict.fromkeys(outputs, metrics) if len(outputs) == 1 else {}
+    for name, output in outputs.items():
+        if "entity_f1" not in output.metrics:
+            continue
+        for metric in keras.tree.flatten(metrics.get(name)):
+            if output.loss == "crf" and _is_of_keras(metric):
+                why = "read the scores of a CRF"
+            elif metric in ("accuracy", "acc"):
+                why = "weigh words alike (Keras's accuracy weighs rows alike)"
+            else:
+                continue
+            raise ValueError(
+                f"Metrics of {name!r} must {why}: `metrics.WordAccuracy()` or "
+                f"`metrics.EntityF1(labels)`. Received: {metric!r}"
+            )
+
+
+def _is_of_keras(metric: Any) -> bool:
+    name = getattr(metric, "__name__", type(metric).__name__)
+    kind = metric if inspect.isroutine(metric) else type(metric)
+    return isinstance(metric, str) or getattr(keras.metrics, name, None) is kind
 
 
 def _metrics(model: keras.Model, output: Output) -> list[keras.metrics.Metric]:

@@ -79,6 +79,69 @@ def test_labels_without_a_scheme_are_counted_by_words():
     assert set(logs) == {"loss", "accuracy"}
 
 
+def test_words_are_counted_on_the_scores_of_a_crf():
+    model = kbl.token_classifier(tiny.encoder(), ["NOUN", "VERB"], crf=True)
+    kbl.compile(model, "sgd", run_eagerly=EAGERLY)
+    logs = model.train_on_batch(INPUTS, TAGS % 2, WEIGHTS, return_dict=True)
+    assert 0 <= logs["accuracy"] <= 1
+
+
+@pytest.mark.parametrize(
+    ("task", "arguments"),
+    [
+        ("crf_token_classification", {"metrics": ["accuracy"]}),
+        (
+            "crf_token_classification",
+            {"weighted_metrics": {"crf_scores": keras.metrics.CategoricalAccuracy()}},
+        ),
+        ("token_classification", {"weighted_metrics": ["accuracy"]}),
+    ],
+)
+def test_refuses_metrics_that_cannot_count_words(task, arguments):
+    model = BUILDERS[task](tiny.encoder())
+    with pytest.raises(ValueError, match=r"`metrics.WordAccuracy\(\)` .* Received: "):
+        kbl.compile(model, **arguments)
+    assert not model.compiled
+
+
+@pytest.mark.parametrize(
+    ("task", "arguments"),
+    [
+        ("crf_token_classification", {"metrics": [kbl.metrics.EntityF1(LABELS)]}),
+        ("token_classification", {"metrics": [keras.metrics.CategoricalAccuracy()]}),
+        ("text_classification", {"metrics": ["accuracy"]}),
+        ("question_answering", {"metrics": [["accuracy"], ["accuracy"]]}),
+    ],
+)
+def test_takes_other_metrics(task, arguments):
+    model = BUILDERS[task](tiny.encoder())
+    kbl.compile(model, weighted_metrics=[], **arguments)
+    assert model.compiled
+
+
+@pytest.mark.tensorflow(reason="lengths are static elsewhere")
+@pytest.mark.parametrize(
+    ("crf", "loss", "message"),
+    [
+        (
+            False,
+            kbl.losses.CRFLoss(),
+            r"`CRFLoss` needs .*\(crf=True\)",
+        ),
+        (
+            True,
+            keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+            r"same shape .* 5\), output.shape=.* 10, 3\)",
+        ),
+    ],
+)
+def test_keras_compile_finds_a_wrong_loss_of_a_crf_before_training(crf, loss, message):
+    model = kbl.token_classifier(tiny.encoder(), LABELS, crf=crf)
+    model.compile("sgd", loss)
+    with pytest.raises(ValueError, match=message):
+        model.fit(INPUTS, TAGS, verbose=0)
+
+
 @pytest.mark.parametrize(
     ("task", "loss"),
     [
@@ -159,8 +222,11 @@ def test_refusals(arguments, message):
 
 def test_one_loss_is_not_for_several_outputs():
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model = kbl.question_answerer(tiny.encoder())
     with pytest.raises(ValueError, match="`loss` must be a dictionary by output"):
-        kbl.compile(kbl.question_answerer(tiny.encoder()), loss=loss)
+        kbl.compile(model, loss=loss)
+    with pytest.raises(ValueError, match="`loss_weights` must be a dictionary by out"):
+        kbl.compile(model, loss_weights=[0.5, 0.5])
 
 
 def test_refuses_models_of_no_task():

@@ -91,7 +91,10 @@ class RealTokens:
         batch, length = tf.unstack(self._shape)
         shape = [batch * length, x.shape[-1]]
         flat = tf.scatter_nd(self._positions[:, None], x, shape)
-        return tf.reshape(flat, [batch, length, x.shape[-1]])
+        rows = tf.reshape(flat, [batch, length, x.shape[-1]])
+        # Where the batch is symbolic, its shape lets Keras compare it with targets.
+        rows.set_shape([*self.mask.shape, x.shape[-1]])
+        return rows
 
     def split_heads(self, x: tf.Tensor) -> list[tf.Tensor]:
         """(T, H) -> (b, N, s, D) for each group; any finite values at padding.

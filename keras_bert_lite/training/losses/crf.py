@@ -104,6 +104,7 @@ def _check_shapes(y_true: tuple, y_pred: tuple) -> None:
     ):
         return
     raise ValueError(
-        "`y_true` must have the shape (B, S) and `y_pred`, the output of a CRF "
-        f"layer, (B, S + L + 2, L). Received: the shapes {y_true} and {y_pred}"
+        "`CRFLoss` needs the output of a CRF layer, as `token_classifier(crf=True)` "
+        "has it: `y_pred` of the shape (B, S + L + 2, L), and `y_true` of (B, S). "
+        f"Received: the shapes {y_pred} and {y_true}"
     )

@@ -83,7 +83,7 @@ def test_long_sequences_lose_little():
 
 @pytest.mark.parametrize("y_pred", [LOGITS, LOGITS[0]], ids=["logits", "rank"])
 def test_refuses_what_no_crf_gave(y_pred):
-    with pytest.raises(ValueError, match=r"the output of a CRF layer.* \(3, 4\) and"):
+    with pytest.raises(ValueError, match=r"the output of a CRF layer.* and \(3, 4\)"):
         CRFLoss()(TAGS, y_pred)
 
 
