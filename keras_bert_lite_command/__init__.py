@@ -32,10 +32,7 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(0)
     words = _words(given)
     if not words:
-        print(_help(), file=sys.stderr)
-        received = f"Received: {given[0]!r}" if given else "Received: none"
-        print(f"error: the first argument must be a verb. {received}", file=sys.stderr)
-        sys.exit(2)
+        sys.exit(_without_a_verb(given))
     verb, rest = " ".join(given[:words]), given[words:]
     if debug:
         verbs.run(verb, rest)
@@ -47,6 +44,26 @@ def main(arguments: list[str] | None = None) -> None:
 def _words(arguments: list[str]) -> int:
     """Returns how many of the first arguments are a verb: `export onnx` is one."""
     return next((n for n in (2, 1) if " ".join(arguments[:n]) in verbs.VERBS), 0)
+
+
+def _without_a_verb(given: list[str]) -> int:
+    """Shows which verbs there are, and returns the status."""
+    if not given:
+        print(_help(), file=sys.stderr)
+        return 2
+    longer = [name for name in verbs.VERBS if name.startswith(f"{given[0]} ")]
+    if longer and {"-h", "--help"} & set(given[1:]):
+        summaries = verbs.summaries()
+        print("\n".join(f"{PROGRAM} {name:20}{summaries[name]}" for name in longer))
+        return 0
+    names = ", ".join(longer or verbs.VERBS)
+    received = " ".join(given[:2]) if longer else given[0]
+    print(
+        f"error: the verb must be one of {names}. Received: {received!r}"
+        f" (`{PROGRAM} --help`)",
+        file=sys.stderr,
+    )
+    return 2
 
 
 def _help() -> str:

@@ -76,7 +76,8 @@ def pretraining_data(
     import keras_bert_lite as kbl
 
     done = kbl.pretraining.write_pretraining_data(**options)
-    print(f"{directory}: " + ", ".join(f"{v} {k}" for k, v in done.items()))
+    counts = (f"{n} {name if n != 1 else name[:-1]}" for name, n in done.items())
+    print(f"{directory}: {', '.join(counts)}")
     start = "--directory run --config bert_mini_uncased --steps 100000"
     _next("pretrain", directory, start)
 

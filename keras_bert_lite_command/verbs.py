@@ -8,8 +8,10 @@ The docstrings are what `--help` shows.
 
 import argparse
 import inspect
+import re
+import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, NoReturn, get_args, get_origin
 
 from keras_bert_lite_command import functions, pretraining
 from keras_bert_lite_command.spelling import spelled
@@ -49,7 +51,16 @@ def run(verb: str, arguments: list[str]) -> None:
         """Keeps the lines of examples whole."""
 
     function = VERBS[verb]
-    parser = jsonargparse.ArgumentParser(
+
+    class Parser(jsonargparse.ArgumentParser):
+        """Tells of a wrong argument in one line, without the usage."""
+
+        def error(self, message: str, ex: Exception | None = None) -> NoReturn:
+            told = _told(function, message)
+            print(f"error: {told} (`{self.prog} --help`)", file=sys.stderr)
+            sys.exit(2)
+
+    parser = Parser(
         prog=f"keras-bert-lite {verb}",
         description=_doc(function).split("\n\nArgs:")[0],
         formatter_class=Formatter,
@@ -59,6 +70,20 @@ def run(verb: str, arguments: list[str]) -> None:
     options: dict[str, Any] = parser.parse_args(spelled(function, arguments)).as_dict()
     del options["config"]
     function(**options)
+
+
+def _told(function: Callable[..., None], message: str) -> str:
+    """Returns the parser's message as a sentence."""
+    key = re.match(r'Parser key "(\w+)"', message)
+    given = re.findall(r"G(?:ot|iven) value: (.*)", message)
+    if key is None or not given:
+        return " ".join(message.split())
+    kind = inspect.signature(function).parameters[key[1]].annotation
+    if get_origin(kind) is Literal:
+        wanted = "one of " + ", ".join(get_args(kind))
+    else:
+        wanted = getattr(kind, "__name__", str(kind)).replace("None", "null")
+    return f"`{key[1]}` must be {wanted}. Received: {given[-1]}"
 
 
 def _doc(verb: Callable[..., None]) -> str:

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import keras
 
@@ -12,7 +12,14 @@ from keras_bert_lite.checkpoints.keras_hub.exchange import to_keras_hub
 from keras_bert_lite.checkpoints.load import load_model, load_preprocessor
 from keras_bert_lite.checks import check_choice
 from keras_bert_lite.models.encoder_model import encoder_of
-from keras_bert_lite.models.text_model import MODEL_FILE, with_text
+from keras_bert_lite.models.text_model import (
+    MODEL_FILE,
+    TextModel,
+    load_text_model,
+    model_on_ids,
+    preprocessor_of,
+    with_text,
+)
 from keras_bert_lite.serving.saved_model.export import export_saved_model
 from keras_bert_lite.text.preprocessor import Preprocessor
 
@@ -26,7 +33,8 @@ def convert(
     """Writes a checkpoint, with its head and tokenizer, in another form.
 
     Args:
-        source: Any checkpoint; see `load_model`.
+        source: Any checkpoint; see `load_model`. Or the directory of a run of
+            `finetune`, or the `.keras` file of a model made by `with_text`.
         directory: Where the result is written.
         form: `"hugging_face"`: config.json, model.safetensors and the tokenizer's
             files; `"keras"`: `model.keras`, which takes strings; `"saved_model"`: for
@@ -52,38 +60,53 @@ def convert(
         raise ValueError(
             f'`dtype` must be "float32" in the form {form!r}. Received: {dtype!r}'
         )
-    model, preprocessor = load_model(source), load_preprocessor(source)
+    loaded = _run(source) if _is_run(Path(source)) else _checkpoint(source)
     folder = Path(directory)
     folder.mkdir(parents=True, exist_ok=True)
-    FORMS[form](model, preprocessor, folder, dtype)
+    FORMS[form](loaded, folder, dtype)
     return folder
 
 
-def _hugging_face(
-    model: keras.Model, preprocessor: Preprocessor, folder: Path, dtype: str
-) -> None:
-    save_hugging_face(model, preprocessor, folder, dtype)
+class _Loaded(NamedTuple):
+    """A model on ids, its preprocessor, and what makes the model that takes strings."""
+
+    model: keras.Model
+    preprocessor: Preprocessor
+    text_model: Callable[[], TextModel]
 
 
-def _keras(
-    model: keras.Model, preprocessor: Preprocessor, folder: Path, _: Any
-) -> None:
-    with_text(model, preprocessor).save(folder / MODEL_FILE)
+def _is_run(path: Path) -> bool:
+    return path.suffix == Path(MODEL_FILE).suffix or (path / MODEL_FILE).is_file()
 
 
-def _saved_model(
-    model: keras.Model, preprocessor: Preprocessor, folder: Path, _: Any
-) -> None:
-    export_saved_model(with_text(model, preprocessor), folder)
+def _run(source: str | os.PathLike) -> _Loaded:
+    text_model = load_text_model(source, "source")
+    body, preprocessor = model_on_ids(text_model), preprocessor_of(text_model)
+    return _Loaded(body, preprocessor, lambda: text_model)
 
 
-def _keras_hub(
-    model: keras.Model, preprocessor: Preprocessor, folder: Path, _: Any
-) -> None:
-    to_keras_hub(encoder_of(model)).save_to_preset(str(folder))
+def _checkpoint(source: str | os.PathLike) -> _Loaded:
+    model, preprocessor = load_model(source), load_preprocessor(source)
+    return _Loaded(model, preprocessor, lambda: with_text(model, preprocessor))
 
 
-FORMS: dict[str, Callable[[keras.Model, Preprocessor, Path, str], None]] = {
+def _hugging_face(loaded: _Loaded, folder: Path, dtype: str) -> None:
+    save_hugging_face(loaded.model, loaded.preprocessor, folder, dtype)
+
+
+def _keras(loaded: _Loaded, folder: Path, _: Any) -> None:
+    loaded.text_model().save(folder / MODEL_FILE)
+
+
+def _saved_model(loaded: _Loaded, folder: Path, _: Any) -> None:
+    export_saved_model(loaded.text_model(), folder)
+
+
+def _keras_hub(loaded: _Loaded, folder: Path, _: Any) -> None:
+    to_keras_hub(encoder_of(loaded.model)).save_to_preset(str(folder))
+
+
+FORMS: dict[str, Callable[[_Loaded, Path, str], None]] = {
     "hugging_face": _hugging_face,
     "keras": _keras,
     "saved_model": _saved_model,

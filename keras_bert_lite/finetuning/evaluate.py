@@ -39,7 +39,8 @@ def evaluate(
         the model gets most wrong.
 
     Raises:
-        ValueError: If a row is invalid, or the model's task cannot be scored.
+        ValueError: If a row is invalid, or its label unknown to the model, or the
+            model's task cannot be scored.
 
     Example:
 
@@ -56,6 +57,12 @@ def evaluate(
     rows = read_rows(data, kind, "data")
     body = model_on_ids(run.model)
     labels = kind.labels_of(body)
+    for number, row in enumerate(rows):
+        if unknown := kind.unknown_labels(row, labels):
+            raise ValueError(
+                f"`data`, record {number}: `label` must be of the model's labels, "
+                f"{labels['labels']}. Received: {unknown}"
+            )
     options = {
         name: value
         for name in kind.options_kept

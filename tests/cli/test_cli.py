@@ -46,10 +46,41 @@ def test_check_without_running(tmp_path, capsys):
     assert "It was not run here" not in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("arguments", [(), ("check",), ("check", "a", "b"), ("serve",)])
-def test_usage(arguments, capsys):
-    assert status(*arguments) == 2
+def test_usage(capsys):
+    assert status() == 2
     assert "usage: keras-bert-lite" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("check",), "the following arguments are required: path"),
+        (("check", "a", "b"), "unrecognized arguments: b"),
+        (("serve",), "the verb must be one of demo, fit, "),
+        (
+            ("export",),
+            "one of export saved-model, export onnx, export litert. Received",
+        ),
+        (("export", "pdf"), "Received: 'export pdf'"),
+        (("fit", "tagging", "x.tsv"), "`task` must be one of text_classification, "),
+        (
+            ("fit", "regression", "x.tsv", "--minutes", "five"),
+            "`minutes` must be float",
+        ),
+        (("fit", "--config", "nowhere.yaml"), "nowhere.yaml"),
+    ],
+)
+def test_a_wrong_argument_is_told_in_one_line(arguments, message, capsys):
+    assert status(*arguments) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("error: ")
+    assert message in line
+    assert "--help" in line
+
+
+def test_help_of_a_group(capsys):
+    assert status("export", "--help") == 0
+    assert capsys.readouterr().out.count("keras-bert-lite export ") == 3
 
 
 def test_help(capsys):

@@ -120,7 +120,7 @@ def test_errors_are_a_line_in_a_program_of_its_own():
         [sys.executable, "-c", program], capture_output=True, text=True
     )
     assert ran.returncode == 1
-    assert ran.stderr.startswith("error: `path` must be a file")
+    assert ran.stderr.startswith("error: `train` must be a file")
     assert ran.stderr.count("\n") == 1
 
 
@@ -158,6 +158,23 @@ def test_converts(form, tmp_path):
     names = {x.name for x in tmp_path.iterdir()}
     expected = {"hugging_face": "config.json", "keras": "model.keras"}
     assert expected.get(form, "1") in names
+
+
+def test_converts_a_run(tmp_path):
+    model = tiny.classifier(["x", "y"])
+    kbl.with_text(model, tiny.preprocessor()).save(tmp_path / "model.keras")
+    command("convert", tmp_path, tmp_path / "files")
+    loaded = kbl.load_model(tmp_path / "files")
+    assert loaded.get_layer("head").labels == ["x", "y"]
+    command("convert", tmp_path / "model.keras", tmp_path / "again", "--form", "keras")
+    assert (tmp_path / "again" / "model.keras").is_file()
+
+
+def test_what_an_export_needs_is_told(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(SystemExit):
+        command("export", "onnx", tmp_path, tmp_path / "m.onnx")
+    assert "`pip install onnx onnxscript tf2onnx`" in capsys.readouterr().err
 
 
 def test_exports(tmp_path):

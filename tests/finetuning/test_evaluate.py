@@ -36,6 +36,17 @@ def test_the_threshold_of_the_model_counts():
     assert [x["scores"]["micro_f1"] for x in scores] == [1, 0]
 
 
+@pytest.mark.parametrize(
+    ("builder", "label"),
+    [(kbl.text_classifier, "ugly"), (kbl.multi_label_classifier, ["bad", "ugly"])],
+)
+def test_refuses_labels_that_the_model_has_not(builder, label):
+    model = kbl.with_text(builder(tiny.encoder(), ["bad", "good"]), tiny.preprocessor())
+    rows = [{"text": "day", "label": "bad"}, {"text": "day", "label": label}]
+    with pytest.raises(ValueError, match=r"record 1: `label` .* Received: \['ugly'\]"):
+        kbl.evaluate(model, rows)
+
+
 def test_refuses_a_task_without_scores():
     model = kbl.with_text(kbl.sentence_encoder(tiny.encoder()), tiny.preprocessor())
     with pytest.raises(ValueError, match="'sentence_embedding'"):

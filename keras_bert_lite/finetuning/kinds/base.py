@@ -98,6 +98,10 @@ class Kind(abc.ABC):
         """Returns the labels of a row, or its tags."""
         return []
 
+    def unknown_labels(self, row: Record, labels: Labels) -> list[str]:
+        """Returns the labels of a row that a model lacks, so that it has no score."""
+        return []
+
     def class_weights(
         self, given: str | Mapping[str, float], rows: Rows, labels: Labels
     ) -> list[float]:

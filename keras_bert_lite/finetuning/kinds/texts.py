@@ -53,6 +53,9 @@ class _Texts(Kind):
             options["text"] = [options["text"], options.pop("text_pair")]
         return options
 
+    def unknown_labels(self, row: Record, labels: Labels) -> list[str]:
+        return sorted(set(self.classes(row)) - set(labels.get("labels", [])))
+
     def texts(self, rows: Rows) -> dict[str, list[str]]:
         names = ("text", "text_pair")
         columns = {x: c for x in names if (c := self.column[x]) is not None}

@@ -222,7 +222,9 @@ def text_classifier(
     Returns:
         A functional model with the encoder's inputs and the output `logits`,
         `(B, len(labels))`. `kbl.compile` trains it with
-        `keras.losses.SparseCategoricalCrossentropy(from_logits=True)`.
+        `keras.losses.SparseCategoricalCrossentropy(from_logits=True)`. Like all
+        models on ids, it takes what a `Preprocessor` makes of texts, and arrays of
+        indices; data sets take names of labels, and the model of `with_text` strings.
 
     Raises:
         ValueError: If the labels are not at least two unique names.

@@ -1,6 +1,7 @@
 """Export to ONNX, for ONNX Runtime."""
 
 import contextlib
+import importlib.util
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -52,6 +53,7 @@ def export_onnx(
         ValueError: If its answers need more than `logits`, or it returns lists
             or tensors that are not float32.
     """
+    _check_installed(int8)
     model = load_text_model(model)
     metadata = file_metadata(model)
     path = Path(path)
@@ -64,6 +66,16 @@ def export_onnx(
         _add_metadata(file, metadata)
         file.replace(draft)
     return path
+
+
+def _check_installed(int8: bool) -> None:
+    needed = ("onnx", "onnxscript", "tf2onnx", *(("onnxruntime",) if int8 else ()))
+    missing = [x for x in needed if importlib.util.find_spec(x) is None]
+    if missing:
+        raise ImportError(
+            f"ONNX files need packages that are not installed (the extra `onnx`): "
+            f"`pip install {' '.join(missing)}`."
+        )
 
 
 def _convert(model: TextModel, file: Path) -> None:

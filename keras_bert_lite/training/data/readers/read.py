@@ -10,6 +10,7 @@ from keras_bert_lite.training.data.readers.conll import read_conll
 from keras_bert_lite.training.data.readers.conllu import read_conllu
 from keras_bert_lite.training.data.readers.csv_files import read_csv
 from keras_bert_lite.training.data.readers.jsonl import read_jsonl
+from keras_bert_lite.training.data.readers.lines import as_paths
 from keras_bert_lite.training.data.readers.lines import suffix
 from keras_bert_lite.training.data.readers.squad import read_squad
 from keras_bert_lite.training.data.records import Records, records
@@ -41,6 +42,7 @@ def read(source: Any, argument: str = "source") -> Records:
         argument: The name of the source in error messages.
 
     Raises:
+        FileNotFoundError: If there is no such file.
         ValueError: If the name of a file tells no format; for other files, call its
             reader and pass the result.
         ImportError: If the library of a data set is not installed.
@@ -57,6 +59,7 @@ def read(source: Any, argument: str = "source") -> Records:
             f"`{argument}` must be a file that ends in one of {list(READERS)}, or the "
             f"result of a reader, such as `read_conll(path)`. Received: {name!r}"
         )
+    as_paths(path, argument)  # refuses what is not a file, by the argument's name
     return READERS[suffix(path)](path)
 
 
