@@ -58,7 +58,7 @@ def run(verb: str, arguments: list[str]) -> None:
         def error(self, message: str, ex: Exception | None = None) -> NoReturn:
             told = _told(function, message)
             print(f"error: {told} (`{self.prog} --help`)", file=sys.stderr)
-            sys.exit(2)
+            raise SystemExit(2) from ex
 
     parser = Parser(
         prog=f"keras-bert-lite {verb}",

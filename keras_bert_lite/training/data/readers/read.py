@@ -10,8 +10,7 @@ from keras_bert_lite.training.data.readers.conll import read_conll
 from keras_bert_lite.training.data.readers.conllu import read_conllu
 from keras_bert_lite.training.data.readers.csv_files import read_csv
 from keras_bert_lite.training.data.readers.jsonl import read_jsonl
-from keras_bert_lite.training.data.readers.lines import as_paths
-from keras_bert_lite.training.data.readers.lines import suffix
+from keras_bert_lite.training.data.readers.lines import as_paths, suffix
 from keras_bert_lite.training.data.readers.squad import read_squad
 from keras_bert_lite.training.data.records import Records, records
 
