@@ -77,7 +77,7 @@ def _told(function: Callable[..., None], message: str) -> str:
     key = re.match(r'Parser key "(\w+)"', message)
     given = re.findall(r"G(?:ot|iven) value: (.*)", message)
     if key is None or not given:
-        return " ".join(message.split())
+        return re.sub(r'Parser key "(\w+)"', r"`\1`", " ".join(message.split()))
     kind = inspect.signature(function).parameters[key[1]].annotation
     if get_origin(kind) is Literal:
         wanted = "one of " + ", ".join(get_args(kind))
