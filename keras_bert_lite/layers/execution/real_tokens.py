@@ -92,7 +92,7 @@ class RealTokens:
         shape = [batch * length, x.shape[-1]]
         flat = tf.scatter_nd(self._positions[:, None], x, shape)
         rows = tf.reshape(flat, [batch, length, x.shape[-1]])
-        # Where the batch is symbolic, its shape lets Keras compare it with targets.
+        # Where S is static, it stays so: losses compare it with that of the targets.
         rows.set_shape([*self.mask.shape, x.shape[-1]])
         return rows
 
