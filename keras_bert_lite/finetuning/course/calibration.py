@@ -10,10 +10,10 @@ import numpy as np
 from keras_bert_lite.layers import DenseHead
 from keras_bert_lite.models.tasks.registry import task_of
 from keras_bert_lite.models.tasks.task import head_layers, marked_model
+from keras_bert_lite.reliability import reliability
 from keras_bert_lite.training.evaluation.outputs import Predictor, batches, scores_of
 
 FEWEST = 50  # targets below which nothing is fitted
-BINS = 15
 BOUNDS = (math.log(0.05), math.log(20.0))  # of the temperature
 
 
@@ -74,7 +74,7 @@ def _calibrate(
 
     temperature = math.exp(minimize_scalar(loss, bounds=BOUNDS).x)
     errors = (
-        expected_calibration_error(*form.confidences(x, targets))
+        reliability(*form.confidences(x, targets)).error
         for x in (logits, logits / temperature)
     )
     fold(model, output, temperature)
@@ -147,17 +147,3 @@ FORMS: dict[Any, Form] = {  # by the name of the task's loss
     "word_cross_entropy": SOFTMAX,
     "binary_cross_entropy": Form(_binary_cross_entropy, _of_all),
 }
-
-
-def expected_calibration_error(confidences: np.ndarray, right: np.ndarray) -> float:
-    """Returns the mean distance of confidence and accuracy, over 15 equal bins.
-
-    Args:
-        confidences: Probabilities `(N,)`.
-        right: Whether each answer was right, `(N,)`.
-
-    Reference: [Guo et al., 2017](https://arxiv.org/abs/1706.04599), equation 5.
-    """
-    bins = np.minimum((confidences * BINS).astype(int), BINS - 1)
-    sums = [np.bincount(bins, x, BINS) for x in (confidences, right.astype(float))]
-    return float(np.abs(sums[0] - sums[1]).sum() / len(bins))

@@ -3,21 +3,10 @@ import numpy as np
 import pytest
 
 import keras_bert_lite as kbl
-from keras_bert_lite.finetuning.course.calibration import (
-    calibrate,
-    expected_calibration_error,
-    fold,
-)
+from keras_bert_lite.finetuning.course.calibration import calibrate, fold
 from tests import tiny
 from tests.conformance import to_numpy
 from tests.models import samples
-
-
-def test_the_error_of_bins():
-    confidences = np.array([0.95, 0.95, 0.55, 0.55])
-    right = np.array([True, False, True, True])
-    # One bin is 0.45 too sure, the other 0.45 too unsure.
-    assert expected_calibration_error(confidences, right) == pytest.approx(0.45)
 
 
 @pytest.mark.parametrize("build", [kbl.text_classifier, kbl.multi_label_classifier])
