@@ -37,6 +37,7 @@ from keras_bert_lite.layers.heads.masked_lm_head import (
     VocabularyBias,
 )
 from keras_bert_lite.layers.heads.token_heads import ReplacedTokenHead, SpanHead
+from keras_bert_lite.layers.layer_mix import LayerMix
 from keras_bert_lite.layers.pooler import Pooler
 from keras_bert_lite.layers.take_positions import SequencePositions, TakePositions
 from keras_bert_lite.layers.task_output import TaskOutput
@@ -59,6 +60,7 @@ __all__ = [
     "FlattenGroups",
     "GradientDisentangledEmbeddings",
     "HiddenStateDistillation",
+    "LayerMix",
     "LogitDistillation",
     "MaskedLMTransform",
     "Pooler",
