@@ -2,7 +2,7 @@
 
 The most common names are here. The others are in modules: `data`,
 `distillation`, `evaluation`, `layers`, `losses`, `metrics`, `optimizers`,
-`pretraining`, `serving`, `surgery` and `tuning`.
+`pretraining`, `serving`, `surgery`, `tuning` and `visualization`.
 """
 
 from keras_bert_lite import (
@@ -18,6 +18,7 @@ from keras_bert_lite import (
     serving,
     surgery,
     tuning,
+    visualization,
 )
 from keras_bert_lite._version import __version__
 from keras_bert_lite.checkpoints.hugging_face.saving import save_hugging_face
@@ -129,6 +130,7 @@ __all__ = [
     "token_classifier",
     "token_dataset",
     "tuning",
+    "visualization",
     "with_hidden_states",
     "with_text",
 ]

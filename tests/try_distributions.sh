@@ -19,4 +19,5 @@ cd "$work"
 installed=$(echo "$work"/venv/lib/python*/site-packages/keras_bert_lite)
 test -f "$installed/py.typed"
 test -f "$installed/serving/check/server_ops.json"
+test -f "$installed/visualization/attention_page.html"
 echo "sdist and wheel: built, installed and run"

@@ -2,15 +2,24 @@
 
 import dataclasses
 import itertools
+import os
 from typing import Any, NamedTuple
 
+import keras
 import numpy as np
 import tensorflow as tf
 
+from keras_bert_lite.models.compatibility import check_fits
+from keras_bert_lite.models.encoder_model import encoder_of
 from keras_bert_lite.models.tasks.string_form import TwoTexts
-from keras_bert_lite.models.text_model import TextModel, ids_of, preprocessor_of
+from keras_bert_lite.models.text_model import (
+    TextModel,
+    ids_of,
+    load_text_model,
+    preprocessor_of,
+)
 from keras_bert_lite.text.inputs import aligned, as_batch, named_texts
-from keras_bert_lite.text.preprocessor import ID_DTYPES
+from keras_bert_lite.text.preprocessor import ID_DTYPES, Preprocessor
 from keras_bert_lite.text.token_offsets import LocatedTokens, locate, locate_words
 from keras_bert_lite.text.window_layer import TextWindows
 
@@ -102,6 +111,69 @@ def read(model: TextModel, texts: dict[str, tf.Tensor]) -> Reading:
         shape, flat = aligned(texts if apart is None else {"text": apart(texts)})
         located = [locate(tokenizer, x) for x in flat]
         numbers = preprocessor.rows(_numbered(located, tokenizer), shape)
+    return _reading(tokenizer, located, inputs, numbers, windows)
+
+
+def encoder_and_rows(
+    model: TextModel | keras.Model | str | os.PathLike,
+    preprocessor: Preprocessor | None,
+) -> tuple[keras.Model, Preprocessor]:
+    """Returns the encoder of a model, and what makes single rows for it.
+
+    Args:
+        model: A model that takes strings, or its file; or one on ids.
+        preprocessor: That of a model on ids; `None` if the model takes strings.
+
+    Raises:
+        TypeError: If a model on ids has no preprocessor, or the other has two.
+        ValueError: If they do not fit.
+    """
+    if isinstance(model, (str, os.PathLike)):
+        model = load_text_model(model)
+    if isinstance(model, TextModel) == isinstance(preprocessor, Preprocessor):
+        raise TypeError(
+            "`preprocessor` must be a `Preprocessor` if `model` takes token ids, and "
+            f"None if it takes strings. Received: model={model!r}, "
+            f"preprocessor={preprocessor!r}"
+        )
+    if preprocessor is None:
+        preprocessor = preprocessor_of(model)
+    else:
+        check_fits(model, preprocessor, "model")
+    # Without padding and windows.
+    rows = Preprocessor(
+        preprocessor.tokenizer,
+        preprocessor.sequence_length,
+        num_separators=preprocessor.num_separators,
+    )
+    return encoder_of(model), rows
+
+
+def read_row(preprocessor: Preprocessor, text: Any) -> Reading:
+    """Reads a text or a pair as one row, `(1, S)`; what is too long is cut off.
+
+    Raises:
+        TypeError: If a text is not a string.
+    """
+    named = named_texts(text)
+    for name, value in named.items():
+        if not isinstance(value, str):
+            raise TypeError(f"`{name}` must be one string. Received: {value!r}")
+    shape, flat = aligned({name: [value] for name, value in named.items()})
+    tokenizer = preprocessor.tokenizer
+    located = [locate(tokenizer, x) for x in flat]
+    inputs = preprocessor.rows([x.ids for x in located], shape)
+    numbers = preprocessor.rows(_numbered(located, tokenizer), shape)
+    return _reading(tokenizer, located, inputs, numbers, {})
+
+
+def _reading(
+    tokenizer: Any,
+    located: list[LocatedTokens],
+    inputs: dict[str, tf.Tensor],
+    numbers: dict[str, tf.Tensor],
+    windows: dict[str, tf.Tensor],
+) -> Reading:
     places = numbers["token_ids"].numpy() - tokenizer.vocabulary_size()
     strings = [x.decode() for tokens in located for x in tokens.text.numpy()]
     return Reading(
