@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 FAINTEST = 0.02  # weights below which a line is not drawn
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class AttentionMaps:
     """The attention weights of all heads for one text or pair; see `attention_maps`.
 
@@ -158,6 +158,10 @@ class AttentionMaps:
         num_layers, num_heads = self.weights.shape[:2]
         name = "mean of the heads" if head is None else f"head {head % num_heads}"
         return f"layer {layer % num_layers}, {name}"
+
+    def __repr__(self) -> str:
+        num_layers, num_heads, size, _ = self.weights.shape
+        return f"<AttentionMaps: {num_layers} layers, {num_heads} heads, {size} tokens>"
 
     def _repr_html_(self) -> str:
         return attention_page.frame(self)

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# The palette of Okabe and Ito, whose colours differ for every kind of colour vision.
-BLUE, ORANGE, GREEN, PINK, SKY, VERMILION, YELLOW, BLACK = (
-    *("#0072B2", "#E69F00", "#009E73", "#CC79A7"),
-    *("#56B4E9", "#D55E00", "#F0E442", "#000000"),
-)
+# Of the palette of Okabe and Ito, which differs for every kind of colour vision.
+BLUE, VERMILION, GREEN, PINK = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
+ORANGE, SKY, BLACK = "#E69F00", "#56B4E9", "#000000"
 GREY = "#767676"
 SHADES = "Blues"  # from light to dark, also without any colour
 SMALL, NORMAL = 8, 10

@@ -27,7 +27,7 @@ BATCH_SIZE = 32
 Span = tuple[int, int]
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class WordVectors:
     """The vectors of N words in their sentences; see `word_vectors`.
 
@@ -106,6 +106,9 @@ class WordVectors:
             axes.set_title(title, fontsize=figures.NORMAL)
         panels[1].tick_params(axis="y", left=False)
         return figure
+
+    def __repr__(self) -> str:
+        return f"<WordVectors: {list(self.words)}>"
 
     def _contexts(self) -> list[str]:
         """Returns the words between brackets, with what is next to them."""
@@ -290,7 +293,7 @@ def plot_map(
 
 
 def plot_layer_mix(mix: LayerMix) -> "Figure":
-    """Draws each layer's share in a learned mix.
+    """Draws each layer's share in a learned mix; dashed, an equal share.
 
     Args:
         mix: A `layers.LayerMix` of a model's hidden states.

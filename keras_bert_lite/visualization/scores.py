@@ -131,7 +131,7 @@ def plot_reliability(
         label="mean confidence",
     )
     above.plot((0, 1), (0, 1), "--", color=figures.BLACK, linewidth=1, label="ideal")
-    above.set(xlim=(0, 1), ylim=(0, 1), ylabel="share of right answers")
+    above.set(xlim=(0, 1), ylim=(0, 1.02), ylabel="share of right answers")
     above.set_title(
         f"expected calibration error {found.error:.1%} ({len(sure)} answers)",
         fontsize=figures.NORMAL,

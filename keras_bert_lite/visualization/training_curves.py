@@ -14,7 +14,7 @@ Curve = list[tuple[float, float]]  # epochs and values
 
 
 def plot_history(history: Any) -> "Figure":
-    """Draws the losses and metrics of a run over its epochs.
+    """Draws the losses and metrics of a run over its epochs (or its evaluations).
 
     A metric has a panel, in which values on held-out data (`val_...`) are dashed.
 
@@ -35,7 +35,7 @@ def plot_history(history: Any) -> "Figure":
     >>> figure = kbl.visualization.plot_history(history)
     >>> figure.savefig("history.png")
     """
-    curves = _curves(history)
+    curves, unit = _curves(history)
     panels: dict[str, list[str]] = {}
     for name in curves:
         panels.setdefault(name.removeprefix(HELD_OUT), []).append(name)
@@ -54,7 +54,7 @@ def plot_history(history: Any) -> "Figure":
                 label="held out" if held_out else "training",
             )
         axes.set_title(panel, fontsize=figures.NORMAL, parse_math=False)
-        axes.set_xlabel("epoch")
+        axes.set_xlabel(unit)
         axes.xaxis.get_major_locator().set_params(integer=True)
         axes.grid(alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)
@@ -65,20 +65,24 @@ def plot_history(history: Any) -> "Figure":
     return figure
 
 
-def _curves(history: Any) -> dict[str, Curve]:
-    """Returns the epochs and values of each metric that has any."""
+def _curves(history: Any) -> tuple[dict[str, Curve], str]:
+    """Returns the epochs and values of each metric that has any.
+
+    What `finetune` calls epochs are its evaluations, the first before training.
+    """
     found = getattr(history, "report", history)
     if isinstance(found, Mapping) and "history" in found:
         found = found["history"]
     curves: dict[str, Curve] = {}
     values = getattr(found, "history", found)
     if isinstance(values, Mapping):
-        return _checked({k: _over_epochs(found, x) for k, x in values.items()}, history)
+        curves = {name: _over_epochs(found, x) for name, x in values.items()}
+        return _checked(curves, history), "epoch"
     for step in values if isinstance(values, list) else ():
         for name, value in step.items():
             if name != "epoch":
                 curves.setdefault(name, []).append((step["epoch"], value))
-    return _checked(curves, history)
+    return _checked(curves, history), "evaluation"
 
 
 def _over_epochs(history: Any, values: Sequence[float]) -> Curve:

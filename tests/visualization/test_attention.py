@@ -64,6 +64,7 @@ def test_what_is_too_long_is_cut_off(encoder):
 
 
 def test_heads_and_their_mean(maps):
+    assert repr(maps) == "<AttentionMaps: 2 layers, 2 heads, 11 tokens>"
     assert np.array_equal(maps.head(-1, 0), maps.weights[1, 0])
     assert np.array_equal(maps.head(0), maps.weights[0].mean(axis=0))
 

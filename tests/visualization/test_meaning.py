@@ -53,6 +53,7 @@ def test_the_mean_of_the_pieces_on_every_layer(encoder):
 def test_a_word_or_characters_for_each_sentence(encoder):
     found = vectors(encoder, SENTENCES, ["the", (8, 11), (8, 12)])
     assert found.words == ("the", "day", " fin")
+    assert repr(found) == "<WordVectors: ['the', 'day', ' fin']>"
     assert found.pieces[2] == ("fine",)
 
 

@@ -40,6 +40,7 @@ def test_the_history_of_keras():
     "history", [REPORT, REPORT["history"], types.SimpleNamespace(report=REPORT)]
 )
 def test_the_report_of_a_run(history):
+    assert "evaluation" in texts_of(plot_history(history))
     assert drawn(history) == {
         ("f1", "training"): [[0, 0.1], [0.5, 0.3]],
         ("loss", "training"): [[0.5, 2.0]],
