@@ -2,6 +2,9 @@
 
 The pictures are figures of matplotlib (extra `plot`). `keras_bert_lite.explain` says
 what an answer comes from.
+
+For scripts that matplotlib's own font lacks, name another before drawing:
+`matplotlib.rcParams["font.family"] = ["DejaVu Sans", "Noto Sans CJK JP"]`.
 """
 
 from keras_bert_lite.visualization.attention import AttentionMaps, attention_maps

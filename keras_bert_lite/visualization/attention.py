@@ -30,6 +30,7 @@ class AttentionMaps:
     A notebook shows it as the page that `to_html` returns.
 
     Attributes:
+        texts: The text, or the two of a pair.
         tokens: The S tokens of the row, special tokens included.
         segments: The segment of each token, `(S,)`.
         special: Which tokens are special ones, bool, `(S,)`.
@@ -37,6 +38,7 @@ class AttentionMaps:
             each token (axis 2) takes from each (axis 3). A row sums to 1.
     """
 
+    texts: tuple[str, ...]
     tokens: tuple[str, ...]
     segments: np.ndarray
     special: np.ndarray
@@ -212,6 +214,7 @@ def attention_maps(
     weights = [np.asarray(x, "float32")[0] for x in outputs["attentions"]]
     ids = reading.inputs["token_ids"].numpy()[0]
     return AttentionMaps(
+        texts=reading.texts,
         tokens=tuple(rows.tokenizer.id_to_token(int(id)) for id in ids),
         segments=reading.inputs["segment_ids"].numpy()[0],
         special=reading.places[0] == NO_PIECE,

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from keras_bert_lite.visualization import figures
 from keras_bert_lite.visualization.rendering import PICTURES
 
 TEMPLATE = Path(__file__).with_name("attention_page.html")
+TITLE = 80  # characters of the texts in the title
 LEVELS = 255  # of a weight, which is stored in a byte
 ROW, CELL, REST = 24, 36, 210  # pixels of a token, of a small map, and of all else
 
@@ -27,13 +29,9 @@ def page(maps: Any) -> str:
         "heads": num_heads,
     }
     levels = np.round(maps.weights * LEVELS).astype(np.uint8)
-    words = [
-        x
-        for x, special in zip(facts["tokens"], maps.special, strict=True)
-        if not special
-    ]
+    texts = " / ".join(maps.texts).translate(PICTURES)
     parts = {
-        "title": markup.escape(f"Attention: {' '.join(words[:12])}"),
+        "title": markup.escape(f"Attention: {figures.short(texts, TITLE)}"),
         # In a script, nothing but a tag could end it.
         "facts": json.dumps(facts).replace("<", "\\u003c"),
         "weights": base64.b64encode(levels.tobytes()).decode(),

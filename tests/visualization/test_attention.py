@@ -38,6 +38,7 @@ def test_the_weights_are_those_of_the_encoder(encoder):
 
 
 def test_a_pair_is_one_row(maps):
+    assert maps.texts == PAIR
     assert " ".join(maps.tokens) == "[CLS] the day [SEP] is i ##t not bad ? [SEP]"
     assert maps.segments.tolist() == [0] * 4 + [1] * 7
     assert np.flatnonzero(maps.special).tolist() == [0, 3, 10]
@@ -137,6 +138,6 @@ def test_a_page_of_bert_base_is_small(maps):
     weights = np.full((12, 12, 30, 30), 1 / 30, "float32")
     tokens = ("characterization",) * 30
     special = np.zeros(30, bool)
-    found = AttentionMaps(tokens, np.zeros(30, int), special, weights)
+    found = AttentionMaps(("text",), tokens, np.zeros(30, int), special, weights)
     assert len(found.to_html().encode()) <= 300_000
     assert len(found._repr_html_().encode()) <= 300_000

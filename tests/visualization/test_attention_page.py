@@ -18,7 +18,9 @@ PROGRAMS = {x: shutil.which(x) for x in ("chromium", "chromedriver")}
 @pytest.fixture(scope="module")
 def maps():
     drawn = np.random.default_rng(0).dirichlet(np.ones(SIZE), (LAYERS, HEADS, SIZE))
-    return AttentionMaps(TOKENS, SEGMENTS, SPECIAL, drawn.astype("float32"))
+    return AttentionMaps(
+        ("</script> a\x07b", "字"), TOKENS, SEGMENTS, SPECIAL, drawn.astype("float32")
+    )
 
 
 def test_the_page_asks_for_nothing(maps):
@@ -99,7 +101,7 @@ def test_shows_the_mean_of_the_last_layer_first(page, maps):
     names = ["[CLS]", "</script><b>", "{{facts}}", "a␇b", "字", "[SEP]"]
     assert texts(page, "#from span") == texts(page, "#to span") == names
     assert texts(page, "title") == texts(page, "h1")
-    assert texts(page, "h1") == ["Attention: </script><b> {{facts}} a␇b 字"]
+    assert texts(page, "h1") == ["Attention: </script> a␇b / 字"]
     assert answer(page) == "Layer 1, mean of its heads"
     assert lines(page) == visible(maps.head(1))
 
