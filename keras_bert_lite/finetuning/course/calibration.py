@@ -33,9 +33,10 @@ class Calibration(NamedTuple):
 def calibrate(model: keras.Model, data: Iterable) -> dict[str, Calibration]:
     """Divides a model's logits by the temperature that fits its probabilities best.
 
-    The temperature minimizes the loss on held-out data. It is folded into the
-    weights of the head's last layer, so that every export has it. The most probable
-    label stays the same.
+    The temperature minimizes the loss on N held-out targets, which are smoothed by
+    1 / (N + 2): where all answers are right, no confidence would be too high. It is
+    folded into the weights of the head's last layer, so that every export has it. The
+    most probable label stays the same.
 
     Args:
         model: A model made by a task's builder. Its head is changed in place.
@@ -45,7 +46,8 @@ def calibrate(model: keras.Model, data: Iterable) -> dict[str, Calibration]:
         The `Calibration` of each output, by name, of those that have a softmax or a
         sigmoid and at least 50 targets.
 
-    Reference: [Guo et al., 2017](https://arxiv.org/abs/1706.04599).
+    Reference: [Guo et al., 2017](https://arxiv.org/abs/1706.04599); the smoothing is
+    that of Platt, 1999, "Probabilistic outputs for support vector machines".
     """
     task = task_of(model)
     losses = {x.name: x.loss for x in task.outputs} if task else {}
@@ -108,7 +110,7 @@ class Form(NamedTuple):
     """How logits `(N, L)` become probabilities.
 
     Args:
-        loss: The mean loss of logits, given targets `(N, 1)` or `(N, L)`.
+        loss: The mean loss of logits, given targets `(N, 1)` or `(N, L)`, smoothed.
         confidences: The probabilities that were given, and whether they were right.
     """
 
@@ -116,11 +118,17 @@ class Form(NamedTuple):
     confidences: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
+def _smoothing(targets: np.ndarray) -> float:
+    """Returns the share of a target that other labels get."""
+    return 1 / (len(targets) + 2)
+
+
 def _cross_entropy(logits: np.ndarray, targets: np.ndarray) -> float:
     from scipy.special import log_softmax  # slow to import
 
-    logs = log_softmax(logits, axis=1)
-    return float(-np.take_along_axis(logs, targets.astype(int), 1).mean())
+    logs, share = log_softmax(logits, axis=1), _smoothing(targets)
+    right = np.take_along_axis(logs, targets.astype(int), 1).mean()
+    return float(-(1 - share) * right - share * logs.mean())
 
 
 def _of_best(logits: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -130,6 +138,8 @@ def _of_best(logits: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 def _binary_cross_entropy(logits: np.ndarray, targets: np.ndarray) -> float:
+    share = _smoothing(targets)
+    targets = share + (1 - 2 * share) * targets
     return float((np.logaddexp(0, logits) - targets * logits).mean())
 
 

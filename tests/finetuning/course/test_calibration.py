@@ -41,3 +41,13 @@ def test_few_targets_calibrate_nothing():
     model = tiny.classifier()
     ids = samples.ids()
     assert calibrate(model, [(ids, np.zeros(2, "int32"))]) == {}
+
+
+def test_a_model_that_is_always_right_is_not_made_certain():
+    model = kbl.text_classifier(tiny.encoder(), ["a", "b"])
+    ids = samples.ids()
+    right = to_numpy(model(ids)["logits"]).argmax(1)
+    fold(model, "logits", 0.01)
+    calibrate(model, [(ids, right)] * 50)
+    shares = to_numpy(keras.ops.softmax(model(ids)["logits"]))
+    assert 0.9 < shares.max(1).mean() < 0.999
