@@ -1,0 +1,1 @@
+"""The documents; `_code` makes those pages that are not written by hand."""

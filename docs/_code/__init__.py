@@ -1,0 +1,15 @@
+"""What makes pages and pictures, for `conf.py` and for the tests.
+
+| file | makes |
+|---|---|
+| `names.py`, `docstrings.py`, `api.py` | `api/`: a page a public name, from the modules' `__all__` |
+| `results.py` | `results/`: a page a file of `benchmarks/results` |
+| `tutorials.py` | `tutorials/`: the notebooks, with the outputs of `make tutorials` |
+| `drawing.py`, `pictures.py` | `pictures/`: the drawings |
+| `links.py` | links from the pages into the repository and to the API |
+"""
+
+from pathlib import Path
+
+DOCS = Path(__file__).resolve().parents[1]
+ROOT = DOCS.parent

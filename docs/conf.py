@@ -1,0 +1,55 @@
+"""Sphinx's configuration: `make docs`."""
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from docs._code import DOCS, api, links, pictures, results, tutorials  # noqa: E402
+
+project = "keras_bert_lite"
+author = "The keras_bert_lite developers"
+html_title = project
+extensions = ["myst_nb"]
+myst_enable_extensions = ["deflist"]
+myst_heading_anchors = 3
+nb_execution_mode = "off"  # `make tutorials` runs them
+nb_merge_streams = True
+html_theme = "furo"
+html_static_path: list[str] = []
+html_copy_source = False
+exclude_patterns = ["_code", "_build"]
+python_use_unqualified_type_names = True
+
+# Pages that are files of the repository; others are written by hand or made.
+WHOLE = {
+    "index": "README.md",
+    "contributing": "CONTRIBUTING.md",
+    "changelog": "CHANGELOG.md",
+}
+
+
+def make_pages(app) -> None:
+    """Makes the pages and pictures that are not written by hand."""
+    api.write(DOCS / "api")
+    tutorials.write(DOCS / "tutorials")
+    results.main()
+    pictures.main()
+
+
+def site_links(app, docname: str, source: list[str]) -> None:
+    """Puts a file of the repository before a page; links lead to pages."""
+    page = f"docs/{docname}.md"
+    if Path(app.env.doc2path(docname)).suffix == ".md":
+        source[0] = links.moved(source[0], page, page)
+    if docname in WHOLE:
+        text = (ROOT / WHOLE[docname]).read_text(encoding="utf-8")
+        source[0] = f"{links.moved(text, WHOLE[docname], page)}\n\n{source[0]}"
+        app.env.note_dependency(str(ROOT / WHOLE[docname]), docname=docname)
+
+
+def setup(app) -> None:
+    links.setup(app)
+    app.connect("builder-inited", make_pages)
+    app.connect("source-read", site_links)
