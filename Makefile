@@ -11,7 +11,7 @@ WORKERS ?= 2
 PYTEST = -m pytest -n $(WORKERS) --dist loadfile
 FILES = setup.cfg pyproject.toml constraints.txt
 
-.PHONY: demo test lint slow parity serving beam tutorials dist bench encoder clean
+.PHONY: demo test lint slow parity serving beam tutorials docs dist bench encoder clean
 
 demo: .venv/ready  ## fine-tune, evaluate, export and serve a small classifier
 	TF_CPP_MIN_LOG_LEVEL=2 .venv/bin/keras-bert-lite demo
@@ -34,10 +34,16 @@ serving: .venv/ready .venv-serving/ready .venv-serving-2.20/ready .venv-serving-
 beam: .venv-beam/ready  ## pretraining data by Apache Beam
 	.venv-beam/bin/python -m pytest tests/training/pretraining/data/test_beam.py
 
-tutorials: .venv-tutorials/ready  ## runs every notebook
-	.venv-tutorials/bin/python $(PYTEST) --nbmake --override-ini addopts= \
-	    --override-ini filterwarnings= tutorials
+tutorials: .venv-tutorials/ready  ## runs every notebook, in build/, where `docs` finds it
+	rm -rf build/tutorials && mkdir -p build/tutorials
+	cp tutorials/*.ipynb build/tutorials
+	.venv-tutorials/bin/python $(PYTEST) --nbmake --overwrite --override-ini addopts= \
+	    --override-ini filterwarnings= build/tutorials
 	.venv-tutorials/bin/jupytext --test --to py:percent tutorials/*.ipynb
+
+docs: .venv-docs/ready  ## build/docs/index.html; a warning is an error
+	TF_CPP_MIN_LOG_LEVEL=3 .venv-docs/bin/python -m sphinx -W --keep-going -n -q \
+	    -d build/doctrees docs build/docs
 
 bench: .venv-bench/ready  ## speed beside the peers'; DATA is the folder of data sets
 	.venv-bench/bin/python -m benchmarks.inference --data $(DATA)
@@ -123,6 +129,11 @@ BEAM = tests/training/pretraining/data/constraints-beam.txt
 .venv-tutorials/ready: $(FILES)
 	$(PYTHON) -m venv .venv-tutorials
 	.venv-tutorials/bin/python $(PIP) --editable '.[test,tutorials,litert]'
+	touch $@
+
+.venv-docs/ready: $(FILES)
+	$(PYTHON) -m venv .venv-docs
+	.venv-docs/bin/python $(PIP) --editable '.[docs]'
 	touch $@
 
 .venv-lint/ready: $(FILES)

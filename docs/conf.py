@@ -6,10 +6,17 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from docs._code import DOCS, api, links, pictures, results, tutorials  # noqa: E402
+from docs._code import (  # noqa: E402
+    DOCS,
+    api,
+    links,
+    name_links,
+    pictures,
+    results,
+    tutorials,
+)
 
 project = "keras_bert_lite"
-author = "The keras_bert_lite developers"
 html_title = project
 extensions = ["myst_nb"]
 myst_enable_extensions = ["deflist"]
@@ -17,16 +24,15 @@ myst_heading_anchors = 3
 nb_execution_mode = "off"  # `make tutorials` runs them
 nb_merge_streams = True
 html_theme = "furo"
-html_static_path: list[str] = []
 html_copy_source = False
 exclude_patterns = ["_code", "_build"]
-python_use_unqualified_type_names = True
 
 # Pages that are files of the repository; others are written by hand or made.
 WHOLE = {
     "index": "README.md",
     "contributing": "CONTRIBUTING.md",
     "changelog": "CHANGELOG.md",
+    "bert_mini_books": "saved_models/bert_mini_books/README.md",
 }
 
 
@@ -50,6 +56,6 @@ def site_links(app, docname: str, source: list[str]) -> None:
 
 
 def setup(app) -> None:
-    links.setup(app)
+    name_links.setup(app)
     app.connect("builder-inited", make_pages)
     app.connect("source-read", site_links)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the sdist and the wheel from it, and runs the first lines of the README
+# Builds the sdist and the wheel from it, and runs the Python of the README
 # and the command with the installed wheel, away from the sources.
 set -euo pipefail
 python=${1:-python3}
@@ -14,7 +14,7 @@ trap 'rm -rf "$work"' EXIT
 "$work/venv/bin/python" -m pip --disable-pip-version-check install --quiet \
     --constraint "$root/constraints.txt" "$work"/dist/*.whl
 cd "$work"
-"$work/venv/bin/python" "$root/tests/readme_example.py" "$root/README.md"
+"$work/venv/bin/python" "$root/tests/docs/run_page.py" "$root/README.md"
 "$work/venv/bin/keras-bert-lite" --version
 installed=$(echo "$work"/venv/lib/python*/site-packages/keras_bert_lite)
 test -f "$installed/py.typed"

@@ -40,7 +40,7 @@ def markdown(results: Record) -> str:
     for (model, corpus), records in _grouped(results["workloads"]).items():
         first = records[0]
         parts.append(
-            f"### {model}, {corpus}\n\n{first['tokens_a_text']} tokens a text; "
+            f"## {model}, {corpus}\n\n{first['tokens_a_text']} tokens a text; "
             f"seconds / {OURS}'s\n\n" + _ratio_table(records, OURS)
         )
         if any(INT8 in record["ways"] for record in records):

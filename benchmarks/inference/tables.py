@@ -32,7 +32,7 @@ def loading(loads: Record) -> str:
         rows.append([name, size, *(f"{value:.2f}" for value in medians)])
     head = ["SavedModel", "size, MiB", *columns]
     runs = max(len(x["runs"]) for x in loads["saved_models"].values())
-    title = f"### {loads['model']}: loading, {loads['rows']} SST-2 sentences, "
+    title = f"## {loads['model']}: loading, {loads['rows']} SST-2 sentences, "
     return f"{title}median of {runs}\n\n{table(head, rows)}"
 
 
@@ -43,7 +43,7 @@ def agreements(records: list[Record]) -> str:
         cosine, difference = values
         rows.append([model, side, f"{cosine:.7f}", f"{difference:.1e}"])
     head = ["model", "side", "least cosine", "largest difference"]
-    return f"### Vectors beside transformers'\n\n{table(head, rows)}" if rows else ""
+    return f"## Vectors beside transformers'\n\n{table(head, rows)}" if rows else ""
 
 
 def _worst(records: list[Record]) -> dict[tuple[str, str], tuple[float, float]]:
@@ -61,4 +61,4 @@ def _worst(records: list[Record]) -> dict[tuple[str, str], tuple[float, float]]:
 def left_out(records: list[Record]) -> str:
     """Returns the table of the sides that did not run, and why."""
     rows = [[x["model"], x["side"], x["why"].replace("|", "/")] for x in records]
-    return f"### Left out\n\n{table(['model', 'side', 'why'], rows)}" if rows else ""
+    return f"## Left out\n\n{table(['model', 'side', 'why'], rows)}" if rows else ""

@@ -2,11 +2,11 @@
 
 | file | makes |
 |---|---|
-| `names.py`, `docstrings.py`, `api.py` | `api/`: a page a public name, from the modules' `__all__` |
+| `names.py`, `docstrings.py`, `api.py` | `api/`: a page a name in any `__all__` |
 | `results.py` | `results/`: a page a file of `benchmarks/results` |
-| `tutorials.py` | `tutorials/`: the notebooks, with the outputs of `make tutorials` |
+| `tutorials.py` | `tutorials/`: notebooks, with the outputs of `make tutorials` |
 | `drawing.py`, `pictures.py` | `pictures/`: the drawings |
-| `links.py` | links from the pages into the repository and to the API |
+| `links.py`, `name_links.py` | links from pages into the repository, and to the API |
 """
 
 from pathlib import Path

@@ -46,18 +46,18 @@ def pages() -> dict[str, str]:
 
 
 def _index(public: dict[str, Name]) -> str:
-    paths = [path for path in modules() if path != ALIAS]
     rows = [Name(path, module) for path, module in modules().items() if path != ALIAS]
     own = [public[f"{ALIAS}.{x}"] for x in members(modules()[ALIAS])]
+    inner = [x.path for x in rows if x.path.count(".") == 1]
     return "\n\n".join(
         [
             "# API",
             "`import keras_bert_lite as kbl`. Each name has a page, made from its "
-            "docstring, whose example is run by the tests.",
+            "docstring, whose example is run by the tests. [The command](command.md) "
+            "has the same functions on files.",
             f"## Modules\n\n{_table(rows)}",
             f"## Names of the package\n\n{_table(own)}",
-            _toctree([*(x for x in paths if x.count(".") == 1), "command"]),
-            _toctree([x.path for x in own]),
+            _toctree([*inner, "command"]),
         ]
     )
 
@@ -66,9 +66,8 @@ def _module(path: str, module: Any, public: dict[str, Name]) -> str:
     inner = {x: m for x, m in modules().items() if x.rpartition(".")[0] == path}
     own = [public[f"{path}.{x}"] for x in members(module)]
     rows = [*(Name(*x) for x in inner.items()), *own]
-    below = [*inner, *(x.path for x in own if x.path.rpartition(".")[0] == path)]
     parts = [f"# `{path}`", markdown(module.__doc__ or ""), _table(rows)]
-    return "\n\n".join([*parts, _toctree(below)])
+    return "\n\n".join([*parts, _toctree(list(inner))] if inner else parts)
 
 
 def _table(rows: list[Name]) -> str:
@@ -85,10 +84,14 @@ def _toctree(pages: list[str]) -> str:
 
 
 def _page(name: Name) -> str:
+    """Returns a page that no table of contents has: 200 entries on each page are slow."""
     kind = "class" if inspect.isclass(name.value) else "function"
     target = name.path.replace(ALIAS, OURS, 1)
     source = Path(inspect.getsourcefile(inspect.unwrap(name.value)) or "")
+    owner = name.path.rpartition(".")[0]
+    up = "[API](index.md)" if owner == ALIAS else f"[`{owner}`]({owner}.md)"
     parts = [
+        "---\norphan: true\n---",
         f"# `{name.path}`",
         f"```{{py:{kind}}} {target}\n:no-typesetting:\n```",
         _code(name.path, name.value),
@@ -97,7 +100,7 @@ def _page(name: Name) -> str:
     if kind == "class":
         parts += _methods(name.value)
     if source.is_relative_to(ROOT):
-        parts.append(f"Defined in `{source.relative_to(ROOT)}`.")
+        parts.append(f"Defined in `{source.relative_to(ROOT)}`, listed in {up}.")
     return "\n\n".join(parts)
 
 

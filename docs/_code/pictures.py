@@ -1,6 +1,6 @@
 """The drawings of the documents.
 
-    python -m docs._code.pictures
+python -m docs._code.pictures
 """
 
 import tomllib
@@ -29,7 +29,13 @@ def path() -> Drawing:
         ("answer", "head", "softmax,\nlabels", 86),
         ("strings", "text", "good\n[0.08, 0.92]", 106),
     ]
-    between = ["", "token_ids\nsegment_ids\npadding_mask", "pooled_\noutput", "logits", ""]
+    between = [
+        "",
+        "token_ids\nsegment_ids\npadding_mask",
+        "pooled_\noutput",
+        "logits",
+        "",
+    ]
     gaps = [34, 96, 66, 56, 34]
     width = sum(x[-1] for x in parts) + sum(gaps) + 20
     drawing = Drawing(
@@ -47,7 +53,9 @@ def path() -> Drawing:
         drawing.box(left, top, wide, height, f"{name}\n{more}", colour)
         if i < len(gaps):
             middle = top + height / 2
-            drawing.arrow((left + wide + 3, middle), (left + wide + gaps[i] - 3, middle))
+            drawing.arrow(
+                (left + wide + 3, middle), (left + wide + gaps[i] - 3, middle)
+            )
             lines = between[i].split("\n")
             for n, line in enumerate(lines):
                 # The last line is under the arrow, if there is more than one.
@@ -61,7 +69,9 @@ def path() -> Drawing:
     drawing.bracket(encoder[0], head[1], 156, "text_classifier(encoder, labels)")
     drawing.bracket(preprocessor[0], answer[1], 190, "with_text(model, preprocessor)")
     y = 228
-    drawing.text(preprocessor[0], y, "export_saved_model, by signature:", 11.5, anchor="start")
+    drawing.text(
+        preprocessor[0], y, "export_saved_model, by signature:", 11.5, anchor="start"
+    )
     drawing.bracket(*preprocessor, y + 18, "tokenize")
     drawing.bracket(encoder[0], answer[1], y + 18, "token_ids")
     drawing.bracket(preprocessor[0], answer[1], y + 50, "serving_default, classify")
@@ -85,7 +95,9 @@ def block() -> Drawing:
         ("feed_forward", "H to 4 H to H", "output_norm"),
     ):
         drawing.arrow((x, middle), (x + 32, middle))
-        drawing.arrow((x + 12, middle), (x + 12, 26), (x + 246, 26), (x + 246, middle - 14))
+        drawing.arrow(
+            (x + 12, middle), (x + 12, 26), (x + 246, 26), (x + 246, middle - 14)
+        )
         drawing.text(x + 129, 20, "residual", 11)
         drawing.box(x + 34, y, 118, height, f"{name}\n{more}", "layer")
         drawing.arrow((x + 152, middle), (x + 233, middle))
@@ -122,7 +134,9 @@ def folders() -> Drawing:
             drawing.box(14, y, 800, 30, "", "plain")
             drawing.text(414, y + 19, " · ".join(names), 11, INK)
     drawing.arrow((838, 12), (838, height - 12))
-    drawing.text(430, height + 16, "Each layer may import from those below it, never upwards.")
+    drawing.text(
+        430, height + 16, "Each layer may import from those below it, never upwards."
+    )
     return drawing
 
 

@@ -1,0 +1,145 @@
+"""Pages and pictures that code makes: the committed ones are those it makes."""
+
+import json
+
+import pytest
+
+import keras_bert_lite as kbl
+from docs._code import api, docstrings, links, pictures, results, tutorials
+from tests.paths import ROOT
+
+pytestmark = pytest.mark.tensorflow(reason="the pages are of that backend")
+MEND = "`make docs` writes it again"
+
+
+def test_results():
+    folder = ROOT / "docs" / "results"
+    written = {x.name: x.read_text(encoding="utf-8") for x in folder.glob("*.md")}
+    assert written == results.pages(), MEND
+
+
+def test_a_benchmark_without_tables():
+    records = [{"a": 1, "b": {"c": 0.5}}, {"a": 2, "d": None}]
+    assert results._listed(records).split("\n") == [
+        "| a | b c | d |",
+        "| --- | --- | --- |",
+        "| 1 | 0.5 |  |",
+        "| 2 |  |  |",
+    ]
+    found = results._listed({"environment": {}, "steps": 3, "runs": records})
+    assert "| steps | 3 |" in found
+    assert "## runs\n\n| a |" in found
+
+
+@pytest.mark.parametrize("name", pictures.PICTURES)
+def test_pictures(name):
+    path = ROOT / "docs" / "pictures" / f"{name}.svg"
+    drawn = pictures.PICTURES[name]().svg()
+    assert path.read_text(encoding="utf-8") == drawn, MEND
+
+
+def test_every_public_name_has_a_page():
+    pages = api.pages()
+    assert {f"kbl.{x}" for x in kbl.__all__ if x[0] != "_"} <= set(pages)
+    assert {f"kbl.data.{x}" for x in kbl.data.__all__} - set(pages) == {
+        f"kbl.data.{x}" for x in kbl.data.__all__ if x in kbl.__all__
+    }
+    page = pages["kbl.text_classifier"]
+    for part in ("labels: Sequence[str],", ") -> keras.Model", "```pycon\n>>> "):
+        assert part in page
+    assert "### `tokenize_with_offsets`" in pages["kbl.WordPieceTokenizer"]
+
+
+def test_signatures():
+    def function(one, *more: int, two: str = "a default", **rest: str) -> None: ...
+
+    line = "f(one, *more: int, two: str = 'a default', **rest: str) -> None"
+    assert api.signature("f", function) == line
+    long = api.signature("kbl." + "f" * 20, function)
+    assert long.startswith(f"kbl.{'f' * 20}(\n    one,\n    *more: int,\n    two")
+
+
+def test_docstrings():
+    text = """First line.
+
+    Args:
+        one: Its text, which
+            goes on.
+
+            - a list
+        two, three: Both.
+
+    What follows.
+
+    Example:
+
+    >>> 1 + 1
+    2
+    """
+    assert docstrings.markdown(text) == (
+        "First line.\n\n## Arguments\n\n`one`\n: Its text, which\n  goes on.\n\n"
+        "  - a list\n\n`two, three`\n: Both.\n\n## Notes\n\nWhat follows.\n\n"
+        "## Example\n\n```pycon\n>>> 1 + 1\n2\n```"
+    )
+
+
+def test_links():
+    def moved(text):
+        return links.moved(text, "README.md", "docs/index.md")
+
+    assert moved("[a](docs/guide/tasks.md#long)") == "[a](guide/tasks.md#long)"
+    assert moved("![a](docs/pictures/path.svg)") == "![a](pictures/path.svg)"
+    assert moved("[a](tutorials/01.ipynb)") == "[a](tutorials/01.ipynb)"
+    assert moved("[a](LICENSE) [b](#here)") == "[a](../LICENSE) [b](#here)"
+    assert moved("[a](https://b.c/d)") == "[a](https://b.c/d)"
+
+
+def test_outputs_of_a_changed_notebook_are_not_shown(tmp_path, monkeypatch):
+    def notebook(folder, source, outputs):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        cell = {"cell_type": "code", "source": source, "outputs": outputs}
+        path = tmp_path / folder / "01.ipynb"
+        path.write_text(json.dumps({"cells": [cell]}))
+        return path
+
+    shown = tmp_path / "shown" / "01.ipynb"
+    monkeypatch.setattr(tutorials, "SOURCES", tmp_path / "sources")
+    monkeypatch.setattr(tutorials, "EXECUTED", tmp_path / "executed")
+    source = notebook("sources", "1", [])
+    tutorials.write(shown.parent)
+    assert shown.read_bytes() == source.read_bytes()
+    executed = notebook("executed", ["1"], ["out"])
+    tutorials.write(shown.parent)
+    assert shown.read_bytes() == executed.read_bytes()
+    source = notebook("sources", "2", [])
+    tutorials.write(shown.parent)
+    assert shown.read_bytes() == source.read_bytes()
+
+
+def test_readme_is_short():
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 1400
+
+
+def test_results_in_the_readme_are_those_of_the_pages():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    sides = ("keras_hub 512", "keras_hub 128", "transformers", "onnxruntime fp32")
+    page = (ROOT / "docs" / "results" / "inference.md").read_text(encoding="utf-8")
+    first = page.split("| side |")[1]
+    for column, words in ((1, "at batch 1"), (3, "batch 32")):
+        cells = [_cells(first, side)[column].split(" ")[0] for side in sides]
+        assert f"| {', '.join(cells)} × |" in readme, words
+    page = (ROOT / "docs" / "results" / "finetuning.md").read_text(encoding="utf-8")
+    (ours, theirs) = [
+        next(
+            x for x in page.split("\n") if x.startswith(f"| sst2 | 1600, 1 | {side} |")
+        )
+        for side in ("keras_bert_lite", "transformers")
+    ]
+    scores = [x.split("accuracy ")[1].split(" ")[0] for x in (ours, theirs)]
+    ratio = theirs.split(" | ")[6]
+    assert f"| {scores[0]} and {scores[1]}, {ratio} × |" in readme
+
+
+def _cells(table: str, side: str) -> list[str]:
+    line = next(x for x in table.split("\n") if x.startswith(f"| {side} |"))
+    return line.strip("| ").split(" | ")
