@@ -5,13 +5,13 @@
 TEXT has a sentence a line and a blank line between documents; each 50th document is
 held out. One encoder, `bert_mini_books` (in the results an earlier one: 4 layers, width
 256, 8,192 pieces), from its weights (or from random ones, for which so few steps do not
-suffice), with new heads, by the same AdamW: masked words alone on packed rows, with next sentences, with the
-order of sentences, and ELECTRA's replaced tokens. Writes `objectives.json` and draws
-`objectives.png`: the held-out loss of masked words (of ELECTRA its generator's, a
-quarter as wide and from random weights), and beside it the accuracy on pairs and how
-many of the replaced tokens are found. Rows of pairs hold fewer tokens than packed ones,
-held-out rows too, and ELECTRA masks without random words, so the curves are not quite
-of one task. Runs go on where they were.
+suffice), with new heads, by the same AdamW: masked words alone on packed rows, with
+next sentences, with the order of sentences, and ELECTRA's replaced tokens. Writes
+`objectives.json` and draws `objectives.png`: the held-out loss of masked words (of
+ELECTRA its generator's, a quarter as wide and from random weights), and beside it the
+accuracy on pairs and how many of the replaced tokens are found. Rows of pairs hold
+fewer tokens than packed ones, held-out rows too, and ELECTRA masks without random
+words, so the curves are not quite of one task. Runs go on where they were.
 """
 
 import argparse
