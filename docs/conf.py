@@ -22,9 +22,9 @@ extensions = ["myst_nb"]
 myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 3
 nb_execution_mode = "off"  # `make tutorials` runs them
-nb_merge_streams = True
 html_theme = "furo"
 html_copy_source = False
+html_show_copyright = False
 exclude_patterns = ["_code", "_build"]
 
 # Pages that are files of the repository; others are written by hand or made.

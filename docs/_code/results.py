@@ -151,13 +151,16 @@ def _newest(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _objectives(data: Data) -> str:
     """Returns the last value of each metric of each objective."""
-    metrics = dict.fromkeys(name for run in data["runs"].values() for name in run)
+    runs = data["runs"]
     rows = [
-        [name, *(f"{run[x][-1]:,.4g}" if x in run else "" for x in metrics)]
-        for name, run in data["runs"].items()
+        [
+            name,
+            *(f"{run[name][-1]:,.4g}" if name in run else "" for run in runs.values()),
+        ]
+        for name in dict.fromkeys(name for run in runs.values() for name in run)
     ]
     head = f"After {data['steps']} steps of {data['batch_size']} rows:"
-    return f"{head}\n\n{_table(['objective', *metrics], rows)}"
+    return f"{head}\n\n{_table(['', *runs], rows)}"
 
 
 def _serving_load(data: Data) -> str:

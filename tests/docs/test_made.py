@@ -94,26 +94,50 @@ def test_links():
     assert moved("[a](https://b.c/d)") == "[a](https://b.c/d)"
 
 
-def test_outputs_of_a_changed_notebook_are_not_shown(tmp_path, monkeypatch):
-    def notebook(folder, source, outputs):
-        (tmp_path / folder).mkdir(exist_ok=True)
-        cell = {"cell_type": "code", "source": source, "outputs": outputs}
-        path = tmp_path / folder / "01.ipynb"
-        path.write_text(json.dumps({"cells": [cell]}))
-        return path
-
-    shown = tmp_path / "shown" / "01.ipynb"
+@pytest.fixture
+def notebooks(tmp_path, monkeypatch):
+    """Returns a function that writes a notebook of a cell, and one that shows it."""
     monkeypatch.setattr(tutorials, "SOURCES", tmp_path / "sources")
     monkeypatch.setattr(tutorials, "EXECUTED", tmp_path / "executed")
-    source = notebook("sources", "1", [])
-    tutorials.write(shown.parent)
-    assert shown.read_bytes() == source.read_bytes()
-    executed = notebook("executed", ["1"], ["out"])
-    tutorials.write(shown.parent)
-    assert shown.read_bytes() == executed.read_bytes()
-    source = notebook("sources", "2", [])
-    tutorials.write(shown.parent)
-    assert shown.read_bytes() == source.read_bytes()
+
+    def write(folder, source, *printed):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        streams = [
+            {"output_type": "stream", "name": name, "text": text}
+            for name, text in printed
+        ]
+        cell = {"cell_type": "code", "source": source, "outputs": streams}
+        (tmp_path / folder / "01.ipynb").write_text(json.dumps({"cells": [cell]}))
+
+    def shown():
+        tutorials.write(tmp_path / "shown")
+        (cell,) = json.loads((tmp_path / "shown" / "01.ipynb").read_text())["cells"]
+        return cell["source"], [x["text"] for x in cell["outputs"]]
+
+    return write, shown
+
+
+def test_outputs_of_a_changed_notebook_are_not_shown(notebooks):
+    write, shown = notebooks
+    write("sources", "1")
+    assert shown() == ("1", [])
+    write("executed", "1", ("stdout", "out"))
+    assert shown() == ("1", ["out"])
+    write("sources", "2")
+    assert shown() == ("2", [])
+
+
+def test_outputs_are_what_a_terminal_shows_in_the_end(notebooks):
+    write, shown = notebooks
+    write("sources", "1")
+    bars = [
+        ("stdout", "\r1/2 ━"),
+        ("stdout", "\x08\x08\r2/2 ━━"),
+        ("stdout", "\nend\n"),
+    ]
+    logs = [("stderr", "a warning\n"), ("stdout", "INFO:tensorflow:Saved\n")]
+    write("executed", "1", *bars, *logs)
+    assert shown() == ("1", ["2/2 ━━\nend\n"])
 
 
 def test_readme_is_short():
