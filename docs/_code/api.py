@@ -4,6 +4,7 @@ import ast
 import dataclasses
 import inspect
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -207,7 +208,23 @@ def _command() -> str:
         "`--config run.yaml`.",
     ]
     for verb, function in VERBS.items():
-        call = signature("", function).rpartition(" -> ")[0]
-        parts += [f"## `{verb}`", f"```py\n{verb.replace(' ', '_')}{call}\n```"]
+        parts += [f"## `{verb}`", f"```sh\n{usage(verb, function)}\n```"]
         parts.append(markdown(function.__doc__ or "", level=3))
     return "\n\n".join(parts)
+
+
+def usage(verb: str, function: Callable[..., None]) -> str:
+    """Returns what is typed: what must be given, then the options, a line each."""
+    needed, options = [f"keras-bert-lite {verb}"], []
+    for name, x in inspect.signature(function).parameters.items():
+        option = f"--{name.replace('_', '-')}"
+        if x.default is not x.empty:
+            value = name.upper() if x.default is None else x.default
+            options.append(f"    [{option} {value}]")
+        elif x.kind is x.KEYWORD_ONLY:
+            needed.append(f"{option} {name.upper()}")
+        elif x.kind is x.VAR_POSITIONAL:
+            needed.append(f"{name.upper()}...")
+        else:
+            needed.append(name.upper())
+    return " \\\n".join([" ".join(needed), *options])

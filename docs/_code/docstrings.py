@@ -35,7 +35,9 @@ def markdown(docstring: str, level: int = 2) -> str:
         text = textwrap.dedent("\n".join(body)).strip("\n")
         if title is not None:
             parts.append(f"{'#' * level} {title}")
-        if text:
+        if title == "Example" and ">>>" not in text:  # a call of the command
+            parts.append(f"```sh\n{text}\n```")
+        elif text:
             parts.append(_fenced(_items(text) if title in _LISTS else text))
     return "\n\n".join(parts)
 

@@ -59,6 +59,13 @@ def test_signatures():
     assert long.startswith(f"kbl.{'f' * 20}(\n    one,\n    *more: int,\n    two")
 
 
+def test_usage():
+    def verb(data: str, *, size: int, batch_size: int = 8) -> None: ...
+
+    usage = "keras-bert-lite train DATA --size SIZE \\\n    [--batch-size 8]"
+    assert api.usage("train", verb) == usage
+
+
 def test_docstrings():
     text = """First line.
 
@@ -76,6 +83,8 @@ def test_docstrings():
     >>> 1 + 1
     2
     """
+    command = "Example: run this\n"
+    assert docstrings.markdown(command) == "## Example\n\n```sh\nrun this\n```"
     assert docstrings.markdown(text) == (
         "First line.\n\n## Arguments\n\n`one`\n: Its text, which\n  goes on.\n\n"
         "  - a list\n\n`two, three`\n: Both.\n\n## Notes\n\nWhat follows.\n\n"
