@@ -2,6 +2,7 @@
 
 import re
 
+import keras
 import pytest
 
 from tests.docs.run_page import blocks, run
@@ -20,6 +21,7 @@ LINK = re.compile(r"\]\(([^)\s:#]+)(?:#[^)\s]*)?\)")
 @pytest.mark.parametrize("name", [x for x in TEXTS if any(blocks(TEXTS[x]))])
 def test_page(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    keras.utils.clear_session()  # names of layers begin anew, as in a fresh process
     run(ROOT / name)
 
 
