@@ -31,6 +31,10 @@ serving: .venv/ready .venv-serving/ready .venv-serving-2.20/ready .venv-serving-
 	SERVING_PYTHON_212=$(CURDIR)/.venv-serving-2.12/bin/python \
 	.venv/bin/python -m pytest -m serving  # exports in other runtimes
 
+.PHONY: migrations
+migrations: .venv-zeromodels/ready  ## the page about ZeroModels, run beside it
+	.venv-zeromodels/bin/python -m pytest tests/docs/migrate
+
 beam: .venv-beam/ready  ## pretraining data by Apache Beam
 	.venv-beam/bin/python -m pytest tests/training/pretraining/data/test_beam.py
 
@@ -124,6 +128,11 @@ BEAM = tests/training/pretraining/data/constraints-beam.txt
 	$(PYTHON311) -m venv .venv-serving-$*
 	.venv-serving-$*/bin/python -m pip --disable-pip-version-check install --quiet \
 	    --constraint $< tensorflow tensorflow-text
+	touch $@
+
+.venv-zeromodels/ready: $(FILES)
+	$(PYTHON) -m venv .venv-zeromodels
+	.venv-zeromodels/bin/python $(PIP) --editable '.[migrations]'
 	touch $@
 
 .venv-tutorials/ready: $(FILES)
