@@ -7,6 +7,7 @@ import keras
 import numpy as np
 
 from keras_bert_lite.layers import ClassificationHead, DenseHead, RegressionHead
+from keras_bert_lite.models.tasks.label_shares import log_odds, logs
 from keras_bert_lite.models.tasks.registry import task_of
 from keras_bert_lite.models.tasks.task import head_layers, marked_model
 from keras_bert_lite.training.evaluation.outputs import Predictor
@@ -298,14 +299,9 @@ def _columns(targets: np.ndarray, units: int) -> np.ndarray:
     return targets.reshape(len(targets), units).astype("float64")
 
 
-def _clipped(shares: np.ndarray) -> np.ndarray:
-    """Keeps the logarithm of a label that no row has finite."""
-    return np.clip(shares, 1e-4, 1 - 1e-4)
-
-
 SOFTMAX = Link(
     lambda targets, units: np.eye(units)[targets.astype(int)],
-    lambda mean: np.log(_clipped(mean)),
+    logs,
     _cross_entropy,
 )
 LINKS: dict[str | None, Link] = {  # by the name of the task's loss
@@ -314,7 +310,7 @@ LINKS: dict[str | None, Link] = {  # by the name of the task's loss
     "crf": SOFTMAX,
     "binary_cross_entropy": Link(
         _columns,
-        lambda mean: np.log(_clipped(mean)) - np.log(1 - _clipped(mean)),
+        log_odds,
         _binary_cross_entropy,
     ),
     "mean_squared_error": Link(_columns, lambda mean: mean, _squared_error),

@@ -9,6 +9,7 @@ import tensorflow as tf
 from keras_bert_lite import layers
 from keras_bert_lite.checks import check_between
 from keras_bert_lite.layers.heads.dense_heads import check_labels
+from keras_bert_lite.models.tasks import label_shares as shares
 from keras_bert_lite.models.tasks.sequence_head import (
     default_pooling,
     head_arguments,
@@ -193,6 +194,7 @@ def text_classifier(
     pooling: str | None = None,
     windows: str | None = None,
     compare: bool = False,
+    label_shares: Sequence[float] | None = None,
     name: str = "text_classifier",
 ) -> keras.Model:
     """Builds a text classifier: encoder, dropout and one logit per label.
@@ -217,6 +219,8 @@ def text_classifier(
             receives `u, v, |u - v|, u v` of their vectors, and the inputs are
             `(B, 2, S)`, as `text_dataset(text=["text", "text_pair"])` makes them.
             This suits encoders that were trained to compare sentences.
+        label_shares: How often each label occurs, from 0 to 1, in their order. The
+            model then starts with a bias that predicts this, and need not learn it.
         name: Name of the model.
 
     Returns:
@@ -227,7 +231,8 @@ def text_classifier(
         indices; data sets take names of labels, and the model of `with_text` strings.
 
     Raises:
-        ValueError: If the labels are not at least two unique names.
+        ValueError: If the labels are not at least two unique names, or
+            `label_shares` are not a share for each.
 
     Example:
 
@@ -241,9 +246,11 @@ def text_classifier(
     pooling = default_pooling(encoder, head_form, pooling)
     arguments = head_arguments(encoder, dropout, head_form, pooling)
     head = layers.ClassificationHead(check_labels(labels), **arguments)
-    return with_head(
+    model = with_head(
         TEXT_CLASSIFICATION, encoder, head, pooling, windows, compare, name
     )
+    shares.start_from(head, label_shares, shares.logs)
+    return model
 
 
 def multi_label_classifier(
@@ -254,6 +261,7 @@ def multi_label_classifier(
     pooling: str | None = None,
     windows: str | None = None,
     compare: bool = False,
+    label_shares: Sequence[float] | None = None,
     name: str = "multi_label_classifier",
 ) -> keras.Model:
     """Builds a classifier whose texts may have any number of labels.
@@ -261,10 +269,17 @@ def multi_label_classifier(
     Args:
         encoder, labels, dropout, head_form, pooling, windows, compare, name: See
             `text_classifier`; a target is a row of 0s and 1s, one per label.
+        label_shares: The share of rows that have each label, from 0 to 1. With many
+            labels, most of them rare, the first hundreds of steps would otherwise
+            only learn that; `targets.mean(axis=0)` are the shares.
 
     Returns:
         A model like that of `text_classifier`. `kbl.compile` trains it with
         `keras.losses.BinaryCrossentropy(from_logits=True)`.
+
+    Raises:
+        ValueError: If the labels are not unique names, or `label_shares` are not a
+            share for each.
 
     Example:
 
@@ -276,9 +291,11 @@ def multi_label_classifier(
     pooling = default_pooling(encoder, head_form, pooling)
     arguments = head_arguments(encoder, dropout, head_form, pooling)
     head = layers.ClassificationHead(labels, **arguments)
-    return with_head(
+    model = with_head(
         MULTI_LABEL_CLASSIFICATION, encoder, head, pooling, windows, compare, name
     )
+    shares.start_from(head, label_shares, shares.log_odds)
+    return model
 
 
 def regressor(
