@@ -9,6 +9,7 @@ sys.path.insert(0, str(ROOT))
 from docs._code import (  # noqa: E402
     DOCS,
     api,
+    gallery,
     links,
     name_links,
     pictures,
@@ -23,6 +24,8 @@ myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 3
 nb_execution_mode = "off"  # `make tutorials` runs them
 html_theme = "furo"
+# The page in the frame of `guide/look_inside`.
+html_extra_path = ["pictures/look_inside/attention.html"]
 html_copy_source = False
 html_show_copyright = False
 exclude_patterns = ["_code", "_build"]
@@ -42,6 +45,7 @@ def make_pages(app) -> None:
     tutorials.write(DOCS / "tutorials")
     results.main()
     pictures.main()
+    gallery.main()
 
 
 def site_links(app, docname: str, source: list[str]) -> None:

@@ -6,6 +6,7 @@
 | `results.py` | `results/`: a page a file of `benchmarks/results` |
 | `tutorials.py` | `tutorials/`: notebooks, with the outputs of `make tutorials` |
 | `drawing.py`, `pictures.py` | `pictures/`: the drawings |
+| `gallery.py` | `pictures/look_inside/`: what the page `guide/look_inside.md` draws |
 | `links.py`, `name_links.py` | links from pages into the repository, and to the API |
 """
 

@@ -1,11 +1,13 @@
 """Pages and pictures that code makes: the committed ones are those it makes."""
 
 import json
+import re
 
 import pytest
+from PIL import Image
 
 import keras_bert_lite as kbl
-from docs._code import api, docstrings, links, pictures, results, tutorials
+from docs._code import api, docstrings, gallery, links, pictures, results, tutorials
 from tests.paths import ROOT
 
 pytestmark = pytest.mark.tensorflow(reason="the pages are of that backend")
@@ -36,6 +38,44 @@ def test_pictures(name):
     path = ROOT / "docs" / "pictures" / f"{name}.svg"
     drawn = pictures.PICTURES[name]().svg()
     assert path.read_text(encoding="utf-8") == drawn, MEND
+
+
+def test_pictures_of_the_gallery_are_of_today():
+    record = (gallery.FOLDER / gallery.RECORD).read_text(encoding="utf-8")
+    assert record == gallery.made_from(), MEND
+
+
+def test_the_gallery_shows_what_it_writes():
+    page = gallery.PAGE.read_text(encoding="utf-8")
+    files = {x.name: x.stat().st_size for x in gallery.FOLDER.iterdir()}
+    assert sum(files.values()) < 400_000
+    assert files["attention.html"] < 300_000
+    shown = set(re.findall(r"\]\(\.\./pictures/look_inside/(.*?)\)", page))
+    written = set(re.findall(r'"(\w+\.(?:png|html))"', page))
+    assert shown == written == set(files) - {gallery.RECORD}
+
+
+def test_the_gallery_keeps_what_its_page_writes(tmp_path, monkeypatch):
+    code = """
+from pathlib import Path
+from PIL import Image
+
+Image.new("RGBA", (2, 3), "#0072B2").save("a.png")
+Path("b.html").write_text("b", encoding="utf-8")
+"""
+    monkeypatch.setattr(gallery, "PAGE", tmp_path / "page.md")
+    monkeypatch.setattr(gallery, "FOLDER", tmp_path / "made")
+    gallery.PAGE.write_text(f"```python{code}```\n", encoding="utf-8")
+    gallery.FOLDER.mkdir()
+    (gallery.FOLDER / "old.png").touch()
+    gallery.main()
+    names = [x.name for x in sorted(gallery.FOLDER.iterdir())]
+    assert names == ["a.png", "b.html", gallery.RECORD]
+    with Image.open(gallery.FOLDER / "a.png") as picture:
+        assert (picture.mode, picture.size) == ("P", (2, 3))
+        assert picture.convert("RGB").getpixel((0, 0)) == (0x00, 0x72, 0xB2)
+    monkeypatch.setattr(gallery, "write", None)  # nothing has changed
+    gallery.main()
 
 
 def test_every_public_name_has_a_page():
