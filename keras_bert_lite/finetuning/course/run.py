@@ -92,8 +92,10 @@ class Run:
         plan = self._plan(plan, times)
         first = self.state / "held_out"
         deadline = self.budget.deadline
-        metric = trainer.kind.metric
-        selection = Selection(self._scores, metric, self._count, first, deadline)
+        metric, trusted = trainer.kind.metric, trainer.kind.trusts_linear(parts.train)
+        selection = Selection(
+            self._scores, metric, self._count, first, deadline, trusted
+        )
         if not (first / ENDED).is_file():  # or an early stop would be undone
             trainer.fit(parts.train, plan, first, selection, self.verbose)
             write_text(first / ENDED, "")

@@ -33,6 +33,8 @@ class Selection(keras.callbacks.Callback):
         rows: How many rows are scored.
         directory: Where scores and weights are kept.
         deadline: When training must end, in `time.monotonic()`; `None`: never.
+        trusted: Whether the start is kept unless training makes it surely better;
+            otherwise only if training makes it surely worse.
     """
 
     def __init__(
@@ -42,10 +44,12 @@ class Selection(keras.callbacks.Callback):
         rows: int,
         directory: Path,
         deadline: float | None = None,
+        trusted: bool = False,
     ) -> None:
         super().__init__()
         self.score, self.metric, self.rows = score, metric, rows
         self.directory, self.deadline = directory, deadline
+        self.trusted = trusted
         self.history: list[dict[str, Any]] = []
 
     def on_train_begin(self, logs: Any = None) -> None:
@@ -78,12 +82,13 @@ class Selection(keras.callbacks.Callback):
     def best(self) -> dict[str, Any]:
         """The evaluation whose weights are kept.
 
-        The start, a linear model, is kept only if it is better by more than a standard
-        error: fine-tuning mostly helps more than few rows can show.
+        The start, a linear model, is mostly kept only if it is better by more than a
+        standard error: fine-tuning helps more than few rows can show.
         """
         start, tuned = self.history[0], self._tuned()
         error = standard_error(tuned[self.metric], self.rows)
-        return start if start[self.metric] > tuned[self.metric] + error else tuned
+        gain = tuned[self.metric] - start[self.metric]
+        return start if gain < (error if self.trusted else -error) else tuned
 
     def restore(self, model: keras.Model) -> None:
         """Gives a model the best weights, also those of a run that had ended."""

@@ -174,6 +174,10 @@ class Kind(abc.ABC):
         """Returns the model that takes strings and that is saved."""
         return self.string_model(model, preprocessor, **options)
 
+    def trusts_linear(self, rows: Rows) -> bool:
+        """Whether a linear model is kept unless fine-tuning is surely better."""
+        return False
+
     def few_labels(self, rows: Rows) -> tuple[list[str], list[str]] | None:
         """Returns texts and labels to contrast, if there are few; see `contrast`."""
         return None

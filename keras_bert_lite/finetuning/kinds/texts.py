@@ -36,6 +36,7 @@ TINY = 1e-9
 DEFAULT = 0.3  # the threshold of several labels, where few rows would choose it
 FEWEST = 100
 FEW = 64  # rows a label that are few
+FEW_PAIRS = 100  # below them, fine-tuning made models of pairs no better, or worse
 
 
 class _Texts(Kind):
@@ -69,6 +70,9 @@ class _Texts(Kind):
 
     def targets(self, rows: Rows) -> list[Any]:
         return [row[self.column["label"]] for row in rows]
+
+    def trusts_linear(self, rows: Rows) -> bool:
+        return self.column["text_pair"] is not None and len(rows) < FEW_PAIRS
 
     def shown(self, row: Record) -> str:
         return " | ".join(str(row[name]) for name in self.text_columns)

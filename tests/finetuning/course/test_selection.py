@@ -3,15 +3,18 @@ import numpy as np
 import pytest
 
 from keras_bert_lite.finetuning.course.selection import PATIENCE, Selection
+from keras_bert_lite.finetuning.kinds import KINDS
+from tests.finetuning import samples
 
 
-def fitted(scores, directory, rows=100, epochs=None):
+def fitted(scores, directory, rows=100, epochs=None, **options):
     """Fits a model whose scores are given; its weight is the epoch."""
     model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1, use_bias=False)])
     model.compile("sgd", "mse")
     given = iter(scores)
     directory.mkdir(exist_ok=True)
-    selection = Selection(lambda: {"f1": next(given)}, "f1", rows, directory)
+    score = {"score": lambda: {"f1": next(given)}, "metric": "f1", "rows": rows}
+    selection = Selection(**score, directory=directory, **options)
     number = iter(range(99))
 
     class Counts(keras.callbacks.Callback):
@@ -41,7 +44,23 @@ def test_which_weights_are_kept(scores, best, tmp_path):
     assert [x["f1"] for x in selection.history] == scores
 
 
+@pytest.mark.parametrize(
+    ("scores", "best"), [([0.5, 0.7, 0.6], 1), ([0.7, 0.72, 0.6], 0)]
+)
+def test_a_trusted_start_gives_way_to_what_is_surely_better(scores, best, tmp_path):
+    selection, _ = fitted(scores, tmp_path, trusted=True)
+    assert selection.best["epoch"] == best
+
+
 def test_ends_when_nothing_improves(tmp_path):
     scores = [0.1, 0.9] + [0.5] * 20
     selection, _ = fitted(scores, tmp_path)
     assert len(selection.history) == 2 + PATIENCE
+
+
+def test_few_pairs_trust_the_linear_model():
+    pairs = KINDS["text_classification"](text_pair="second")
+    assert pairs.trusts_linear(samples.texts(99))
+    assert not pairs.trusts_linear(samples.texts(100))
+    assert not KINDS["text_classification"]().trusts_linear(samples.texts(20))
+    assert not KINDS["token_classification"]().trusts_linear(samples.tagged(20))
