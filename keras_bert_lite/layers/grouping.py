@@ -53,6 +53,9 @@ class RestoreGroups(keras.layers.Layer):
 class CompareTexts(keras.layers.Layer):
     """Joins the vectors u and v of two texts: `u, v, |u - v|, u v`.
 
+    u and v are scaled to length 1 first, so that the sum of `u v` is their cosine,
+    which encoders of sentences were trained for.
+
     Call arguments:
         x: The vectors `(B, 2, H)`.
 
@@ -63,6 +66,7 @@ class CompareTexts(keras.layers.Layer):
     """
 
     def call(self, x):
+        x = ops.normalize(x, axis=-1)
         u, v = x[:, 0], x[:, 1]
         return ops.concatenate([u, v, ops.absolute(u - v), u * v], axis=-1)
 

@@ -216,7 +216,7 @@ def text_classifier(
             pools the vectors of a text's windows for the head. The inputs are
             then `(B, W, S)`, as a `Preprocessor` with a `stride` makes them.
         compare: Whether the two texts of a pair are encoded apart. The head then
-            receives `u, v, |u - v|, u v` of their vectors, and the inputs are
+            receives `u, v, |u - v|, u v` of their unit vectors, and the inputs are
             `(B, 2, S)`, as `text_dataset(text=["text", "text_pair"])` makes them.
             This suits encoders that were trained to compare sentences.
         label_shares: How often each label occurs, from 0 to 1, in their order. The
