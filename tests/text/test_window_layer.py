@@ -54,7 +54,7 @@ LONG = st.text("ab é東. ", max_size=60) | st.text(max_size=20)
 @hypothesis.given(texts=st.lists(LONG, min_size=1, max_size=5))
 def test_windows_of_any_texts(texts):
     outputs = as_numpy(LAYER(strings(texts)))
-    found = tiny.tokenizer().tokenize_with_offsets(texts)
+    found = LAYER.preprocessor.tokenizer.tokenize_with_offsets(texts)
     check_places(outputs, *(x.flat_values.numpy() for x in found))
     assert set(outputs["tokens"]) == set(range(outputs["row_splits"][-1]))
     assert outputs["padding_mask"].sum(-1).max() <= 10
