@@ -11,7 +11,8 @@ WORKERS ?= 2
 PYTEST = -m pytest -n $(WORKERS) --dist loadfile
 FILES = setup.cfg pyproject.toml constraints.txt
 
-.PHONY: demo test lint slow parity serving beam tutorials docs dist bench encoder clean
+.PHONY: demo test lint slow parity serving beam tutorials docs dist bench encoder \
+    clean coverage pythons distributions sbom audit
 
 demo: .venv/ready  ## fine-tune, evaluate, export and serve a small classifier
 	TF_CPP_MIN_LOG_LEVEL=2 .venv/bin/keras-bert-lite demo
@@ -21,6 +22,13 @@ test: .venv/ready  ## the fast tests
 
 slow: .venv/ready  ## tests that train
 	.venv/bin/python $(PYTEST) -m slow
+
+coverage: .venv/ready  ## lines of the package that those two suites run
+	.venv/bin/python $(PYTEST) --cov --cov-report= --cov-fail-under=0
+	.venv/bin/python $(PYTEST) --cov --cov-append -m slow
+
+pythons: .venv-3.11/ready .venv-3.12/ready .venv-3.13/ready  ## the fast tests on each
+	for environment in $(^D); do $$environment/bin/python $(PYTEST) || exit 1; done
 
 parity: .venv-parity/ready  ## against transformers on torch; under JAX and torch
 	.venv-parity/bin/python $(PYTEST) -m parity
@@ -83,12 +91,31 @@ lint: .venv-lint/ready  ## style, types, dead code, which room imports which
 	! .venv-lint/bin/vulture | grep "^keras_bert_lite"  # tests only count as uses
 	.venv-lint/bin/lint-imports
 
-dist: .venv/ready  ## builds the wheel and the sdist and tries both
+dist: .venv-lint/ready  ## builds the wheel and the sdist and tries both
 	tests/try_distributions.sh $(PYTHON)
+
+distributions: .venv-release/ready  ## dist/, the files of a release (RELEASING.md)
+	.venv-release/bin/python .ci/build_distributions.py dist
+
+sbom: .venv-release/ready  ## build/sbom.json: what constraints.txt names, in CycloneDX
+	mkdir -p build
+	.venv-release/bin/cyclonedx-py requirements --output-reproducible --short-PURLs \
+	    --output-file build/sbom.json constraints.txt
+
+# Not part of .ci/run: it asks PyPI what is known. A package of which PyPI knows nothing
+# is an error too.
+audit: .venv-release/ready  ## known vulnerabilities of what constraints.txt names
+	.venv-release/bin/pip-audit --strict --no-deps --disable-pip \
+	    --requirement constraints.txt
 
 .venv/ready: $(FILES)
 	$(PYTHON) -m venv .venv
 	.venv/bin/python $(PIP) --editable '.[test]'
+	touch $@
+
+.venv-3.%/ready: $(FILES)
+	python3.$* -m venv .venv-3.$*
+	.venv-3.$*/bin/python $(PIP) --editable '.[test]'
 	touch $@
 
 .venv-parity/ready: $(FILES)
@@ -147,8 +174,14 @@ BEAM = tests/training/pretraining/data/constraints-beam.txt
 
 .venv-lint/ready: $(FILES)
 	$(PYTHON) -m venv .venv-lint
-	# With the libraries whose types mypy reads.
-	.venv-lint/bin/python $(PIP) import-linter mypy ruff vulture huggingface_hub numpy safetensors tokenizers
+	# With the libraries whose types mypy reads; the last two build distributions.
+	.venv-lint/bin/python $(PIP) import-linter mypy pyright ruff vulture \
+	    huggingface_hub numpy safetensors tokenizers build setuptools
+	touch $@
+
+.venv-release/ready: $(FILES)
+	$(PYTHON) -m venv .venv-release
+	.venv-release/bin/python $(PIP) build cyclonedx-bom pip-audit setuptools
 	touch $@
 
 clean:

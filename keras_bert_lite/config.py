@@ -14,6 +14,17 @@ from keras_bert_lite.checks import (
 from keras_bert_lite.families import FAMILIES
 from keras_bert_lite.presets import PUBLISHED
 
+__all__ = [
+    "Biases",
+    "EncoderConfig",
+    "LocalAttention",
+    "Norms",
+    "RelativeBias",
+    "RelativePositions",
+    "Rotary",
+    "encoder_config",
+]
+
 ACTIVATIONS = ("gelu", "gelu_tanh", "relu", "silu", "tanh")
 RELATIVE_TERMS = ("c2p", "p2c")
 POOLINGS = ("cls", "cls_dense", "mean", "max", "attention")  # see `layers.Pooler`

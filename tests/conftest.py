@@ -2,7 +2,16 @@
 
 import gc
 
+import hypothesis
 import pytest
+
+# The same few examples each time. To look for others:
+# python -m pytest tests/text --hypothesis-profile=many
+hypothesis.settings.register_profile(
+    "few", max_examples=20, derandomize=True, database=None, deadline=None
+)
+hypothesis.settings.register_profile("many", max_examples=1000, deadline=None)
+hypothesis.settings.load_profile("few")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,5 +1,7 @@
 """TextWindows: the ids of windows, and which token stands where."""
 
+import hypothesis
+import hypothesis.strategies as st
 import keras
 import numpy as np
 import pytest
@@ -44,6 +46,18 @@ def test_tokens_stand_where_the_places_say(pairs):
     assert outputs["window_rows"].tolist() == sorted(outputs["window_rows"])
     assert len(outputs["window_rows"]) > len(CONTEXTS)
     assert not outputs["words"].any()
+
+
+LONG = st.text("ab é東. ", max_size=60) | st.text(max_size=20)
+
+
+@hypothesis.given(texts=st.lists(LONG, min_size=1, max_size=5))
+def test_windows_of_any_texts(texts):
+    outputs = as_numpy(LAYER(strings(texts)))
+    found = LAYER.preprocessor.tokenizer.tokenize_with_offsets(texts)
+    check_places(outputs, *(x.flat_values.numpy() for x in found))
+    assert set(outputs["tokens"]) == set(range(outputs["row_splits"][-1]))
+    assert outputs["padding_mask"].sum(-1).max() <= 10
 
 
 def test_the_question_stands_before_each_window():

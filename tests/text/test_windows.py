@@ -2,6 +2,8 @@
 
 import itertools
 
+import hypothesis
+import hypothesis.strategies as st
 import keras
 import numpy as np
 import pytest
@@ -44,16 +46,16 @@ def cut_all(lengths, rooms, stride):
     return windows, found
 
 
-def random_case(seed):
-    generator = np.random.default_rng(seed)
-    lengths = generator.choice([0, 1, 2, 7, 40], 12) + generator.integers(0, 9, 12)
-    rooms = generator.integers(1, 12, 12)
-    return lengths.tolist(), rooms.tolist(), int(generator.integers(0, 14))
+# Texts as (length, room), and a stride.
+TEXTS = st.lists(
+    st.tuples(st.integers(0, 50), st.integers(1, 12)), min_size=1, max_size=12
+)
+any_texts = hypothesis.given(texts=TEXTS, stride=st.integers(0, 14))
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_equal_the_reference(seed):
-    lengths, rooms, stride = random_case(seed)
+@any_texts
+def test_equal_the_reference(texts, stride):
+    lengths, rooms = zip(*texts, strict=True)
     windows, found = cut_all(lengths, rooms, stride)
     most = iter(windows.has_most_context().numpy())
     for length, room, got in zip(lengths, rooms, found, strict=True):
@@ -64,9 +66,9 @@ def test_equal_the_reference(seed):
                 assert next(most) == is_max_context(expected, number, token)
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_cover_every_token_and_share_the_stride(seed):
-    lengths, rooms, stride = random_case(seed)
+@any_texts
+def test_cover_every_token_and_share_the_stride(texts, stride):
+    lengths, rooms = zip(*texts, strict=True)
     windows, found = cut_all(lengths, rooms, stride)
     for length, room, got in zip(lengths, rooms, found, strict=True):
         assert set(itertools.chain(*got)) == set(range(length))

@@ -1,0 +1,94 @@
+"""Writes public_names.txt: the public names, and what each one takes and returns.
+
+A change of one is then a line in a diff. Run it from the repository root when a change
+is meant, and say so in CHANGELOG.md:
+
+    python -m tests.golden.make_public_names
+"""
+
+import inspect
+import re
+import typing
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+import keras_bert_lite as kbl
+from tests.paths import GOLDEN
+
+PUBLIC_NAMES = GOLDEN / "public_names.txt"
+
+
+def listing() -> str:
+    lines: list[str] = []
+    first: dict[int, str] = {}
+    for name, x in public_names(kbl, "kbl"):
+        if first.setdefault(id(x), name) != name:
+            lines.append(f"{name} is {first[id(x)]}")
+        elif not is_ours(x):  # the version, and what Keras defines
+            lines.append(name)
+        elif inspect.isclass(x):
+            lines += [name, *parameters(x), *methods(x)]
+        else:
+            result = type_name(inspect.signature(x).return_annotation)
+            lines += [f"{name} -> {result}", *parameters(x)]
+    return "\n".join(lines) + "\n"
+
+
+def public_names(module: ModuleType, path: str) -> Iterator[tuple[str, Any]]:
+    """Yields the names in `__all__`, and then those of the modules among them."""
+    found = {f"{path}.{name}": getattr(module, name) for name in module.__all__}
+    yield from ((name, x) for name, x in found.items() if not inspect.ismodule(x))
+    for name, x in found.items():
+        if inspect.ismodule(x):
+            yield from public_names(x, name)
+
+
+def parameters(x: Any) -> Iterator[str]:
+    """Yields a line for each parameter of a function or a constructor."""
+    if inspect.isclass(x) and issubclass(x, Warning):
+        return  # Python does not tell
+    for parameter in inspect.signature(x).parameters.values():
+        if typing.get_origin(parameter.annotation) is typing.Unpack:
+            (options,) = typing.get_args(parameter.annotation)
+            yield from (f"    *, {name}" for name in options.__annotations__)
+            continue
+        star = "*, " if parameter.kind is parameter.KEYWORD_ONLY else ""
+        name, *default = bare(parameter).split("=", 1)
+        value = "".join(f" = {x}" for x in default)
+        yield f"    {star}{name}: {type_name(parameter.annotation)}{value}"
+
+
+def methods(cls: type) -> Iterator[str]:
+    """Yields a line for `call` and for what no base class of Keras has."""
+    theirs = {x for base in cls.__mro__ if not is_ours(base) for x in dir(base)}
+    own = set(dir(cls)) - (theirs - {"call"})
+    for name in sorted(own):
+        x = getattr(cls, name)
+        if name.startswith("_"):
+            continue
+        if isinstance(x, property):
+            yield f"    .{name}"
+        elif callable(x):
+            taken = map(bare, inspect.signature(x).parameters.values())
+            yield f"    .{name}({', '.join(x for x in taken if x != 'self')})"
+
+
+def bare(parameter: inspect.Parameter) -> str:
+    return str(parameter.replace(annotation=inspect.Parameter.empty))
+
+
+def type_name(annotation: Any) -> str:
+    """Returns a type without its modules, which differ between versions."""
+    if annotation is inspect.Parameter.empty:
+        return "Any"
+    text = inspect.formatannotation(annotation).replace("'", "")
+    return re.sub(r"(\w+\.)+(?=\w)", "", text)
+
+
+def is_ours(x: Any) -> bool:
+    return getattr(x, "__module__", "").startswith(kbl.__name__)
+
+
+if __name__ == "__main__":
+    PUBLIC_NAMES.write_text(listing(), encoding="utf-8")
