@@ -490,7 +490,7 @@ for weight in encoder.weights:
         print(f"{weight.shape!s:>13}  {weight.path}")
 
 # %% [markdown]
-# (BERT also has a *pooler*, $\tanh(W x_{\texttt{[CLS]}} + b)$, for tasks about whole
+# (BERT also has a *pooler*, $\tanh(W x_{\mathrm{[CLS]}} + b)$, for tasks about whole
 # texts. Masked words do not need it.)
 #
 # ## Masked words
