@@ -135,8 +135,8 @@ print(len(WORDS), "words in the vocabulary")
 # %% [markdown]
 # ## Sizes
 #
-# In the formulas and shapes below these are letters. $B$, the number of rows in a
-# batch, is left open.
+# In formulas and shapes these sizes are letters. $B$, the number of rows in a batch, is
+# left open.
 #
 # | | here | BERT-base |
 # |---|---|---|
