@@ -15,7 +15,7 @@
 # # Fine-tune from the command line
 #
 # A table of texts and labels, six commands, no Python: look for mistakes in the data,
-# train for a minute at most, read the report, score, answer, and make what a server
+# train for a minute, read the report, score, answer, and make what a server
 # runs. It takes two or three minutes on a CPU and needs no download: the encoder comes
 # with the package, the texts are below.
 #
@@ -44,13 +44,15 @@ from pathlib import Path
 
 os.chdir(tempfile.mkdtemp())
 # Where `pip` puts commands, also if this Python's environment is not activated.
-os.environ["PATH"] += os.pathsep + str(Path(sys.executable).parent)
+commands = str(Path(sys.executable).parent)
+os.environ["PATH"] = commands + os.pathsep + os.environ["PATH"]
 
 # %% [markdown]
 # ## The data
 #
-# Requests to a town hall, about waste, parking or the library. No two are alike: the
-# test is to tell what others will write.
+# Requests to a town hall, about waste, parking or the library. Of each there are 15 to
+# learn from, with five beginnings, and other ones, four to choose by and five to judge
+# by. Were these the same with other beginnings, any score would look good.
 
 # %%
 REQUESTS = {
@@ -142,14 +144,17 @@ def write(name, rows):
         writer.writerows(rows)
 
 
+BEGINNINGS = ["", "Hello. ", "Good morning! ", "A question. ", "Excuse me. "]
 rng = random.Random(0)
-train, test = [], []
+train, validation, test = [], [], []
 for label, lines in REQUESTS.items():
-    texts = [line.strip() for line in lines.strip().splitlines()]
-    rng.shuffle(texts)
-    train += [(text, label) for text in texts[:18]]
-    test += [(text, label) for text in texts[18:]]
+    requests = [line.strip() for line in lines.strip().splitlines()]
+    rng.shuffle(requests)
+    train += [(start + text, label) for text in requests[:15] for start in BEGINNINGS]
+    validation += [(text, label) for text in requests[15:19]]
+    test += [(text, label) for text in requests[19:]]
 rng.shuffle(train)
+write("validation.tsv", validation)
 write("test.tsv", test)
 
 # %% [markdown]
@@ -188,8 +193,8 @@ write("train.tsv", train)
 # `--print_config` prints them as YAML, which is how a run is kept and repeated.
 
 # %% language="bash"
-# keras-bert-lite fit text_classification train.tsv --minutes 1 --directory run \
-#     --print_config > run.yaml
+# keras-bert-lite fit text_classification train.tsv --validation validation.tsv \
+#     --epochs 2 --directory run --print_config > run.yaml
 # cat run.yaml
 
 # %% [markdown]
@@ -205,7 +210,7 @@ write("train.tsv", train)
 # ## The report
 #
 # `README.md` is a model card, for people; `report.json` has all numbers, for programs;
-# `mistakes.md` shows where to look.
+# `mistakes.md` has the rows held out that the model gets wrong, if there are any.
 
 # %% language="bash"
 # cat run/README.md run/mistakes.md
@@ -216,11 +221,10 @@ print("numbers of:", ", ".join(report))
 print("trained on", report["rows"], "with", report["recipe"])
 
 # %% [markdown]
-# - *Scores on few rows are rough.* Of so few rows held out, one mistake more is many
-#   percent. Rows of your own go into `--validation`. No text should be in both: copies
-#   that differ by a greeting make any score look good.
-# - *Trained on all.* With fewer than 1,000 rows the final model is trained on all of
-#   them, the held-out ones too. The scores are of the model before.
+# - *Scores on few rows are rough.* Of twelve rows held out, one mistake is 8 percent.
+# - *Without `--validation`* a part of the rows is held out by itself; with fewer than
+#   1,000 rows the final model is then trained on all of them.
+# - *`--minutes 5`* in place of `--epochs` lets the time decide.
 # - *Temperature*, where it stands: the scores of labels are divided by it, so that a
 #   model that says 0.8 is right in 8 of 10 answers. The expected calibration error says
 #   how far it is from that.
