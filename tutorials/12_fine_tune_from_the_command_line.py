@@ -139,7 +139,7 @@ REQUESTS = {
 
 def write(name, rows):
     with open(name, "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, delimiter="\t")
+        writer = csv.writer(file, delimiter="\t", lineterminator="\n")
         writer.writerow(["text", "label"])
         writer.writerows(rows)
 
@@ -204,8 +204,10 @@ write("train.tsv", train)
 # keras-bert-lite fit --config run.yaml 2> /dev/null
 
 # %% [markdown]
-# The table has the scores on rows that `fit` held out, beside those of simple models.
-# If a logistic regression on counted words (TF-IDF) is as good, no BERT is needed.
+# Each pass over the rows is scored twice, so two passes are shown as four epochs; the
+# best weights are kept. The table has the scores on the rows held out, beside those of
+# simple models. If a logistic regression on counted words (TF-IDF) is as good, no BERT
+# is needed.
 #
 # ## The report
 #
@@ -249,12 +251,15 @@ assert scores["scores"]["accuracy"] > 0.6
 # From a table, JSON Lines, or a file with a text a line, to another file, in constant
 # memory. The scores are in the order of the labels.
 
+# %%
+new = [
+    "The bin in front of the town hall smells.",
+    "Can I renew my parking permit online?",
+    "I would like to borrow a cookbook.",
+]
+Path("new.txt").write_text("\n".join(new) + "\n", encoding="utf-8")
+
 # %% language="bash"
-# cat > new.txt <<'END'
-# The bin in front of the town hall smells.
-# Can I renew my parking permit online?
-# I would like to borrow a cookbook.
-# END
 # keras-bert-lite predict run new.txt --output answers.tsv --progress false 2> /dev/null
 # cat answers.tsv
 
