@@ -11,6 +11,7 @@ from docs._code import (  # noqa: E402
     api,
     gallery,
     links,
+    mathml,
     name_links,
     pictures,
     results,
@@ -20,12 +21,13 @@ from docs._code import (  # noqa: E402
 project = "keras_bert_lite"
 html_title = project
 extensions = ["myst_nb"]
-myst_enable_extensions = ["deflist"]
+myst_enable_extensions = ["deflist", "dollarmath"]
 myst_heading_anchors = 3
 nb_execution_mode = "off"  # `make tutorials` runs them
 html_theme = "furo"
 # The page in the frame of `guide/look_inside`.
 html_extra_path = ["pictures/look_inside/attention.html"]
+html_math_renderer = "mathml"  # works offline
 html_copy_source = False
 html_show_copyright = False
 exclude_patterns = ["_code", "_build"]
@@ -60,6 +62,7 @@ def site_links(app, docname: str, source: list[str]) -> None:
 
 
 def setup(app) -> None:
+    mathml.setup(app)
     name_links.setup(app)
     app.connect("builder-inited", make_pages)
     app.connect("source-read", site_links)
