@@ -188,9 +188,9 @@ def test_compares_the_vectors_of_two_texts():
     preprocessor = tiny.preprocessor()
     texts = [["a fine day", "bad weather"], ["is", "not"]]
     ids = {k: ops.convert_to_numpy(x) for k, x in preprocessor(texts).items()}
-    mean = kbl.sentence_encoder(kbl.encoder_of(model), pooling="mean", normalize=False)
+    unit = kbl.sentence_encoder(kbl.encoder_of(model), pooling="mean")
     u, v = (
-        to_numpy(mean({k: x[:, i] for k, x in ids.items()})["sentence_embedding"])
+        to_numpy(unit({k: x[:, i] for k, x in ids.items()})["sentence_embedding"])
         for i in range(2)
     )
     kernel, bias = model.get_layer("head").dense.get_weights()
