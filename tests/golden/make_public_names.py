@@ -62,7 +62,9 @@ def parameters(x: Any) -> Iterator[str]:
 def methods(cls: type) -> Iterator[str]:
     """Yields a line for `call` and for what no base class of Keras has."""
     theirs = {x for base in cls.__mro__ if not is_ours(base) for x in dir(base)}
-    own = set(dir(cls)) - (theirs - {"call"})
+    if any("call" in vars(base) for base in cls.__mro__ if is_ours(base)):
+        theirs.discard("call")
+    own = set(dir(cls)) - theirs
     for name in sorted(own):
         x = getattr(cls, name)
         if name.startswith("_"):

@@ -112,6 +112,7 @@ CASES = {
         layers.HiddenStateDistillation,
         {"x": STATES, "states": [STATES], "teacher_states": [floats(2, 5, 6)]},
     ),
+    "LayerMix": Case(layers.LayerMix, {"states": [STATES, floats(*STATES.shape)]}),
     "LogitDistillation": Case(
         layers.LogitDistillation,
         {"x": STATES, "teacher_logits": floats(*STATES.shape)},
