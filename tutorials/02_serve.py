@@ -117,7 +117,8 @@ print((folder / "messages" / "compose.yaml").read_text())
 # the same folder and speaks the same protocol.
 
 # %%
-sys.path.insert(0, str(Path.cwd().parent))
+repository = next(x for x in Path.cwd().parents if (x / "tests/serving").is_dir())
+sys.path.insert(0, str(repository))
 from tests.serving.prediction_server import running
 
 server = running(folder / "messages")
