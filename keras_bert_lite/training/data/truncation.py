@@ -57,24 +57,27 @@ class _Count:
     """Counts truncated texts by the number of their batch in a pass.
 
     Args:
-        batches: Of a pass; negative if unknown.
+        batches: Of a pass; negative if unknown. Then each batch counts by itself, or an
+            endless stream would fill the memory.
         sequence_length: For the message.
     """
 
     def __init__(self, batches: int, sequence_length: int) -> None:
         self._batches = batches
         self._length = sequence_length
-        self._found: dict[int, tuple[int, int]] | None = {}
+        self._found: dict[int, tuple[int, int]] = {}
+        self._ended = False
 
     def add(self, number: np.ndarray, cut: np.ndarray, size: np.ndarray) -> None:
-        if self._found is None:  # the first pass has ended
+        if self._ended:
             return
+        if self._batches < 0:
+            self._found.clear()
         self._found[int(number)] = int(cut), int(size)
-        done = len(self._found) == self._batches if self._batches >= 0 else cut > 0
-        if not done:
+        if len(self._found) < self._batches:
             return
         cuts, sizes = map(sum, zip(*self._found.values(), strict=True))
-        self._found = None
+        self._ended = bool(cuts) or self._batches >= 0
         if cuts:
             warnings.warn(
                 f"{cuts} of {sizes} texts were longer than {self._length} tokens and "

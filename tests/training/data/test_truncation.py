@@ -7,7 +7,7 @@ import pytest
 import keras_bert_lite as kbl
 from keras_bert_lite.data import TruncationWarning
 from keras_bert_lite.training.data import Records
-from keras_bert_lite.training.data.truncation import unwarned
+from keras_bert_lite.training.data.truncation import _Count, unwarned
 from tests import tiny
 
 WORD = "day "
@@ -38,6 +38,15 @@ def test_without_a_known_end_the_first_batch_tells():
     with pytest.warns(TruncationWarning, match="1 of 2 texts") as found:
         list(dataset(check=False, shuffle=False, rows=iter_rows()))
     assert len(found) == 1
+
+
+def test_an_endless_stream_keeps_nothing():
+    count = _Count(-1, 8)
+    for number in range(9):
+        count.add(number, 0, 2)
+    assert len(count._found) == 1
+    with pytest.warns(TruncationWarning, match="1 of 2 texts"):
+        count.add(9, 1, 2)
 
 
 def iter_rows():
