@@ -180,11 +180,12 @@ class Run:
         began = time.monotonic()
         self._scores()
         evaluation = time.monotonic() - began
-        # During training, at the start, and three times to calibrate and to choose.
-        overhead = times.first + 4 * evaluation
         fits = 2 if self.refits else 1
+        # During training, at the start, and three times to calibrate and to choose;
+        # a second fit is not traced again.
+        overhead = times.first + 4 * evaluation * fits
         step = times.step * fits + evaluation / plan.evaluate_every
-        return self.budget.steps(step, overhead * fits)
+        return self.budget.steps(step, overhead)
 
     def _baselines(self) -> dict[str, Scores]:
         trainer, parts = self.trainer, self.parts
