@@ -11,8 +11,8 @@ WORKERS ?= 2
 PYTEST = -m pytest -n $(WORKERS) --dist loadfile
 FILES = setup.cfg pyproject.toml constraints.txt
 
-.PHONY: demo test lint slow parity serving beam tutorials docs dist bench encoder \
-    clean coverage pythons distributions sbom audit
+.PHONY: demo test lint slow parity serving beam migrations tutorials docs dist bench \
+    encoder clean coverage pythons distributions sbom audit
 
 demo: .venv/ready  ## fine-tune, evaluate, export and serve a small classifier
 	TF_CPP_MIN_LOG_LEVEL=2 .venv/bin/keras-bert-lite demo
@@ -39,7 +39,6 @@ serving: .venv/ready .venv-serving/ready .venv-serving-2.20/ready .venv-serving-
 	SERVING_PYTHON_212=$(CURDIR)/.venv-serving-2.12/bin/python \
 	.venv/bin/python -m pytest -m serving  # exports in other runtimes
 
-.PHONY: migrations
 migrations: .venv-zeromodels/ready  ## the page about ZeroModels, run beside it
 	.venv-zeromodels/bin/python -m pytest tests/docs/migrate
 

@@ -64,11 +64,4 @@ def names() -> dict[str, Name]:
 
 
 def _listed(module: ModuleType) -> dict[str, Any]:
-    """Returns what `__all__` lists; without one, what the module defines."""
-    if hasattr(module, "__all__"):
-        return {x: getattr(module, x) for x in module.__all__ if x[0] != "_"}
-    return {
-        name: value
-        for name, value in vars(module).items()
-        if name[0] != "_" and getattr(value, "__module__", None) == module.__name__
-    }
+    return {x: getattr(module, x) for x in module.__all__ if x[0] != "_"}

@@ -43,12 +43,13 @@ LIGHT = {
 
 
 class Box(NamedTuple):
-    """A box with a text; `share` is that of its column which it fills."""
+    """A box with a text or a formula; `share` is that of its column which it fills."""
 
     text: str
     kind: str
     begin: float = 0.0
     share: float = 1.0
+    formula: bool = False
 
 
 class Column(NamedTuple):
@@ -105,14 +106,14 @@ def plot_input(
         token = rows.tokenizer.id_to_token(int(id))
         boxes = {
             "tokens": Box(token, "special" if place == NO_PIECE else "piece"),
-            "token\nembeddings": Box(_embedding(id), "token"),
-            "segment\nembeddings": Box(_embedding(segment), f"segment {segment}"),
-            "position\nembeddings": Box(
-                _embedding(i + embeddings.config.position_offset), "position"
+            "token\nembeddings": _embedding(id, "token"),
+            "segment\nembeddings": _embedding(segment, f"segment {segment}"),
+            "position\nembeddings": _embedding(
+                i + embeddings.config.position_offset, "position"
             ),
         }
         columns.append(Column(_width(token), [[boxes[name]] for name in names]))
-    return _picture(columns, names, f"{len(ids)} tokens", sums_from=1)
+    return _picture(columns, names, f"{len(ids)} tokens", first_summand=1)
 
 
 def plot_pieces(tokenizer: Tokenizer, text: str) -> "Figure":
@@ -170,8 +171,8 @@ def _word(tokenizer: Tokenizer, word: str, ids: list[int]) -> Column:
     return Column(width, [[Box(word, "special")], pieces, numbers])
 
 
-def _embedding(row: Any) -> str:
-    return f"$E_{{{int(row)}}}$"
+def _embedding(row: Any, kind: str) -> Box:
+    return Box(f"$E_{{{int(row)}}}$", kind, formula=True)
 
 
 def _width(text: str) -> float:
@@ -196,9 +197,12 @@ def _bands(columns: Sequence[Column]) -> Iterator[list[Column]]:
 
 
 def _picture(
-    columns: Sequence[Column], names: Sequence[str], title: str, sums_from: int = 99
+    columns: Sequence[Column],
+    names: Sequence[str],
+    title: str,
+    first_summand: int | None = None,
 ) -> "Figure":
-    """Draws columns in bands; a plus stands above the rows after `sums_from`."""
+    """Draws columns in bands; a plus stands between the rows from a summand on."""
     bands = list(_bands(columns))
     band_height = STEP * len(names) + BETWEEN
     height = TOP + len(bands) * band_height - BETWEEN
@@ -223,7 +227,7 @@ def _picture(
                 for box in column.rows[row]:
                     left = x + column.width * box.begin
                     _draw(axes, box, left, y, column.width * box.share - GAP)
-                if row > sums_from:
+                if first_summand is not None and row > first_summand:
                     _write(axes, "+", x + (column.width - GAP) / 2, y - 0.1)
                 x += column.width
     return figure
@@ -237,8 +241,7 @@ def _draw(axes: Any, box: Box, x: float, y: float, width: float) -> None:
         edgecolor=figures.GREY,
         linewidth=0.6,
     )
-    formula = box.text.startswith("$E_{")
-    _write(axes, box.text, x + width / 2, y + HEIGHT / 2, formula)
+    _write(axes, box.text, x + width / 2, y + HEIGHT / 2, box.formula)
 
 
 def _write(axes: Any, text: str, x: float, y: float, formula: bool = False) -> None:

@@ -10,10 +10,10 @@ import inspect
 import re
 import typing
 from collections.abc import Iterator
-from types import ModuleType
 from typing import Any
 
 import keras_bert_lite as kbl
+from docs._code.names import names
 from tests.paths import GOLDEN
 
 PUBLIC_NAMES = GOLDEN / "public_names.txt"
@@ -21,27 +21,18 @@ PUBLIC_NAMES = GOLDEN / "public_names.txt"
 
 def listing() -> str:
     lines: list[str] = []
-    first: dict[int, str] = {}
-    for name, x in public_names(kbl, "kbl"):
-        if first.setdefault(id(x), name) != name:
-            lines.append(f"{name} is {first[id(x)]}")
-        elif not is_ours(x):  # the version, and what Keras defines
-            lines.append(name)
+    for path, name in names().items():
+        x = name.value
+        if name.path != path:
+            lines.append(f"{path} is {name.path}")
+        elif not is_ours(x):  # what Keras defines
+            lines.append(path)
         elif inspect.isclass(x):
-            lines += [name, *parameters(x), *methods(x)]
+            lines += [path, *parameters(x), *methods(x)]
         else:
             result = type_name(inspect.signature(x).return_annotation)
-            lines += [f"{name} -> {result}", *parameters(x)]
+            lines += [f"{path} -> {result}", *parameters(x)]
     return "\n".join(lines) + "\n"
-
-
-def public_names(module: ModuleType, path: str) -> Iterator[tuple[str, Any]]:
-    """Yields the names in `__all__`, and then those of the modules among them."""
-    found = {f"{path}.{name}": getattr(module, name) for name in module.__all__}
-    yield from ((name, x) for name, x in found.items() if not inspect.ismodule(x))
-    for name, x in found.items():
-        if inspect.ismodule(x):
-            yield from public_names(x, name)
 
 
 def parameters(x: Any) -> Iterator[str]:
