@@ -127,10 +127,10 @@ def folders() -> Drawing:
         y = 8 + 44 * i
         gap = 8
         wide = (800 - gap * (len(names) - 1)) / len(names)
-        for n, name in enumerate(names):
-            if wide > 100 or len(names) < 6:
+        if wide > 100:
+            for n, name in enumerate(names):
                 drawing.box(14 + n * (wide + gap), y, wide, 30, name, _colour(name))
-        if wide <= 100 and len(names) >= 6:
+        else:  # too narrow for a box each
             drawing.box(14, y, 800, 30, "", "plain")
             drawing.text(414, y + 19, " · ".join(names), 11, INK)
     drawing.arrow((838, 12), (838, height - 12))
