@@ -155,18 +155,7 @@ def finetune(
     Reference: [Kumar et al., 2022](https://arxiv.org/abs/2202.10054), linear probing,
     then fine-tuning; [Guo et al., 2017](https://arxiv.org/abs/1706.04599), temperature.
     """
-    check_choice("task", task, tuple(KINDS))
-    check_choice("pairs", pairs, PAIRS)
-    for name, number in (("minutes", minutes), ("epochs", epochs)):
-        if number is not None:
-            check_above_zero(name, number)
-    if batch_size is not None:
-        check_positive("batch_size", batch_size)
-    if directory is not None and (Path(directory) / REPORT).exists():
-        raise FileExistsError(
-            "`directory` must not hold a finished run; delete it to train again. "
-            f"Received: {str(directory)!r}"
-        )
+    _check_arguments(task, pairs, minutes, epochs, batch_size, directory)
     began = time.monotonic()
     kind = KINDS[task](**(columns or {}))
     if metric is not None:
@@ -211,6 +200,29 @@ def finetune(
             save_run(text_model, report, folder)
             run.tidy()
     return FineTuned(trainer.model, text_model, trainer.preprocessor, report)
+
+
+def _check_arguments(
+    task: str,
+    pairs: str,
+    minutes: float | None,
+    epochs: float | None,
+    batch_size: int | None,
+    directory: str | os.PathLike | None,
+) -> None:
+    """Refuses arguments that need no data to be seen as invalid."""
+    check_choice("task", task, tuple(KINDS))
+    check_choice("pairs", pairs, PAIRS)
+    for name, number in (("minutes", minutes), ("epochs", epochs)):
+        if number is not None:
+            check_above_zero(name, number)
+    if batch_size is not None:
+        check_positive("batch_size", batch_size)
+    if directory is not None and (Path(directory) / REPORT).exists():
+        raise FileExistsError(
+            "`directory` must not hold a finished run; delete it to train again. "
+            f"Received: {str(directory)!r}"
+        )
 
 
 def _labels(
