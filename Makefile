@@ -62,11 +62,14 @@ bench: .venv-bench/ready  ## speed beside the peers'; DATA is the folder of data
 # The encoder that ships, made again in build/: about five hours on 2 cores. What is
 # interrupted goes on when it is called again.
 ENCODER = build/bert_mini_books
+WORDS = 24000
+PAIRS = 8000
+SAVE = 200
 KBL = .venv-bench/bin/keras-bert-lite
 MINILM = $$(.venv-bench/bin/python -c \
     'from benchmarks.inference.models import minilm; print(minilm())')
 DISTIL = $(KBL) distil $(ENCODER)/train.txt --validation $(ENCODER)/held_out.txt \
-    --teacher $(MINILM) --preprocessor $(ENCODER)/pieces --save-every 200 \
+    --teacher $(MINILM) --preprocessor $(ENCODER)/pieces --save-every $(SAVE) \
     --layer-pairs '[[3, 3]]' --replaced 0.3 --deterministic
 encoder: .venv-bench/ready  ## distils bert_mini_books again, in build/
 	mkdir -p $(ENCODER)
@@ -78,10 +81,12 @@ encoder: .venv-bench/ready  ## distils bert_mini_books again, in build/
 	    '"hidden_dim": 256, "intermediate_dim": 1024, "max_sequence_length": 128,' \
 	    '"dropout": 0.0, "attention_dropout": 0.0}' > $(ENCODER)/config.json
 	$(DISTIL) --config $(ENCODER)/config.json --directory $(ENCODER)/words \
-	    --steps 24000 --batch-size 64 --learning-rate 1.2e-3 --seed 0
+	    --steps $(WORDS) --batch-size 64 --learning-rate 1.2e-3 --seed 0
 	$(DISTIL) --model $(ENCODER)/words/model --directory $(ENCODER)/pairs --pairs \
-	    --steps 8000 --batch-size 32 --learning-rate 3e-4 --seed 1 \
+	    --steps $(PAIRS) --batch-size 32 --learning-rate 3e-4 --seed 1 \
 	    --dtype float16 --dropout 0.1
+	.venv-bench/bin/python -m benchmarks.ascii_pieces $(ENCODER)/pairs/model \
+	    $(ENCODER)/model
 
 lint: .venv-lint/ready  ## style, types, dead code, which room imports which
 	.venv-lint/bin/ruff check

@@ -1,5 +1,6 @@
 """The encoder that comes with the package."""
 
+import string
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +28,7 @@ def test_what_it_is():
     assert encoder.output["sequence_output"].shape == (None, None, 256)
     preprocessor = kbl.load_preprocessor(NAME)
     assert preprocessor.sequence_length == 128
-    assert preprocessor.tokenizer.vocabulary_size() == 8192
+    assert preprocessor.tokenizer.vocabulary_size() == 8205
     assert kbl.load_tokenizer(NAME).lowercase
 
 
@@ -38,12 +39,20 @@ def test_sentences_of_one_meaning_are_near(sentences):
     assert similar[0, 1] > similar[1, 2] + 0.2
 
 
+def test_ascii_punctuation_is_known():
+    tokenizer = kbl.load_tokenizer(NAME)
+    assert tokenizer.unknown_id not in tokenizer(string.punctuation)
+    rows = kbl.load_encoder(NAME).get_layer("embeddings").token_embedding.embeddings
+    ascii, typographic = (rows[tokenizer.token_to_id(x)] for x in "'’")
+    np.testing.assert_array_equal(ascii, typographic)
+
+
 def test_a_directory_of_that_name_goes_before(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     kbl.save_hugging_face(tiny.encoder(), tiny.preprocessor(), NAME)
     assert kbl.load_tokenizer(NAME).vocabulary_size() == len(tiny.VOCABULARY)
     kept = kbl.load_tokenizer(Path(SHIPPED) / NAME)
-    assert kept.vocabulary_size() == 8192
+    assert kept.vocabulary_size() == 8205
 
 
 @pytest.mark.parametrize("name", ["bert_mini_book", "bert_mini_books/", "", ".."])
