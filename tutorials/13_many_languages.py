@@ -21,7 +21,8 @@
 # learned from them, and weights are random.
 #
 # On Colab, install the package first, from a copy of its repository or a wheel made
-# there (it is not on PyPI yet), and restart the runtime if asked to:
+# there (it is not on PyPI yet). It replaces Colab's TensorFlow and Keras by newer ones
+# (docs/guide/install.md has the list); restart the session if asked to:
 
 # %%
 import importlib.util
