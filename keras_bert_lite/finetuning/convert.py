@@ -62,7 +62,6 @@ def convert(
         )
     loaded = _run(source) if _is_run(Path(source)) else _checkpoint(source)
     folder = Path(directory)
-    folder.mkdir(parents=True, exist_ok=True)
     FORMS[form](loaded, folder, dtype)
     return folder
 
@@ -95,7 +94,9 @@ def _hugging_face(loaded: _Loaded, folder: Path, dtype: str) -> None:
 
 
 def _keras(loaded: _Loaded, folder: Path, _: Any) -> None:
-    loaded.text_model().save(folder / MODEL_FILE)
+    text_model = loaded.text_model()
+    folder.mkdir(parents=True, exist_ok=True)
+    text_model.save(folder / MODEL_FILE)
 
 
 def _saved_model(loaded: _Loaded, folder: Path, _: Any) -> None:

@@ -160,6 +160,13 @@ def test_converts(form, tmp_path):
     assert expected.get(form, "1") in names
 
 
+def test_what_cannot_be_converted_leaves_nothing(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        command("convert", "bert_mini_books", tmp_path / "hub", "--form", "keras_hub")
+    assert "ElectraBackbone cannot be" in capsys.readouterr().err
+    assert not (tmp_path / "hub").exists()
+
+
 def test_converts_a_run(tmp_path):
     model = tiny.classifier(["x", "y"])
     kbl.with_text(model, tiny.preprocessor()).save(tmp_path / "model.keras")
