@@ -205,8 +205,8 @@ write("train.tsv", train)
 # keras-bert-lite fit --config run.yaml 2> /dev/null
 
 # %% [markdown]
-# Each pass over the rows is scored twice, so two passes are shown as four epochs; the
-# best weights are kept. The table has the scores on the rows held out, beside those of
+# Each pass over the rows is scored twice, with a line each time; the best weights are
+# kept. The table has the scores on the rows held out, beside those of
 # simple models. If a logistic regression on counted words (TF-IDF) is as good, no BERT
 # is needed.
 #

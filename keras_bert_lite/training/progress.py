@@ -30,7 +30,8 @@ class RunProgress(keras.callbacks.ProgbarLogger):
     above it has all metrics. They are means since the save before.
 
     Args:
-        steps: Total number of steps. If the run is resumed, the bar has those left.
+        steps: Total number of steps. If the run is resumed, the bar has those left; if
+            it ends early, the bar stops where it is.
         save_every: Steps of each epoch.
     """
 
@@ -58,6 +59,11 @@ class RunProgress(keras.callbacks.ProgbarLogger):
         values = " - ".join(f"{k}: {x:.5g}" for k, x in (logs or {}).items())
         print(f"{CLEAR}step {done}: {values}")
         self._show(done, logs, finalize=done == self._steps)
+        self._done = done
+
+    def on_train_end(self, logs=None):
+        if self.progbar is not None and self._done < self._steps:
+            print()  # below the bar
 
     def _show(self, step: int, logs: dict[str, Any] | None, finalize: bool) -> None:
         values = [(k, x) for k, x in (logs or {}).items() if k in SHOWN]

@@ -29,6 +29,7 @@ from keras_bert_lite.training.data.records import Records
 from keras_bert_lite.training.objectives import compile
 from keras_bert_lite.training.optimizers import bert_adamw
 from keras_bert_lite.training.pretraining.state import fit_from_state
+from keras_bert_lite.training.progress import progress_of
 from keras_bert_lite.training.warm_start import STRENGTHS, Probe, WarmStart
 
 CONTRAST = 1.0  # the rate of pairs, as a share of the plan's
@@ -178,6 +179,7 @@ class Trainer:
             "recipe": dataclasses.asdict(plan),
             "class_weight": self.class_weight,
         }
+        progress = progress_of(plan.steps, plan.evaluate_every, verbose)
         fit_from_state(
             self.model,
             lambda done: self._stream(rows, plan).skip(done),
@@ -185,7 +187,7 @@ class Trainer:
             settings,
             plan.steps,
             plan.evaluate_every,
-            callbacks=[] if selection is None else [selection],
+            callbacks=[*([] if selection is None else [selection]), *progress],
             verbose=verbose,
         )
 
