@@ -2,9 +2,9 @@
 
     python -m benchmarks.encoder_twice --data DATA
 
-runs 200 steps of each stage in `build/once`; and in `build/killed`, where each stage is
-killed after its first save and the command is called again. It fails unless all files of
-the two encoders are equal.
+runs 200 steps of each stage in `build/once`; and in `build/killed`, where each stage
+is killed after its first save and the command is called again. It fails unless all
+files of the two encoders are equal.
 """
 
 import argparse

@@ -21,9 +21,9 @@
 # are calling, and answer many texts offline. Then the same model as a LiteRT
 # file. It runs in a few minutes on a CPU, from a checkout of the package.
 #
-# On Colab, install the package first, from a copy of its repository. It replaces Colab's
-# TensorFlow and Keras by newer ones (docs/guide/install.md has the list); restart the
-# session if asked to:
+# On Colab, install the package first, from a copy of its repository. It replaces
+# Colab's TensorFlow and Keras by newer ones (docs/guide/install.md has the list);
+# restart the session if asked to:
 
 # %%
 import importlib.util
