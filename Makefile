@@ -33,9 +33,11 @@ pythons: .venv-3.11/ready .venv-3.12/ready .venv-3.13/ready  ## the fast tests o
 parity: .venv-parity/ready  ## against transformers on torch; under JAX and torch
 	.venv-parity/bin/python $(PYTEST) -m parity
 
-serving: .venv/ready .venv-serving/ready .venv-serving-2.20/ready .venv-serving-2.12/ready
+SERVERS = 2.20 2.17 2.12
+serving: .venv/ready .venv-serving/ready $(SERVERS:%=.venv-serving-%/ready)
 	SERVING_PYTHON=$(CURDIR)/.venv-serving/bin/python \
 	SERVING_PYTHON_220=$(CURDIR)/.venv-serving-2.20/bin/python \
+	SERVING_PYTHON_217=$(CURDIR)/.venv-serving-2.17/bin/python \
 	SERVING_PYTHON_212=$(CURDIR)/.venv-serving-2.12/bin/python \
 	.venv/bin/python -m pytest -m serving  # exports in other runtimes
 
@@ -154,7 +156,7 @@ BEAM = tests/training/pretraining/data/constraints-beam.txt
 	touch $@
 
 # TensorFlow as older servers have it; 2.12 has no wheels for a newer Python.
-.venv-serving-2.20/ready .venv-serving-2.12/ready: \
+$(SERVERS:%=.venv-serving-%/ready): \
 .venv-serving-%/ready: tests/serving/constraints-%.txt
 	$(PYTHON311) -m venv .venv-serving-$*
 	.venv-serving-$*/bin/python -m pip --disable-pip-version-check install --quiet \

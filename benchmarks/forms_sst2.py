@@ -31,6 +31,7 @@ from keras_bert_lite.serving.runtimes.onnx import export_onnx
 from keras_bert_lite.serving.runtimes.runtime_models import LiteRTModel, OnnxModel
 
 BATCH, BASE = 32, "float32 SavedModel"
+CALIBRATION = 300  # texts
 Scores = Callable[[list[str]], np.ndarray]
 
 
@@ -65,13 +66,18 @@ def train_minilm(train):
     return kbl.with_text(model, preprocessor)
 
 
-def make_forms(path, model, folder) -> dict[str, tuple[Path, Callable[[], Scores]]]:
+def make_forms(
+    path, model, texts, folder
+) -> dict[str, tuple[Path, Callable[[], Scores]]]:
     """Writes every form; returns its file or folder, and what loads it."""
     halves = {
         f"{dtype} storage": kbl.export_saved_model(model, folder / dtype, storage=dtype)
         for dtype in ("float16", "bfloat16")
     }
     saved = {BASE: kbl.export_saved_model(model, folder / "float32")} | halves
+    saved["int8 SavedModel"] = kbl.export_saved_model(
+        model, folder / "int8 products", int8=True, calibration=texts
+    )
     quantized = keras.saving.load_model(path)
     quantized.quantize("int8")
     saved["Keras int8 SavedModel"] = kbl.export_saved_model(quantized, folder / "int8")
@@ -156,7 +162,8 @@ def main(arguments=None):
     model = fine_tuned(options.model, options.data, options.rows)
     texts, labels = sst2.read(options.data / "dev.tsv", options.limit)
     with tempfile.TemporaryDirectory() as folder:
-        forms = make_forms(options.model, model, Path(folder))
+        seen, _ = sst2.read(options.data / "train.tsv", CALIBRATION)
+        forms = make_forms(options.model, model, seen, Path(folder))
         records = measure(forms, texts, labels, options.rounds)
     report(records)
     if options.json:

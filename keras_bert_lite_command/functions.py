@@ -172,6 +172,9 @@ def export_saved_model(
     warmup: bool | list[str] = True,
     batching: dict[str, int] | None = None,
     storage: Literal["float16", "bfloat16"] | None = None,
+    int8: bool = False,
+    calibration: list[str] | str | None = None,
+    verbose: int = 1,
 ) -> None:
     """Write a model for TensorFlow Serving.
 
@@ -184,10 +187,14 @@ def export_saved_model(
         warmup: whether to write warm-up requests, or their texts
         batching: parameters of batching in the server
         storage: half precision for matrices and embeddings
+        int8: multiply in int8, for servers from 2.17.1 on
+        calibration: for int8, a file with some hundred texts, one a line
+        verbose: 1 shows a progress bar over these texts, 0 nothing
     """
+    options = dict(locals())
     import keras_bert_lite as kbl
 
-    path = kbl.export_saved_model(model, directory, version, warmup, batching, storage)
+    path = kbl.export_saved_model(**options)
     print(f"{path}: for TensorFlow Serving")
 
 

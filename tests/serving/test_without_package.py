@@ -15,6 +15,7 @@ from tests import tiny
 PYTHONS = {
     "SERVING_PYTHON": None,
     "SERVING_PYTHON_220": "2.20.0",
+    "SERVING_PYTHON_217": "2.17.1",
     "SERVING_PYTHON_212": "2.12.1",
 }
 PROGRAM = """
@@ -75,8 +76,19 @@ def calls(model, tmp_path_factory):
     return [call for path in paths for call in calls_of(path)]
 
 
-def answers(python, calls, directory):
+@pytest.fixture(scope="module")
+def int8_calls(tmp_path_factory):
+    keras.utils.set_random_seed(0)
+    sizes = {"hidden_dim": 64, "intermediate_dim": 128, "initializer_range": 0.2}
+    model = kbl.with_text(tiny.classifier(**sizes), tiny.preprocessor())
+    directory = tmp_path_factory.mktemp("int8")
+    options = {"int8": True, "calibration": TEXTS, "verbose": 0}
+    return list(calls_of(kbl.export_saved_model(model, directory, **options)))
+
+
+def answers(python, calls, directory, **variables):
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    environment |= variables
     output = subprocess.run(
         [python, "-c", PROGRAM],
         input=json.dumps([call for call, _ in calls]).encode(),
@@ -110,6 +122,26 @@ def test_answers_are_this_processes(variable, calls, tmp_path):
     assert len(got) == len(calls)
     for answer, (_, expected) in zip(got, calls, strict=True):
         check(answer, expected)
+
+
+@pytest.mark.parametrize("one_dnn", ["1", "0"])
+@pytest.mark.parametrize("variable", [x for x in PYTHONS if x[-3:] != "212"])
+def test_answers_in_int8(variable, one_dnn, int8_calls, tmp_path):
+    python = os.environ.get(variable)
+    if not python:
+        pytest.skip(f"{variable} is not set; see the Makefile")
+    options = {"TF_ENABLE_ONEDNN_OPTS": one_dnn}
+    _, *got = answers(python, int8_calls, tmp_path, **options)
+    for answer, (_, expected) in zip(got, int8_calls, strict=True):
+        check(answer, expected)
+
+
+def test_older_servers_have_no_int8(int8_calls, tmp_path):
+    python = os.environ.get("SERVING_PYTHON_212")
+    if not python:
+        pytest.skip("SERVING_PYTHON_212 is not set; see the Makefile")
+    with pytest.raises(subprocess.CalledProcessError):
+        answers(python, int8_calls, tmp_path)
 
 
 def test_this_process_answers_as_the_keras_model(model, calls):

@@ -1,7 +1,8 @@
 """The layout without padding: only the real tokens of a batch."""
 
+import contextlib
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import tensorflow as tf
@@ -14,6 +15,8 @@ from keras_bert_lite.layers.execution.padded_rows import (
 
 # How many times the rows, sorted by length, are split in two for attention.
 CUTS = 1
+# The smallest step from one number of rows to the next; see `RealTokens.in_steps`.
+STEP = 8
 
 
 class Group(NamedTuple):
@@ -42,6 +45,8 @@ class RealTokens:
         mask, lengths, biases, rotations: See `PaddedRows`.
     """
 
+    _in_steps = False
+
     def __init__(
         self,
         config: EncoderConfig,
@@ -63,6 +68,7 @@ class RealTokens:
         mask = tf.gather(padding_mask, order)
         rows, columns = tf.unstack(tf.cast(tf.where(mask), tf.int32), axis=1)  # (T,)
         self._positions = tf.gather(order, rows) * self._shape[1] + columns
+        self._more = _missing(tf.size(rows)) if self._in_steps else None
         columns -= tf.gather(tf.gather(firsts, order), rows)
         lengths = tf.gather(lengths, order)
         counts = tf.math.count_nonzero(mask, axis=1, dtype=tf.int32)
@@ -82,14 +88,32 @@ class RealTokens:
         self.biases = biases_by_window(config, visible, self.lengths)
         self.rotations = rotations_by_base(config, self.lengths)
 
+    @classmethod
+    @contextlib.contextmanager
+    def in_steps(cls) -> Iterator[None]:
+        """Lets T grow in steps of about an eighth, by rows that are zero at first.
+
+        Kernels that are made for each number of rows, as oneDNN's, are then made for
+        few. Only for graphs without gradients.
+        """
+        cls._in_steps = True
+        try:
+            yield
+        finally:
+            cls._in_steps = False
+
     def without_padding(self, x: tf.Tensor) -> tf.Tensor:
         """(B, S, H) -> (T, H)."""
-        return tf.gather(tf.reshape(x, [-1, x.shape[-1]]), self._positions)
+        found = tf.gather(tf.reshape(x, [-1, x.shape[-1]]), self._positions)
+        if self._more is None:
+            return found
+        return tf.pad(found, [[0, self._more], [0, 0]])
 
     def with_padding(self, x: tf.Tensor) -> tf.Tensor:
         """(T, H) -> (B, S, H), zeros at padding."""
         batch, length = tf.unstack(self._shape)
         shape = [batch * length, x.shape[-1]]
+        x = x if self._more is None else x[: tf.size(self._positions)]
         flat = tf.scatter_nd(self._positions[:, None], x, shape)
         rows = tf.reshape(flat, [batch, length, x.shape[-1]])
         # Where S is static, it stays so: losses compare it with that of the targets.
@@ -138,8 +162,16 @@ class RealTokens:
             tf.gather(tf.reshape(heads, [-1, heads.shape[-1]]), group.position_of_token)
             for heads, group in zip(x, self._groups, strict=True)
         ]
+        if self._more is not None:
+            tokens.append(tf.zeros([self._more, *tokens[0].shape[1:]]))
         # With a static shape, TensorFlow fuses the sum that follows.
         return tf.reshape(tf.concat(tokens, 0), tf.shape(like))
+
+
+def _missing(rows: tf.Tensor) -> tf.Tensor:
+    """Returns how many rows are missing to a multiple of 2^floor(log2 T) / 8."""
+    halvings = tf.reduce_sum(tf.cast(rows >= 2 ** tf.range(7, 30), tf.int32))
+    return -rows % tf.bitwise.left_shift(STEP, halvings)
 
 
 def _group(

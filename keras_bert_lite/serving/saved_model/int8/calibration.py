@@ -1,0 +1,141 @@
+"""What the layers of an encoder read on calibration texts."""
+
+import contextlib
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from keras_bert_lite.models.text_model import TextModel
+from keras_bert_lite.text.text_files import opened
+
+Texts = Sequence[str] | str | os.PathLike | None
+FEWEST = 16  # different texts
+BATCH = 32
+
+
+class Observed:
+    """The numbers that a layer was given.
+
+    Attributes:
+        low, high: The least and the largest of each column, `(K,)`.
+    """
+
+    def __init__(self) -> None:
+        self.low: Any = np.inf
+        self.high: Any = -np.inf
+
+    def add(self, x: tf.Tensor) -> None:
+        rows = x.numpy().reshape(-1, x.shape[-1])
+        if len(rows):
+            self.low = np.minimum(self.low, rows.min(0))
+            self.high = np.maximum(self.high, rows.max(0))
+
+    @property
+    def largest(self) -> np.ndarray:
+        """The largest absolute value of each column, `(K,)`."""
+        return np.maximum(-self.low, self.high)
+
+
+@contextlib.contextmanager
+def replaced_calls(calls: dict[keras.layers.Layer, Callable]) -> Iterator[None]:
+    """Lets layers compute something else for a while."""
+    try:
+        for layer, call in calls.items():
+            layer.call = call
+        yield
+    finally:
+        for layer in calls:
+            layer.__dict__.pop("call", None)
+
+
+def observe(
+    model: TextModel,
+    texts: Texts,
+    layers: Iterable[keras.layers.Layer],
+    verbose: int = 1,
+) -> dict[keras.layers.Layer, Observed]:
+    """Returns what each layer reads when a model answers texts.
+
+    Args:
+        model: A model made by `with_text`. If it takes several texts a row, each of
+            `texts` stands beside the next one.
+        texts: Some hundred texts of the kind that will be answered, or a file with one
+            a line, `.gz` or `.xz` if compressed.
+        layers: Layers inside the model, with one input.
+        verbose: 1 shows a progress bar, 0 nothing.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        TypeError: If `texts` are no strings.
+        ValueError: If there are too few different texts, or the model's numbers are
+            not finite.
+    """
+    texts = _checked(_read(texts))
+    found = {layer: Observed() for layer in layers}
+    calls = {layer: _observed(layer.call, seen) for layer, seen in found.items()}
+    bar = keras.utils.Progbar(len(texts), verbose=verbose, unit_name="text")
+    with replaced_calls(calls):
+        for start in range(0, len(texts), BATCH):
+            batch = texts[start : start + BATCH]
+            model(_inputs(model, batch), training=False)
+            bar.add(len(batch))
+    for layer, seen in found.items():
+        if not np.isfinite(seen.largest).all():
+            raise ValueError(
+                "`model` must compute finite numbers on `calibration`. Received: "
+                f"others before {layer.path}"
+            )
+    return found
+
+
+def _read(texts: Texts) -> list[str]:
+    if texts is None:
+        raise ValueError(
+            "`calibration` must be some hundred texts of the kind that will be "
+            "answered, or a file with one a line. Received: None"
+        )
+    if isinstance(texts, (str, os.PathLike)):
+        with opened(Path(texts)) as file:
+            return [line.strip() for line in file.read().decode().splitlines()]
+    texts = list(texts)
+    for text in texts:
+        if not isinstance(text, str):
+            raise TypeError(
+                "`calibration` must be a list of texts, or a file of them. Received: "
+                f"{text!r} in it"
+            )
+    return texts
+
+
+def _checked(texts: list[str]) -> list[str]:
+    different = len({text for text in texts if text.strip()})
+    if different < FEWEST:
+        raise ValueError(
+            f"`calibration` must hold at least {FEWEST} different texts; some hundred "
+            f"are better. Received: {different}"
+        )
+    return texts
+
+
+def _observed(call: Callable, seen: Observed) -> Callable:
+    def observed(x: tf.Tensor, *args: Any, **options: Any) -> Any:
+        seen.add(x)
+        return call(x, *args, **options)
+
+    return observed
+
+
+def _inputs(model: TextModel, texts: list[str]) -> dict[str, tf.Tensor]:
+    others = [*texts[1:], texts[0]]
+    found = {}
+    for i, (name, tensor) in enumerate(model.input.items()):
+        rows: Any = others if i else texts
+        if len(tensor.shape) == 2:
+            rows = list(zip(texts, others, strict=True))
+        found[name] = tf.constant(rows)
+    return found

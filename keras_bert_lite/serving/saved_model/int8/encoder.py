@@ -1,0 +1,66 @@
+"""A model whose encoder multiplies in int8 while it is traced."""
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from keras_bert_lite._private import sublayers
+from keras_bert_lite.models.encoder_model import (
+    check_plain_weights,
+    encoder_layers,
+    encoder_of,
+)
+from keras_bert_lite.models.text_model import TextModel, model_on_ids
+from keras_bert_lite.serving.saved_model.half_storage import in_parts
+from keras_bert_lite.serving.saved_model.int8.calibration import Texts, observe
+from keras_bert_lite.serving.saved_model.int8.dense_layers import (
+    check_covered,
+    in_int8,
+    observed_layers,
+    replaced_weights,
+)
+from keras_bert_lite.serving.saved_model.int8.product import check_kernel
+
+
+class EncoderInInt8:
+    """What the encoder of a model needs to multiply in int8.
+
+    Args:
+        model, calibration, verbose: See `export_saved_model`.
+
+    Raises:
+        NotImplementedError, TypeError, ValueError: See `export_saved_model`.
+    """
+
+    def __init__(self, model: TextModel, calibration: Texts, verbose: int) -> None:
+        check_kernel()
+        body = model_on_ids(model)
+        check_plain_weights(body)
+        self._model = model
+        self._embeddings, encoder, _ = encoder_layers(encoder_of(body))
+        self._blocks = encoder.blocks
+        check_covered(self._blocks)
+        layers = observed_layers(self._blocks)
+        self._seen = observe(model, calibration, layers, verbose)
+
+    @contextlib.contextmanager
+    def traced(self) -> Iterator[tuple[list[tf.Variable], list[Any]]]:
+        """Lets the encoder multiply in int8.
+
+        Yields:
+            The model's variables in float32 that are still used, and the objects that a
+            SavedModel has to track besides.
+        """
+        tables = [
+            layer.embeddings
+            for layer in sublayers(self._embeddings)
+            if isinstance(layer, keras.layers.Embedding)
+        ]
+        others = {id(x) for x in [*replaced_weights(self._blocks), *tables]}
+        kept = [x.value for x in self._model.variables if id(x) not in others]
+        with in_int8(self._blocks, self._seen) as variables:
+            stored = [x for t in tables for x in in_parts(t.value, "int8")]
+            yield kept, [*variables, *stored]

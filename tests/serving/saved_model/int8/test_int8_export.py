@@ -1,0 +1,173 @@
+"""Exports whose encoder multiplies in int8."""
+
+import json
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import keras_bert_lite as kbl
+from keras_bert_lite.models.encoder_model import encoder_layers, encoder_of
+from tests import tiny
+
+pytestmark = pytest.mark.tensorflow(reason="exports need TensorFlow")
+WORDS = ["day", "fine", "bad", "weather", "not", "is", "the", "finer"]
+CALIBRATION = [f"{a} {b}" for a in WORDS for b in WORDS]
+
+
+def classifier(**changes):
+    keras.utils.set_random_seed(0)
+    sizes = {"hidden_dim": 64, "intermediate_dim": 128, "initializer_range": 0.2}
+    return tiny.classifier(**{**sizes, **changes})
+
+
+def exported(body, folder, **options):
+    model = kbl.with_text(body, tiny.preprocessor())
+    options = {"calibration": CALIBRATION, "warmup": False, "verbose": 0, **options}
+    options = {"int8": True, **options}
+    path = kbl.export_saved_model(model, folder, **options)
+    return model, path
+
+
+def answers(path, signature="serving_default", **inputs):
+    function = tf.saved_model.load(str(path)).signatures[signature]
+    inputs = inputs or {"text": tiny.TEXTS}
+    return function(**{name: tf.constant(x) for name, x in inputs.items()})
+
+
+@pytest.fixture(scope="module")
+def example(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("int8")
+    return exported(classifier(), folder, warmup=["a fine day"])
+
+
+def test_answers_are_near(example):
+    model, path = example
+    expected = model.predict(tiny.TEXTS, verbose=0)
+    found = answers(path)
+    np.testing.assert_allclose(found["scores"], expected["scores"], atol=0.02)
+    assert not np.array_equal(found["scores"], expected["scores"])
+
+
+def test_other_signatures(example):
+    _, path = example
+    loaded = tf.saved_model.load(str(path)).signatures
+    ids = loaded["tokenize"](text=tf.constant(tiny.TEXTS))
+    found = loaded["token_ids"](**ids)["scores"]
+    np.testing.assert_allclose(found, answers(path)["scores"], atol=1e-6)
+
+
+def test_the_model_stays_as_it_was(example, tmp_path):
+    model, _ = example
+    again = kbl.export_saved_model(model, tmp_path)
+    expected = model.predict(tiny.TEXTS, verbose=0)["scores"]
+    np.testing.assert_allclose(answers(again)["scores"], expected, atol=1e-6)
+    operations = json.loads(
+        (again / "assets.extra" / "keras_bert_lite.json").read_text()
+    )["ops"]
+    assert "_QuantizedMatMul" not in operations
+
+
+def test_which_servers_can(example):
+    _, path = example
+    found = kbl.check_servable(path)
+    assert found.versions[0] == "2.17.1"
+    assert "no _QuantizedMatMul" in str(found)
+
+
+def test_about_a_quarter_of_the_bytes(tmp_path):
+    body = classifier(vocabulary_size=5000)
+    sizes = {}
+    for int8 in (False, True):
+        texts = CALIBRATION if int8 else None
+        _, path = exported(body, tmp_path / str(int8), int8=int8, calibration=texts)
+        sizes[int8] = (path / "variables" / "variables.data-00000-of-00001").stat()
+    assert sizes[True].st_size < 0.3 * sizes[False].st_size
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"norms": {"before": True, "after": False, "final": True}},
+        {"num_groups": 1},
+        {"biases": {"query": False, "key": False}, "activation": "relu"},
+    ],
+)
+def test_other_encoders(changes, tmp_path):
+    body = classifier(**changes)
+    model, path = exported(body, tmp_path)
+    expected = model.predict(tiny.TEXTS, verbose=0)["scores"]
+    np.testing.assert_allclose(answers(path)["scores"], expected, atol=0.03)
+
+
+def test_padded_rows(tmp_path):
+    body = classifier()
+    encoder_layers(encoder_of(body))[1].unpadding = False
+    model, path = exported(body, tmp_path)
+    expected = model.predict(tiny.TEXTS, verbose=0)["scores"]
+    np.testing.assert_allclose(answers(path)["scores"], expected, atol=0.02)
+
+
+def test_entities_and_answers(tmp_path):
+    keras.utils.set_random_seed(0)
+    tagger = kbl.token_classifier(tiny.encoder(pooling=None), ["O", "B-X", "I-X"])
+    _, path = exported(tagger, tmp_path / "tags")
+    assert answers(path)["entities"].shape[0] == len(tiny.TEXTS)
+    questions = kbl.question_answerer(tiny.encoder(pooling=None))
+    _, path = exported(questions, tmp_path / "answers")
+    found = answers(path, text=tiny.TEXTS[2:], text_pair=tiny.TEXTS[2:])
+    assert found["answer"].shape[0] == 2
+
+
+def test_texts_in_a_file(tmp_path):
+    file = tmp_path / "texts.txt"
+    file.write_text("\n".join(CALIBRATION), encoding="utf-8")
+    _, path = exported(classifier(), tmp_path / "m", calibration=file)
+    assert (path / "saved_model.pb").is_file()
+
+
+@pytest.mark.parametrize(
+    ("texts", "error", "message"),
+    [
+        (None, ValueError, "some hundred texts.* Received: None"),
+        ([], ValueError, "at least 16 different texts.* Received: 0"),
+        (["a fine day"] * 50, ValueError, "at least 16 different .* Received: 1"),
+        ([*CALIBRATION, 3], TypeError, "must be a list of texts.* Received: 3"),
+        ("no/such/file", FileNotFoundError, "no/such/file"),
+    ],
+)
+def test_other_texts(texts, error, message, tmp_path):
+    with pytest.raises(error, match=message):
+        exported(classifier(), tmp_path / "m", calibration=texts)
+    assert not (tmp_path / "m").exists()
+
+
+def test_texts_without_int8(tmp_path):
+    with pytest.raises(ValueError, match="`calibration` must be None without"):
+        exported(classifier(), tmp_path / "m", int8=False)
+
+
+def test_other_encoders_are_refused(tmp_path):
+    gated = classifier(gated=True)
+    with pytest.raises(ValueError, match="`int8` must be False for encoders with"):
+        exported(gated, tmp_path / "m")
+    odd = classifier(activation="tanh")
+    with pytest.raises(ValueError, match=r"`int8` must be False unless .* 'tanh'"):
+        exported(odd, tmp_path / "m")
+
+
+@pytest.mark.filterwarnings("ignore:Layer .* does not have a `quantize`")
+def test_quantized_models_are_refused(tmp_path):
+    body = classifier()
+    body.quantize("int8")
+    with pytest.raises(ValueError, match="`model` must not be quantized"):
+        exported(body, tmp_path / "m")
+
+
+def test_numbers_that_are_not_finite(tmp_path):
+    body = classifier()
+    weights = [np.full_like(x, np.nan) for x in body.get_weights()]
+    body.set_weights(weights)
+    with pytest.raises(ValueError, match="must compute finite numbers"):
+        exported(body, tmp_path / "m")
