@@ -1,14 +1,15 @@
 """BERT as Keras layers: from raw text to a served model.
 
 The most common names are here. The others are in modules: `data`,
-`distillation`, `evaluation`, `layers`, `losses`, `metrics`, `optimizers`,
-`pretraining`, `serving`, `surgery`, `tuning` and `visualization`.
+`distillation`, `distribution`, `evaluation`, `layers`, `losses`, `metrics`,
+`optimizers`, `pretraining`, `serving`, `surgery`, `tuning` and `visualization`.
 """
 
 from keras_bert_lite import (
     config,
     data,
     distillation,
+    distribution,
     evaluation,
     layers,
     losses,
@@ -90,6 +91,7 @@ __all__ = [
     "convert",
     "data",
     "distillation",
+    "distribution",
     "encoder",
     "encoder_of",
     "evaluate",

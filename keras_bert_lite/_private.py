@@ -31,6 +31,29 @@ def adam_state(
     return index, optimizer._momentums[index], optimizer._velocities[index]
 
 
+def build_from_one_replica(model: keras.Model) -> None:
+    """Lets a model under `tf.distribute` be built from the batch of one device.
+
+    To build metrics and losses Keras averages the first batches of all devices, which
+    TensorFlow cannot do with booleans such as `padding_mask`. It needs only shapes
+    and types. `WholeGradients` overrides a second private method, `_clip_gradients`:
+    nothing public stands between the gradients' sum and their use.
+    """
+    build, strategy = model._maybe_symbolic_build, model.distribute_strategy
+
+    def local(value: Any) -> Any:
+        return strategy.experimental_local_results(value)[0]
+
+    def build_from(iterator: Any = None, data_batch: Any = None) -> None:
+        if iterator is not None:
+            for _, _, batches in iterator:
+                data_batch = keras.tree.map_structure(local, next(batches))
+                break
+        build(data_batch=data_batch)
+
+    model._maybe_symbolic_build = build_from
+
+
 def compiles_with_xla() -> bool:
     """Returns whether XLA will compile the function that is being traced.
 

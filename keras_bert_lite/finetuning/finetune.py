@@ -34,7 +34,9 @@ from keras_bert_lite.finetuning.rows import Split, read_rows, split
 from keras_bert_lite.models.encoder_model import config_of, encoder_of
 from keras_bert_lite.models.text_model import TextModel
 from keras_bert_lite.text.preprocessor import Preprocessor
+from keras_bert_lite.text.text_layer import require_tensorflow
 from keras_bert_lite.training.data.truncation import unwarned
+from keras_bert_lite.training.distribution.strategies import check_strategy
 
 ENCODER = "bert_mini_books"
 PAIRS = ("auto", "together", "apart")
@@ -143,6 +145,8 @@ def finetune(
         ValueError: If an argument or a row is invalid, or `directory` holds another
             run that was interrupted.
         FileExistsError: If `directory` holds a finished run.
+        NotImplementedError: If the backend is not TensorFlow, or under a strategy of
+            `tf.distribute` that Keras 3 does not support.
 
     Example:
 
@@ -211,6 +215,8 @@ def _check_arguments(
     directory: str | os.PathLike | None,
 ) -> None:
     """Refuses arguments that need no data to be seen as invalid."""
+    require_tensorflow("`finetune`")
+    check_strategy()
     check_choice("task", task, tuple(KINDS))
     check_choice("pairs", pairs, PAIRS)
     for name, number in (("minutes", minutes), ("epochs", epochs)):

@@ -19,6 +19,7 @@ from keras_bert_lite.models.tasks.string_form import (
 )
 from keras_bert_lite.text.inputs import as_batch, named_texts
 from keras_bert_lite.text.preprocessor import Preprocessor
+from keras_bert_lite.text.text_layer import require_tensorflow
 from keras_bert_lite.text.window_layer import TextWindows
 
 MODEL_FILE = "model.keras"  # of a run
@@ -91,6 +92,19 @@ class TextModel(keras.Model):
             return tf.nest.map_structure(as_array, self(x))
         outputs = super().predict(x, size, *args, **kwargs)
         return tf.nest.map_structure(as_array, outputs)
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Compiles as `keras.Model.compile` does, without XLA.
+
+        Raises:
+            ValueError: If `jit_compile` is `True`; Keras would leave XLA off.
+        """
+        if kwargs.get("jit_compile") is True:
+            raise ValueError(
+                "`jit_compile` must not be True for a model that takes strings, which "
+                "XLA does not know; compile the model on ids. Received: True"
+            )
+        super().compile(*args, **kwargs)
 
     def fit(self, *args: Any, **kwargs: Any) -> Any:
         """Refuses: it is the model on ids that is trained.
@@ -203,7 +217,7 @@ def with_text(
         raise TypeError(
             f"`preprocessor` must be a `Preprocessor`. Received: {preprocessor!r}"
         )
-    preprocessor.require_tensorflow()
+    require_tensorflow("`with_text`")
     check_fits(model, preprocessor, "model")
     if not isinstance(model.output, dict):
         raise ValueError(
@@ -255,8 +269,10 @@ def load_text_model(
 
     Raises:
         FileNotFoundError: If there is no such file.
+        NotImplementedError: If the backend is not TensorFlow.
         TypeError: If the model was not made by `with_text`.
     """
+    require_tensorflow("A model that takes strings")
     model: Any = source
     if isinstance(source, (str, os.PathLike)):
         path = Path(source)

@@ -37,11 +37,23 @@ class TextLayer(keras.layers.Layer):
 
     def require_tensorflow(self) -> None:
         """Raises `NotImplementedError` unless the backend is TensorFlow."""
-        if keras.backend.backend() != "tensorflow":
-            raise NotImplementedError(
-                f"`{self.name}` runs TensorFlow string ops and can be part of a "
-                "model only under the TensorFlow backend. Under "
-                f"{keras.backend.backend()}, call it eagerly or in `tf.data`, and "
-                "feed the ids to the model; or save the model on ids (`.keras`), and "
-                "load it under TensorFlow."
-            )
+        require_tensorflow(f"`{self.name}`")
+
+
+def require_tensorflow(what: str) -> None:
+    """Raises `NotImplementedError` unless the backend is TensorFlow.
+
+    Args:
+        what: What is refused, for the message.
+    """
+    if keras.backend.backend() != "tensorflow":
+        raise NotImplementedError(
+            f"{what} runs TensorFlow string ops, which can be part of a model only "
+            "under the TensorFlow backend. To serve what was trained here, save the "
+            'model on ids, `model.save("model.keras")`, and in a process with '
+            "`KERAS_BACKEND=tensorflow`: "
+            "`kbl.export_saved_model(kbl.with_text(keras.models.load_model("
+            '"model.keras"), preprocessor), directory)`. For ids, call the '
+            "preprocessor eagerly or in `tf.data`. "
+            f"Received: the backend {keras.backend.backend()!r}"
+        )

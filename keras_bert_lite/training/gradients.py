@@ -1,4 +1,6 @@
-"""Dense gradients of embedding tables for optimizers."""
+"""Dense gradients of embedding tables, and gradients of several devices."""
+
+from typing import Any
 
 import keras
 import tensorflow as tf
@@ -10,10 +12,41 @@ class WholeGradients(keras.optimizers.Optimizer):
     With TensorFlow they are `IndexedSlices`, one slice per looked-up id, and an id
     may occur more than once. `global_clipnorm` would use the norm of the slices, and
     LAMB would square each slice instead of their sum.
+
+    Under `tf.distribute.MirroredStrategy`, the sum of the devices' gradients is
+    clipped, as on one device. Keras clips those of each device, then sums.
     """
 
     def apply(self, grads, trainable_variables=None) -> None:
         super().apply([_whole(x) for x in grads], trainable_variables)
+
+    def _clip_gradients(self, grads) -> list[Any]:
+        replicas = _replicas()
+        if replicas == 1 or not self._clips():
+            return super()._clip_gradients(grads)
+        clipped = super()._clip_gradients(_summed(grads))
+        # Keras sums them over the devices, which now have the same.
+        return [None if x is None else x / replicas for x in clipped]
+
+    def _clips(self) -> bool:
+        return bool(self.global_clipnorm or self.clipnorm or self.clipvalue)
+
+
+def _replicas() -> int:
+    """Returns the number of devices that compute the same step beside this one."""
+    if (
+        keras.backend.backend() != "tensorflow"
+        or tf.distribute.in_cross_replica_context()
+    ):
+        return 1
+    return tf.distribute.get_strategy().num_replicas_in_sync
+
+
+def _summed(grads: list[Any]) -> list[Any]:
+    context = tf.distribute.get_replica_context()
+    there = [x for x in grads if x is not None]
+    summed = iter(context.all_reduce(tf.distribute.ReduceOp.SUM, there))
+    return [None if x is None else next(summed) for x in grads]
 
 
 def _whole(gradient):

@@ -9,6 +9,7 @@ from typing import Any
 
 import keras
 
+from keras_bert_lite._private import build_from_one_replica
 from keras_bert_lite.models.tasks.registry import task_of
 from keras_bert_lite.models.tasks.task import (
     Output,
@@ -17,6 +18,12 @@ from keras_bert_lite.models.tasks.task import (
 )
 from keras_bert_lite.tagging import has_scheme
 from keras_bert_lite.training import data
+from keras_bert_lite.training.distribution.checks import check_layout
+from keras_bert_lite.training.distribution.strategies import (
+    check_compile_options,
+    check_strategy,
+    is_replicated,
+)
 from keras_bert_lite.training.losses import CRFLoss, ReplacedTokenLoss
 from keras_bert_lite.training.metrics import (
     EntityF1,
@@ -117,7 +124,11 @@ def compile(
             on the scores of a CRF), or a metric (Keras's on the scores of a CRF,
             `"accuracy"` of words); if `loss` or `loss_weights` name unknown
             outputs; or if `steps` or `learning_rate` are given with an
-            `optimizer`. `model.compile` checks none of this.
+            `optimizer`; or if a key of the layout given to `distribution.setup`
+            matches no weight. `model.compile` checks none of this.
+        NotImplementedError: Under a strategy of `tf.distribute` other than
+            `MirroredStrategy`, and under that with options that fail there, or
+            gradients that Keras would clip for each device by itself.
 
     Example:
 
@@ -127,6 +138,8 @@ def compile(
     >>> type(model.optimizer).__name__
     'AdamW'
     """
+    check_strategy(model)
+    check_layout(model)
     outputs = _outputs(model)
     losses = {} if loss is None else _by_output("loss", loss, outputs)
     for name, given in losses.items():
@@ -138,8 +151,12 @@ def compile(
         _check_metrics(metrics, outputs)
     if weighted_metrics is None:
         weighted_metrics = {name: _metrics(model, x) for name, x in outputs.items()}
+    optimizer = keras.optimizers.get(_optimizer(optimizer, steps, learning_rate))
+    if is_replicated(model):
+        check_compile_options(optimizer, kwargs)
+        build_from_one_replica(model)
     model.compile(
-        _optimizer(optimizer, steps, learning_rate),
+        optimizer,
         loss={name: losses.get(name) or _loss(x) for name, x in outputs.items()},
         loss_weights={name: weights.get(name, x.weight) for name, x in outputs.items()},
         weighted_metrics=weighted_metrics,

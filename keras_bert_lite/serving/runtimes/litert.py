@@ -48,6 +48,7 @@ def export_litert(
         `path`.
 
     Raises:
+        NotImplementedError: If the backend is not TensorFlow.
         TypeError: If the model was not made by `with_text`.
         FileNotFoundError: If there is no such file.
         ValueError: If its answers need more than `logits`, it returns lists or

@@ -48,6 +48,7 @@ def export_onnx(
     Raises:
         ImportError: If `onnx`, `onnxscript` and `tf2onnx`, or for int8
             `onnxruntime`, are not installed.
+        NotImplementedError: If the backend is not TensorFlow.
         TypeError: If the model was not made by `with_text`.
         FileNotFoundError: If there is no such file.
         ValueError: If its answers need more than `logits`, or it returns lists

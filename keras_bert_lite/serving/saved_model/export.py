@@ -89,6 +89,7 @@ def export_saved_model(
         The path of the new version.
 
     Raises:
+        NotImplementedError: If the backend is not TensorFlow.
         TypeError: If the model was not made by `with_text`.
         FileNotFoundError: If there is no such file.
         ValueError: If the version is not a positive integer, the storage is

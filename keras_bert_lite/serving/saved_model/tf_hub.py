@@ -11,6 +11,7 @@ import tensorflow as tf
 from keras_bert_lite._files import new_directory
 from keras_bert_lite.models.encoder_model import with_hidden_states
 from keras_bert_lite.text.preprocessor import Preprocessor
+from keras_bert_lite.text.text_layer import require_tensorflow
 
 INPUTS = {  # TF Hub's names for this package's inputs
     "input_word_ids": "token_ids",
@@ -46,11 +47,13 @@ def export_tf_hub(
     Raises:
         ValueError: If the encoder has no `pooled_output`, or the preprocessor
             has no `sequence_length`.
+        NotImplementedError: If the backend is not TensorFlow.
         FileExistsError: If the directory exists.
 
     Reference: "Text embeddings with transformer encoders" and "Text
     preprocessing" in TensorFlow Hub's common SavedModel APIs for text.
     """
+    require_tensorflow("`export_tf_hub`")
     if "pooled_output" not in getattr(encoder, "output", ()):
         raise ValueError(
             "`encoder` must be an encoder with a `pooled_output`. "

@@ -13,6 +13,8 @@ import tensorflow as tf
 from keras_bert_lite.checks import check_choice, check_positive
 from keras_bert_lite.models.pretraining.electra import REPLACED_TOKEN_PRETRAINING
 from keras_bert_lite.models.tasks.registry import task_of
+from keras_bert_lite.training.distribution.checks import check_batch
+from keras_bert_lite.training.distribution.strategies import check_strategy
 from keras_bert_lite.training.objectives import compile
 from keras_bert_lite.training.optimizers import bert_adamw, bert_lamb
 from keras_bert_lite.training.pretraining.data.dataset import (
@@ -71,7 +73,7 @@ def pretrain(
         directory: Where the run is saved.
         steps: Total number of batches, a multiple of `save_every`. Each batch is
             an update unless gradients are accumulated.
-        batch_size: Rows (B) per step.
+        batch_size: Rows (B) per step, of all devices together.
         learning_rate: The peak rate, after the warm-up; 1e-4 if `None`.
         save_every: Steps between saves. Each such period is an epoch of `fit`,
             with its own progress bar, metrics and validation.
@@ -94,15 +96,20 @@ def pretrain(
 
     Raises:
         FileNotFoundError: If there are no data.
-        ValueError: If an argument is out of range, the data do not fit the model,
-            or `directory` holds a run with other settings.
+        ValueError: If an argument is out of range, the data do not fit the model or
+            the devices (see `distribution.check_batch`), or `directory` holds a run
+            with other settings.
+        NotImplementedError: If `tf.distribute` is used in a way that Keras 3 does not
+            support; see `kbl.compile`.
     """
     check_positive("steps", steps)
     check_positive("validation_steps", validation_steps)
+    check_strategy(model)
     optimizer = _optimizer(optimizer, steps, learning_rate, options)
     recipe = read_recipe(data, "data")
     read_index(Path(data), "data")
     config = checked_config(model, recipe, "data")
+    check_batch(batch_size, recipe.sequence_length, model)
     batches = functools.partial(_batches, model, batch_size=batch_size)
     held_out = None
     if validation is not None:  # the same batches each time

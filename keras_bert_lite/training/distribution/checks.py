@@ -1,0 +1,70 @@
+"""Checks of a batch and a model against the devices, before anything compiles."""
+
+import keras
+import tensorflow as tf
+
+from keras_bert_lite.checks import check_positive
+from keras_bert_lite.models.encoder_model import encoder_layers, encoder_of
+from keras_bert_lite.training.distribution.layout import check_keys
+from keras_bert_lite.training.distribution.placement import Placement
+
+
+def check_batch(
+    batch_size: int,
+    sequence_length: int | None = None,
+    model: keras.Model | None = None,
+) -> None:
+    """Checks that batches fit the devices and the model, in no time.
+
+    JAX says so only when it places a batch, and the compiler after minutes.
+
+    Args:
+        batch_size: Rows of a batch, of all hosts together.
+        sequence_length: Tokens of a row; `None`: they are not checked.
+        model: The model, for its position table and the keys of its layout; `None`:
+            they are not checked.
+
+    Raises:
+        ValueError: If the rows do not divide by the devices that share them, a row
+            is longer than the position table, or a key of the layout given to
+            `setup` matches no weight.
+
+    Example:
+
+    >>> kbl.distribution.check_batch(64, 128)
+    """
+    check_positive("batch_size", batch_size)
+    devices = shares(model)
+    if batch_size % devices:
+        raise ValueError(
+            f"`batch_size` must divide by the {devices} devices that share the rows "
+            f"of a batch. Received: {batch_size}"
+        )
+    if model is None:
+        return
+    check_layout(model)
+    limit = encoder_layers(encoder_of(model))[0].config.max_sequence_length
+    if sequence_length is not None and limit is not None and sequence_length > limit:
+        raise ValueError(
+            f"`sequence_length` must be at most {limit}, the length of the model's "
+            f"position table. Received: {sequence_length}"
+        )
+
+
+def check_layout(model: keras.Model) -> None:
+    """Refuses a key of the user's layout that matches no weight of the model."""
+    distribution = keras.distribution.distribution()
+    if isinstance(distribution, Placement):
+        check_keys(distribution.own_layout, model)
+
+
+def shares(model: keras.Model | None = None) -> int:
+    """Returns into how many parts a batch is cut, of all hosts together."""
+    distribution = keras.distribution.distribution()
+    if distribution is not None:
+        return distribution.num_model_replicas
+    if keras.backend.backend() != "tensorflow":
+        return 1
+    strategy = getattr(model, "distribute_strategy", None)
+    strategy = strategy or tf.distribute.get_strategy()
+    return strategy.num_replicas_in_sync
