@@ -74,7 +74,7 @@ def _given(
     job_addresses: str | None, num_processes: int | None, process_id: int | None
 ) -> Processes | None:
     """Returns what the arguments say, or Keras's variables of the environment."""
-    named = {
+    named: dict[str, Any] = {
         "job_addresses": job_addresses,
         "num_processes": num_processes,
         "process_id": process_id,
@@ -85,7 +85,7 @@ def _given(
         source = "the environment variables of Keras"
     if all(x is None for x in named.values()):
         return None
-    if named["num_processes"] is not None and int(named["num_processes"]) == 1:
+    if str(named["num_processes"]) == "1":
         return Processes(source, {"num_processes": 1})
     if missing := [name for name, x in named.items() if x is None]:
         raise ValueError(

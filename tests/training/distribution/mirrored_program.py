@@ -13,14 +13,6 @@ from tests import tiny
 
 LABELS = [0, 1, 1, 0]
 SIZES = {"num_layers": 1, "dropout": 0.0, "attention_dropout": 0.0}
-OPTIONS = {
-    "steps_per_execution": {"steps_per_execution": 2},
-    "jit_compile": {"jit_compile": True},
-    "global_clipnorm": {"optimizer": keras.optimizers.Adam(global_clipnorm=1.0)},
-    "gradient_accumulation_steps": {
-        "optimizer": kbl.optimizers.bert_adamw(9, accumulate=3)
-    },
-}
 
 
 def fitted(scope, optimizer):
@@ -46,10 +38,20 @@ def pretrained(strategy, directory):
         model = kbl.masked_lm(tiny.encoder(**SIZES))
         model = kbl.pretraining.masked_positions_model(model)
         run = [model, directory / "data", directory / "run", 4]
-        options = {"save_every": 2, "learning_rate": 1e-2, "verbose": 0}
-        refused = refusal(kbl.pretraining.pretrain, *run, batch_size=5, **options)
-        history = kbl.pretraining.pretrain(*run, batch_size=4, **options)
+        given = {"save_every": 2, "learning_rate": 1e-2, "verbose": 0}
+        refused = refusal(kbl.pretraining.pretrain, *run, batch_size=5, **given)
+        history = kbl.pretraining.pretrain(*run, batch_size=4, **given)
     return history.history["loss"], refused
+
+
+def options():
+    """Yields what must be refused under the strategy, by the name of the option."""
+    adam = keras.optimizers.Adam(global_clipnorm=1.0)
+    yield "steps_per_execution", {"steps_per_execution": 2}
+    yield "jit_compile", {"jit_compile": True}
+    yield "global_clipnorm", {"optimizer": adam}
+    accumulating = kbl.optimizers.bert_adamw(9, accumulate=3)
+    yield "gradient_accumulation_steps", {"optimizer": accumulating}
 
 
 def refusal(call, *arguments, **options):
@@ -74,8 +76,8 @@ def main(directory):
     report["pretrain"], report["batch_size"] = pretrained(strategy, directory)
     with strategy.scope():
         model = tiny.classifier(**SIZES)
-    for name, options in OPTIONS.items():
-        report[name] = refusal(kbl.compile, model, **options)
+        for name, given in options():
+            report[name] = refusal(kbl.compile, model, **given)
     print(json.dumps(report))
 
 
