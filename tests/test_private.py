@@ -37,6 +37,31 @@ def test_adam_state_is_what_an_update_moves():
     np.testing.assert_allclose(velocity, 0.001 * gradients[1] ** 2, rtol=1e-5)
 
 
+@tensorflow
+def test_a_model_is_built_from_the_batch_of_one_device():
+    with tf.distribute.OneDeviceStrategy("/cpu:0").scope():
+        model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+        model.compile("sgd", "mse")
+    _private.build_from_one_replica(model)
+    batch = (tf.ones((3, 2)), tf.ones((3, 1)))
+    model._maybe_symbolic_build(iterator=[(0, 1, iter([batch]))])
+    assert model.optimizer.built
+
+
+@tensorflow
+def test_keras_clips_by_the_method_that_whole_gradients_overrides():
+    seen = []
+
+    class Seen(keras.optimizers.SGD):
+        def _clip_gradients(self, grads):
+            seen.extend(super()._clip_gradients(grads))
+            return seen
+
+    optimizer = Seen(1.0, global_clipnorm=1.0)
+    optimizer.apply([tf.constant([3.0, 4.0])], [keras.Variable([0.0, 0.0])])
+    np.testing.assert_allclose(seen, [[0.6, 0.8]], rtol=1e-6)
+
+
 @pytest.mark.parametrize("compiled", [False, True])
 def test_compilation_with_xla_is_seen(compiled):
     seen = []

@@ -169,6 +169,12 @@ def test_outputs_need_names():
         kbl.with_text(encoder, tiny.tokenizer())
 
 
+def test_strings_are_not_compiled_by_xla(model):
+    with pytest.raises(ValueError, match=r"compile the model on ids\. Received"):
+        model.compile(jit_compile=True)
+    model.compile(jit_compile=False)
+
+
 def test_points_to_what_trains_and_scores(model):
     with pytest.raises(NotImplementedError, match="Train the model on ids"):
         model.fit(["a"], [0])

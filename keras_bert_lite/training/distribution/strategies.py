@@ -73,10 +73,10 @@ def check_compile_options(
         wrong |= {name: x for name, x in clipping.items() if x is not None}
     if wrong:
         raise NotImplementedError(
-            "Under `tf.distribute.MirroredStrategy` Keras fails with "
-            "`steps_per_execution` above 1, `jit_compile=True` and accumulated "
-            "gradients, and clips the gradients of each device by itself, which "
-            "`bert_adamw` and `bert_lamb` do not. The JAX backend and "
-            "`keras_bert_lite.distribution.setup()` have none of these limits, "
-            f"except for `steps_per_execution`. Received: {wrong}"
+            "Under `tf.distribute.MirroredStrategy`, `steps_per_execution` must be 1, "
+            "`jit_compile` not True and gradients not accumulated, and optimizers "
+            "other than `bert_adamw` and `bert_lamb` must not clip: Keras clips the "
+            "gradients of each device by itself. The JAX backend and "
+            "`keras_bert_lite.distribution.setup()` have none of these limits. "
+            f"Received: {wrong}"
         )
