@@ -3,8 +3,9 @@
 import keras
 import tensorflow as tf
 
+from keras_bert_lite import layers
+from keras_bert_lite._private import sublayers
 from keras_bert_lite.checks import check_positive
-from keras_bert_lite.models.encoder_model import encoder_layers, encoder_of
 from keras_bert_lite.training.distribution.layout import check_keys
 from keras_bert_lite.training.distribution.placement import Placement
 
@@ -43,8 +44,13 @@ def check_batch(
     if model is None:
         return
     check_layout(model)
-    limit = encoder_layers(encoder_of(model))[0].config.max_sequence_length
-    if sequence_length is not None and limit is not None and sequence_length > limit:
+    for layer in sublayers(model):
+        if isinstance(layer, layers.Embeddings) and sequence_length is not None:
+            _check_length(sequence_length, layer.config.max_sequence_length)
+
+
+def _check_length(sequence_length: int, limit: int | None) -> None:
+    if limit is not None and sequence_length > limit:
         raise ValueError(
             f"`sequence_length` must be at most {limit}, the length of the model's "
             f"position table. Received: {sequence_length}"

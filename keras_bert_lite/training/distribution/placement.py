@@ -39,40 +39,40 @@ class Placement(keras.distribution.ModelParallel):
         return layout
 
     def get_data_layout(self, data_shape):
-        self.check_rows(data_shape[0])
+        self._check_rows(data_shape[0], self._shares)
         return super().get_data_layout(data_shape)
 
-    def check_rows(self, rows: int) -> None:
-        """Refuses a number of rows in a batch of this process."""
-        if rows % self.shares:
-            raise ValueError(_indivisible(rows, self.shares))
-
     @property
-    def shares(self) -> int:
+    def _shares(self) -> int:
         """The number of parts into which a batch of this process is cut."""
         return max(self.num_model_replicas // self.num_processes, 1)
 
+    def _check_rows(self, rows: int, shares: int) -> None:
+        if rows % shares:
+            raise ValueError(_indivisible(rows, shares))
+
     def distribute_dataset(self, dataset):
-        dataset = super().distribute_dataset(dataset)
         if not isinstance(dataset, tf.data.Dataset):
-            return dataset
+            return super().distribute_dataset(dataset)
         inputs = tf.nest.flatten(dataset.element_spec)
-        if strings := [x.name or x for x in inputs if x.dtype == tf.string]:
+        if strings := [x for x in inputs if x.dtype == tf.string]:
             raise TypeError(
                 "`x` must be ids: strings have no place on these devices. Map the "
                 "data set with the preprocessor, as `text_dataset` does. "
-                f"Received: strings in {strings}"
+                f"Received: {strings}"
             )
         rows = inputs[0].shape[0]
-        if rows is not None:
-            self.check_rows(rows)
-            return dataset
-        return dataset.map(self._checked)  # the last batch may have fewer rows
+        if rows is None:  # the last batch may have fewer
+            return super().distribute_dataset(dataset).map(self._checked)
+        # Keras gives each process its part of a batch, unless it is one already.
+        whole = self.auto_shard_dataset
+        self._check_rows(rows, self.num_model_replicas if whole else self._shares)
+        return super().distribute_dataset(dataset)
 
     def _checked(self, *batch: Any) -> Any:
         rows = tf.shape(tf.nest.flatten(batch)[0])[0]
-        message = _indivisible("some", self.shares)
-        right = tf.debugging.assert_equal(rows % self.shares, 0, message)
+        message = _indivisible("some", self._shares)
+        right = tf.debugging.assert_equal(rows % self._shares, 0, message)
         with tf.control_dependencies([right]):
             batch = tf.nest.map_structure(tf.identity, batch)
         return batch if len(batch) > 1 else batch[0]
