@@ -3,6 +3,7 @@
 import dataclasses
 import importlib.util
 import os
+import re
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
@@ -17,6 +18,7 @@ SLURM = (
     "SLURM_PROCID",
     "SLURM_LOCALID",
 )
+FIRST_PORT, PORTS = 61440, 4094  # of the address, by the number of the job
 # What `keras.distribution.initialize` reads.
 KERAS = {
     "job_addresses": "KERAS_DISTRIBUTION_JOB_ADDRESSES",
@@ -54,9 +56,7 @@ def find_processes(
     if given is not None:
         return given if given.arguments["num_processes"] > 1 else None
     if all(name in os.environ for name in SLURM):
-        if int(os.environ["SLURM_NTASKS"]) == 1:
-            return None
-        return Processes("Slurm", {"cluster_detection_method": "slurm"})
+        return _slurm() if int(os.environ["SLURM_NTASKS"]) > 1 else None
     if _tpu_hosts() > 1:
         return Processes("Cloud TPU", {})
     if {"KUBERNETES_SERVICE_HOST", "JOB_COMPLETION_INDEX"} <= os.environ.keys():
@@ -106,6 +106,25 @@ def _given(
             "process_id": number,
             # The devices are all of the host's, and nothing else is to be found.
             "cluster_detection_method": "deactivate",
+        },
+    )
+
+
+def _slurm() -> Processes:
+    """Returns what JAX would find, with the address that its processes meet at."""
+    job, nodes, count, number, local = (os.environ[name] for name in SLURM)
+    # "node1,other2", or "node[01-04,07]": the first one.
+    found = re.match(r"([^,\[]+)(?:\[([^,\-\]]+))?", nodes)
+    if found is None:
+        raise ValueError(f"`SLURM_STEP_NODELIST` must name nodes. Received: {nodes!r}")
+    port = FIRST_PORT + int(job) % PORTS
+    return Processes(
+        "Slurm",
+        {
+            "coordinator_address": f"{found[1]}{found[2] or ''}:{port}",
+            "num_processes": int(count),
+            "process_id": int(number),
+            "local_device_ids": [int(local)],  # of the GPUs of the host
         },
     )
 

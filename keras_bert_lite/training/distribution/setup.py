@@ -4,7 +4,6 @@ import dataclasses
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import keras
 import tensorflow as tf
@@ -17,7 +16,11 @@ from keras_bert_lite.training.distribution.layout import (
     default_layout,
 )
 from keras_bert_lite.training.distribution.placement import Placement
-from keras_bert_lite.training.distribution.processes import find_processes
+from keras_bert_lite.training.distribution.processes import (
+    Processes,
+    find_processes,
+)
+from keras_bert_lite.training.distribution.roll_call import roll_call
 
 CACHE = "~/.cache/keras_bert_lite/jax"
 
@@ -114,6 +117,8 @@ def setup(
         NotImplementedError: If the backend is not JAX and there is more than one
             device or process to use.
         RuntimeError: If TensorFlow or JAX has used the devices before.
+        TimeoutError: If a process does not join in time; the message has its number.
+            On Cloud TPU and Kubernetes, JAX ends the process instead.
         ValueError: If `model` does not divide the number of devices, `layout` is
             given without it, or some of the arguments about processes are missing.
 
@@ -138,11 +143,7 @@ def setup(
 
     _keep_tensorflow_off()
     if processes is not None and not jax.distributed.is_initialized():
-        jax.distributed.initialize(
-            **processes.arguments,
-            initialization_timeout=timeout,
-            heartbeat_timeout_seconds=timeout,
-        )
+        _join(processes, timeout)
         keras.utils.set_random_seed(seed)
     devices = keras.distribution.list_devices()
     if len(devices) % model:
@@ -162,6 +163,19 @@ def setup(
         mesh=mesh if model == 1 else {**mesh, MODEL: model},
         found_by=None if processes is None else processes.source,
         compilation_cache=_cache(compilation_cache, first.platform),
+    )
+
+
+def _join(processes: Processes, timeout: int) -> None:
+    """Waits for the other processes."""
+    import jax
+
+    given = processes.arguments
+    if "coordinator_address" in given:
+        number, count = given["process_id"], given["num_processes"]
+        roll_call(given["coordinator_address"], count, number, timeout)
+    jax.distributed.initialize(
+        **given, initialization_timeout=timeout, heartbeat_timeout_seconds=timeout
     )
 
 
@@ -203,7 +217,7 @@ def _cache(directory: str | os.PathLike | None, platform: str) -> str | None:
     return jax.config.jax_compilation_cache_dir
 
 
-def _of_other_backend(model: int, processes: Any) -> Devices:
+def _of_other_backend(model: int, processes: Processes | None) -> Devices:
     """Describes the one device of a backend that is not JAX."""
     backend = keras.backend.backend()
     gpus = tf.config.list_physical_devices("GPU")

@@ -62,10 +62,26 @@ def test_variables_of_keras(environment):
 
 def test_slurm(environment):
     set_all(environment, SLURM)
-    assert found().source == "Slurm"
+    result = found()
+    assert result.source == "Slurm"
+    assert result.arguments == {
+        "coordinator_address": "node01:61447",
+        "num_processes": 4,
+        "process_id": 2,
+        "local_device_ids": [0],
+    }
     assert found(None, 1, None) is None  # told to be alone
     environment.setenv("SLURM_NTASKS", "1")
     assert found() is None
+
+
+@pytest.mark.parametrize(
+    ("nodes", "first"),
+    [("a1", "a1"), ("a1,b2", "a1"), ("a[07,09]", "a07"), ("a[1-4],b[1-2]", "a1")],
+)
+def test_first_node_of_slurm(environment, nodes, first):
+    set_all(environment, {**SLURM, "SLURM_STEP_NODELIST": nodes})
+    assert found().arguments["coordinator_address"].split(":")[0] == first
 
 
 def test_shell_on_a_node_of_slurm(environment):
