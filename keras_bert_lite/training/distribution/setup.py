@@ -189,7 +189,9 @@ def _placement(
         return Placement(mesh, {})
     shape = (len(devices) // model, model)
     mesh = keras.distribution.DeviceMesh(shape, (BATCH, MODEL), devices)
-    return Placement(mesh, layout or default_layout(), own=layout is not None)
+    if layout is None:
+        return Placement(mesh, default_layout())
+    return Placement(mesh, layout, own=True)
 
 
 def _keep_tensorflow_off() -> None:
