@@ -44,8 +44,9 @@ serving: .venv/ready .venv-serving/ready $(SERVERS:%=.venv-serving-%/ready)
 migrations: .venv-zeromodels/ready  ## the page about ZeroModels, run beside it
 	.venv-zeromodels/bin/python -m pytest tests/docs/migrate
 
-beam: .venv-beam/ready  ## pretraining data by Apache Beam
-	.venv-beam/bin/python -m pytest tests/training/pretraining/data/test_beam.py
+beam: .venv-beam/ready  ## pretraining data and predictions by Apache Beam
+	.venv-beam/bin/python -m pytest tests/training/pretraining/data/test_beam.py \
+	    tests/serving/test_beam.py
 
 tutorials: .venv-tutorials/ready  ## runs every notebook, in build/, where `docs` finds it
 	rm -rf build/tutorials && mkdir -p build/tutorials

@@ -62,19 +62,29 @@ def predict_texts(
     if isinstance(texts, (str, bytes)):
         raise TypeError(f"`texts` must be strings in a list. Received: {texts!r}")
     call, names = _callable(model)
-    return _answers(call, names, texts, batch_size, progress)
-
-
-def _answers(
-    call: Callable,
-    names: list[str],
-    texts: Iterable[Any],
-    batch_size: int,
-    progress: bool,
-) -> Iterator[dict[str, Any]]:
     total = len(texts) if isinstance(texts, Sized) else None
     bar = keras.utils.Progbar(total, unit_name="text", verbose=int(progress))
-    rows = (_row(text, names, i) for i, text in enumerate(texts))
+    rows = (as_row(text, names, f"Text {i}") for i, text in enumerate(texts))
+    return answers_of(call, names, rows, batch_size, bar.add)
+
+
+def answers_of(
+    call: Callable,
+    names: list[str],
+    rows: Iterable[tuple],
+    batch_size: int,
+    done: Callable[[int], Any] = lambda number: None,
+) -> Iterator[dict[str, Any]]:
+    """Yields the answer of each row, in order; see `predict_texts`.
+
+    Args:
+        call: A function from lists of strings to arrays, both by name.
+        names: The names of its inputs.
+        rows: Strings in the order of the names.
+        batch_size: Rows per batch.
+        done: Is told how many rows each batch had.
+    """
+    rows = iter(rows)
     while window := list(itertools.islice(rows, WINDOW * batch_size)):
         answers: list[Any] = [None] * len(window)
         order = sorted(range(len(window)), key=lambda i: sum(map(len, window[i])))
@@ -84,7 +94,7 @@ def _answers(
             batch = call(**dict(zip(names, map(list, columns), strict=True)))
             for row, index in enumerate(indices):
                 answers[index] = {name: x[row] for name, x in batch.items()}
-            bar.add(len(indices))
+            done(len(indices))
         yield from answers
 
 
@@ -96,30 +106,48 @@ def _callable(model: Any) -> tuple[Callable, list[str]]:
         )
         names = list(model.input)
     elif isinstance(model, (str, os.PathLike)):
-        import tensorflow_text  # noqa: F401  registers its operations
-
-        loaded = tf.saved_model.load(str(find_version(model)[0]))
-        signature = loaded.signatures["serving_default"]
-        names = sorted(signature.structured_input_signature[1])
-
-        def run(**texts):
-            assert loaded is not None  # keeps the variables alive
-            return signature(**{name: tf.constant(x) for name, x in texts.items()})
+        return saved_function(find_version(model)[0])
     else:
         raise TypeError(
             "`model` must be a string-in model or the path of a SavedModel. "
             f"Received: {model!r}"
         )
-    return lambda **texts: {k: _array(v) for k, v in run(**texts).items()}, names
+    return lambda **texts: _arrays(run(**texts)), names
 
 
-def _row(text: Any, names: list[str], index: int) -> tuple:
+def saved_function(version: str | os.PathLike) -> tuple[Callable, list[str]]:
+    """Loads a SavedModel; returns its `serving_default` and the names of its inputs."""
+    import tensorflow_text  # noqa: F401  registers its operations
+
+    loaded = tf.saved_model.load(str(version))
+    signature = loaded.signatures["serving_default"]
+
+    def run(**texts):
+        assert loaded is not None  # keeps the variables alive
+        return _arrays(signature(**{k: tf.constant(x) for k, x in texts.items()}))
+
+    return run, sorted(signature.structured_input_signature[1])
+
+
+def as_row(text: Any, names: list[str], what: str) -> tuple:
+    """Returns a text, or a pair, as a tuple of what the inputs take.
+
+    Raises:
+        TypeError: If it is no string; `what` is its name in the message.
+        ValueError: If the model takes another number of strings.
+    """
     row = text if isinstance(text, tuple) else (text,)
-    if len(row) != len(names):
-        raise ValueError(f"The model takes {names}. Received as text {index}: {text!r}")
     if not all(isinstance(x, (str, bytes, list)) for x in row):
-        raise TypeError(f"Text {index} must be a string. Received: {text!r}")
+        raise TypeError(f"{what} must be a string. Received: {text!r}")
+    if len(row) != len(names):
+        raise ValueError(
+            f"{what} must be what the model takes, {names}. Received: {text!r}"
+        )
     return row
+
+
+def _arrays(values: dict[str, Any]) -> dict[str, np.ndarray]:
+    return {name: _array(value) for name, value in values.items()}
 
 
 def _array(value: Any) -> np.ndarray:

@@ -87,5 +87,7 @@ def test_refusals(model):
         kbl.predict_texts("/no/such/model", ["a"])
     with pytest.raises(TypeError, match=r"Text 1 must be a string\. Received: 7"):
         list(kbl.predict_texts(model, ["a", 7], progress=False))
-    with pytest.raises(ValueError, match=r"takes \['text'\]. Received as text 0"):
+    with pytest.raises(
+        ValueError, match=r"Text 0 must be what the model takes, \['text'\]"
+    ):
         list(kbl.predict_texts(model, [("a", "b")], progress=False))
