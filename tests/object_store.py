@@ -5,6 +5,7 @@ import io
 from apache_beam.io.filesystem import BeamIOError, FileMetadata, FileSystem
 
 FILES: dict[str, bytes] = {}
+STORED: list[str] = []  # the paths that were written, in their order
 
 
 class _Written(io.BytesIO):
@@ -17,6 +18,7 @@ class _Written(io.BytesIO):
     def close(self):
         if not self.closed:
             FILES[self._path] = self.getvalue()
+            STORED.append(self._path)
         super().close()
 
 
@@ -80,3 +82,9 @@ def put(folder, target):
     for path in folder.rglob("*"):
         if path.is_file():
             FILES[f"{target}/{path.relative_to(folder).as_posix()}"] = path.read_bytes()
+
+
+def under(folder):
+    """Returns what lies in a folder, by name."""
+    start = folder + "/"
+    return {k.removeprefix(start): v for k, v in FILES.items() if k.startswith(start)}

@@ -101,7 +101,7 @@ class SavedModelHandler(ModelHandler):
         self._names = _string_inputs(self._version)
 
     def load_model(self) -> Callable:
-        with files.local_folder(self._version) as folder:
+        with files.working_folder(self._version) as folder:
             return saved_function(folder)[0]
 
     def run_inference(

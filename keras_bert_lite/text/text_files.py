@@ -15,9 +15,16 @@ BROKEN = (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError)
 
 
 def opened(path: Path) -> IO[bytes]:
-    """Opens a file for reading; `.gz` and `.xz` are decompressed."""
+    """Opens a file for reading; `.gz` and `.xz` are decompressed.
+
+    Args:
+        path: The file, or any object with the `suffix` and `open` of a path.
+    """
     openers: dict[str, Any] = {".gz": gzip.open, ".xz": lzma.open}
-    return openers.get(path.suffix, open)(path, "rb")
+    if isinstance(path, Path):
+        return openers.get(path.suffix, open)(path, "rb")
+    file = path.open("rb")
+    return openers[path.suffix](file) if path.suffix in openers else file
 
 
 def identities(paths: Sequence[Path]) -> list[dict[str, Any]]:

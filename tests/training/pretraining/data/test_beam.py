@@ -1,5 +1,7 @@
 """The pipeline against the function."""
 
+import gzip
+
 import pytest
 
 from tests import tiny
@@ -40,6 +42,45 @@ def test_goes_on_where_it_was(path, tmp_path):
     run(path, tmp_path / "data")
     assert files(tmp_path / "data") == want
     assert {x: x.stat().st_mtime_ns for x in others} == others
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_reads_and_writes_object_stores(path, tmp_path, suffix):
+    from tests import object_store
+
+    write(path, tmp_path / "function")
+    want = files(tmp_path / "function")
+    text = path.read_bytes()
+    source = f"memory://bucket/text.txt{suffix}"
+    object_store.FILES[source] = gzip.compress(text) if suffix else text
+    target = f"memory://bucket/data{suffix}"
+    run(source, target)
+    found = object_store.under(target)
+    if suffix:  # another name of the text, in the settings and the index
+        shards = [x for x in want if x.endswith(".tfrecord")]
+        assert [found[x] for x in shards] == [want[x] for x in shards]
+        return
+    assert found == want
+    damaged = "000001.tfrecord"
+    object_store.FILES[f"{target}/{damaged}"] = b"damaged"
+    stored = object_store.STORED
+    stored.clear()
+    run(source, target)
+    assert object_store.under(target) == found
+    assert [x for x in stored if x.endswith(".tfrecord")] == [f"{target}/{damaged}"]
+    with pytest.raises(ValueError, match="`directory` must be empty, or hold data"):
+        run(path, target)
+    with pytest.raises(FileNotFoundError, match="`text` must be a file"):
+        run("memory://bucket/none.txt", target)
+
+
+def test_a_truncated_file_of_an_object_store(path, tmp_path):
+    from tests import object_store
+
+    source = "memory://bucket/truncated.gz"
+    object_store.FILES[source] = gzip.compress(path.read_bytes())[:-20]
+    with pytest.raises(Exception, match=r"truncated\.gz: must be a whole compressed"):
+        run(source, tmp_path / "data")
 
 
 def test_refuses_text_without_any(tmp_path):
