@@ -4,6 +4,7 @@ import concurrent.futures
 import gzip
 import hashlib
 import lzma
+import os
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -36,4 +37,6 @@ def identities(paths: Sequence[Path]) -> list[dict[str, Any]]:
 def _identity(path: Path) -> dict[str, Any]:
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-        return {"name": path.name, "bytes": file.tell(), "sha256": digest}
+        # Not `tell`: the digest of a buffer does not move it.
+        size = file.seek(0, os.SEEK_END)
+        return {"name": path.name, "bytes": size, "sha256": digest}
