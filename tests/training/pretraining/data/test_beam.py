@@ -68,6 +68,7 @@ def test_reads_and_writes_object_stores(path, tmp_path, suffix):
     run(source, target)
     assert object_store.under(target) == found
     assert [x for x in stored if x.endswith(".tfrecord")] == [f"{target}/{damaged}"]
+    path.write_text("other text", encoding="utf-8")
     with pytest.raises(ValueError, match="`directory` must be empty, or hold data"):
         run(path, target)
     with pytest.raises(FileNotFoundError, match="`text` must be a file"):
