@@ -78,9 +78,10 @@ class SavedModelHandler(ModelHandler):
 
     Args:
         model: The path of a SavedModel made by `export_saved_model`: a version
-            directory, or the model's directory for its newest version. A path with a
-            scheme, such as `gs://bucket/embed`, is read by Beam's file systems and
-            copied by each process before it loads the model.
+            directory, or the model's directory for its newest version. All workers
+            must see it under this path. A path with a scheme, such as
+            `gs://bucket/embed`, is read by Beam's file systems and copied by each
+            process before it loads the model.
         batch_size: Texts per batch, at most.
 
     Raises:
