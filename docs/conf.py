@@ -15,6 +15,7 @@ from docs._code import (  # noqa: E402
     name_links,
     pictures,
     results,
+    scaling,
     tutorials,
 )
 
@@ -46,6 +47,7 @@ def make_pages(app) -> None:
     api.write(DOCS / "api")
     tutorials.write(DOCS / "tutorials")
     results.main()
+    scaling.main()
     pictures.main()
     gallery.main()
 

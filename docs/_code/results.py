@@ -84,7 +84,7 @@ def _index(made: dict[str, str]) -> str:
 
 
 def _page(path: Path) -> str:
-    data = _read(path)
+    data = read(path)
     stem = path.stem
     source = f"[{path.name}](../../{path.relative_to(ROOT).as_posix()})"
     if stem in PAGES:
@@ -102,7 +102,7 @@ def _page(path: Path) -> str:
     return "\n\n".join(x for x in parts if x) + "\n"
 
 
-def _read(path: Path) -> Data:
+def read(path: Path) -> Data:
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".jsonl":
         return [json.loads(line) for line in text.splitlines()]

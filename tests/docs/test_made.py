@@ -7,7 +7,16 @@ import pytest
 from PIL import Image
 
 import keras_bert_lite as kbl
-from docs._code import api, docstrings, gallery, links, pictures, results, tutorials
+from docs._code import (
+    api,
+    docstrings,
+    gallery,
+    links,
+    pictures,
+    results,
+    scaling,
+    tutorials,
+)
 from tests.paths import ROOT
 
 pytestmark = pytest.mark.tensorflow(reason="the pages are of that backend")
@@ -31,6 +40,45 @@ def test_a_benchmark_without_tables():
     found = results._listed({"environment": {}, "steps": 3, "runs": records})
     assert "| steps | 3 |" in found
     assert "## runs\n\n| a |" in found
+
+
+def compiled(chip, rows, milliseconds, data=1, **changes):
+    record = {"side": "keras_bert_lite", "task": "masked_lm", "chip": chip}
+    record |= {"rows": rows, "length": 128, "preset": "bert_base_uncased", "model": 1}
+    record |= {"data": data, "milliseconds": milliseconds, "mfu": 0.5, "gib": 2.5}
+    return {**record, "fast_dropout": False, **changes}
+
+
+def test_scaling_has_the_numbers_of_the_results():
+    runs = [{"side": "keras_bert_lite", "tokens": 6000, "seconds": 2.0}]
+    steps = [
+        compiled("v5e", 125, 20.0),
+        compiled("v5e", 250, 80.0),
+        compiled("v5e", 500, 20.0, data=2, model=2),
+        compiled("v5e", 125, 1.0, side="KerasHub"),
+        compiled("v5e", 125, -1.0, mfu=-0.1),
+    ]
+    page = scaling.page(steps, runs)
+    found = [line.strip("| ").split(" | ") for line in page.split("\n") if "| " in line]
+    assert [(x[0], x[5]) for x in found[2:]] == [
+        ("2 cores, a small BERT", "3,000"),
+        ("1 v5e", "800,000"),
+        ("1 v5e", "400,000"),
+        ("4 v5e, 2 x 2", "3,200,000"),
+        ("256 v5e, at best", "204,800,000"),
+    ]
+    assert float(found[3][6]) == pytest.approx(scaling.TOKENS / 8e5 / 86_400, abs=0.1)
+    with pytest.raises(ValueError, match="a step of one chip"):
+        scaling.page(steps[2:], runs)
+
+
+def test_scaling_is_of_today():
+    if not scaling.COMPILED.exists():
+        pytest.skip("there are no results of benchmarks.tpu yet")
+    made = scaling.page(
+        results.read(scaling.COMPILED), results.read(scaling.MEASURED)["runs"]
+    )
+    assert scaling.PAGE.read_text(encoding="utf-8") == made, MEND
 
 
 @pytest.mark.parametrize("name", pictures.PICTURES)
