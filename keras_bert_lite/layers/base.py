@@ -11,6 +11,8 @@ import keras
 from keras_bert_lite._private import sublayers
 from keras_bert_lite.checks import check_not_negative
 from keras_bert_lite.config import EncoderConfig, encoder_config
+from keras_bert_lite.layers.dropout import Dropout
+from keras_bert_lite.layers.execution.gelu import gelu
 from keras_bert_lite.layers.execution.layer_norm import LayerNorm
 
 _drawing = contextvars.ContextVar("_drawing", default=True)
@@ -86,8 +88,8 @@ class EncoderPart(CompositeLayer):
             name=name,
         )
 
-    def _dropout(self, rate: float, name: str = "dropout") -> keras.layers.Dropout:
-        return keras.layers.Dropout(rate, dtype=self.dtype_policy, name=name)
+    def _dropout(self, rate: float, name: str = "dropout") -> Dropout:
+        return Dropout(rate, dtype=self.dtype_policy, name=name)
 
     def _initializer(self) -> "Initializer":
         return Initializer(stddev=self.config.initializer_range)
@@ -126,7 +128,7 @@ class BlockPart(EncoderPart):
 def activation_function(name: str) -> Callable:
     """Returns an activation function by its name in `EncoderConfig.activation`."""
     if name == "gelu":
-        return functools.partial(keras.ops.gelu, approximate=False)
+        return gelu
     if name == "gelu_tanh":
         return functools.partial(keras.ops.gelu, approximate=True)
     return keras.activations.get(name)

@@ -134,7 +134,7 @@ class Embeddings(EncoderPart):
         if self.segment_embedding is not None:
             if segment_ids is None:
                 segment_ids = ops.zeros_like(token_ids)
-            x = x + _look_up(self.segment_embedding, segment_ids)
+            x = x + _look_up_few(self.segment_embedding, segment_ids)
         if self.position_embedding is not None:
             rows = self._position_rows(token_ids, position_ids)
             x = x + _look_up(self.position_embedding, rows)
@@ -209,3 +209,18 @@ class Embeddings(EncoderPart):
 def _look_up(table: keras.layers.Embedding, ids):
     """Looks up ids; negative ids are out of range, not counted from the end."""
     return table(ops.where(ids < 0, table.input_dim, ids))
+
+
+def _look_up_few(table: keras.layers.Embedding, ids):
+    """Looks up ids in a table of a few rows.
+
+    Under JAX the rows are selected by comparison: on TPUs that is cheaper than a
+    gather, and its gradient is a sum, not a scatter.
+    """
+    if keras.backend.backend() != "jax" or table.input_dim > 4:
+        return _look_up(table, ids)
+    rows = ops.cast(table(ops.arange(table.input_dim, dtype="int32")), "float32")
+    selected: Any = float("nan")  # ids outside the table
+    for i in range(table.input_dim):
+        selected = ops.where(ops.equal(ids, i)[..., None], rows[i], selected)
+    return ops.cast(selected, table.compute_dtype)

@@ -14,10 +14,14 @@ class TakePositions(keras.layers.Layer):
     """
 
     def call(self, x, positions):
+        positions = ops.cast(positions, "int32")
+        if keras.backend.backend() == "jax":
+            # Flat rows would have to be gathered from all devices.
+            return ops.take_along_axis(x, positions[:, :, None], axis=1)
         batch, length = ops.shape(x)[0], ops.shape(x)[1]
         first = ops.arange(batch, dtype="int32")[:, None] * length
         rows = ops.reshape(x, (-1, x.shape[-1]))
-        return ops.take(rows, ops.cast(positions, "int32") + first, axis=0)
+        return ops.take(rows, positions + first, axis=0)
 
     def compute_output_spec(self, x, positions):
         shape = self.compute_output_shape(x.shape, positions.shape)

@@ -25,6 +25,7 @@ from keras_bert_lite.training.distribution.strategies import (
     is_replicated,
 )
 from keras_bert_lite.training.losses import CRFLoss, ReplacedTokenLoss
+from keras_bert_lite.training.losses.word_cross_entropy import WordCrossEntropy
 from keras_bert_lite.training.metrics import (
     EntityF1,
     MultiLabelF1,
@@ -34,18 +35,16 @@ from keras_bert_lite.training.metrics import (
     ReplacedTokenRecall,
     WordAccuracy,
 )
+from keras_bert_lite.training.metrics.vocabulary_accuracy import VocabularyAccuracy
 from keras_bert_lite.training.optimizers import bert_adamw
 from keras_bert_lite.training.pretraining.data.dataset import pretraining_dataset
 
 LEARNING_RATE = 5e-5  # the highest of those tried in the BERT paper
-OF_WORDS = "mean_with_sample_weight"  # the mean over the words that have a weight
 LOSSES: dict[str, Callable[[], keras.losses.Loss]] = {
     "cross_entropy": lambda: keras.losses.SparseCategoricalCrossentropy(
         from_logits=True
     ),
-    "word_cross_entropy": lambda: keras.losses.SparseCategoricalCrossentropy(
-        from_logits=True, reduction=OF_WORDS
-    ),
+    "word_cross_entropy": WordCrossEntropy,
     "binary_cross_entropy": lambda: keras.losses.BinaryCrossentropy(from_logits=True),
     "mean_squared_error": keras.losses.MeanSquaredError,
     "crf": CRFLoss,
@@ -76,6 +75,7 @@ FITTING: dict[str, tuple[str, ...]] = {
 }
 METRICS: dict[str, Callable[[Any], keras.metrics.Metric]] = {  # called with the head
     "accuracy": lambda head: keras.metrics.SparseCategoricalAccuracy(name="accuracy"),
+    "vocabulary_accuracy": lambda head: VocabularyAccuracy(),
     "perplexity": lambda head: Perplexity(),
     "multi_label_f1": lambda head: MultiLabelF1(len(head.labels)),
     "entity_f1": lambda head: _tag_metric(head.labels),

@@ -7,7 +7,8 @@ import keras
 from keras import ops
 
 from keras_bert_lite.config import EncoderConfig
-from keras_bert_lite.layers.attention.rotary import rotate
+from keras_bert_lite.layers.attention import fused_attention
+from keras_bert_lite.layers.attention.rotary import Rotation, rotate
 from keras_bert_lite.layers.base import BlockPart
 from keras_bert_lite.layers.execution.padded_rows import PaddedRows
 
@@ -83,6 +84,8 @@ class SelfAttention(BlockPart):
         training=None,
     ):
         rows = rows or self._padded(x, padding_mask, sequence_ids)
+        if fused_attention.fuses() and not return_weights:
+            return self._fused(x, rows, relative_biases, training)
         return self._attend(
             x, rows, self._scores, relative_biases, return_weights, training
         )
@@ -108,6 +111,37 @@ class SelfAttention(BlockPart):
         output = self.output_dense(rows.join_heads(attended, like=x))
         return (output, weights) if return_weights else output
 
+    def _fused(self, x, rows, relative_biases, training):
+        """Computes attention on `(B, S, N, D)`, so that no axis is moved."""
+        heads = [self._heads(dense, x) for dense in (self.query, self.key, self.value)]
+        base = self.config.rotary_base(self.layer)
+        if base is not None:
+            (rotation,) = rows.rotations[base]
+            rotation = Rotation(*(part[:, None] for part in rotation))
+            heads[:2] = [rotate(group, rotation) for group in heads[:2]]
+        (biases,) = self._biases(rows, relative_biases)
+        kept = None
+        if training and self.dropout.rate:
+            batch, length, num_heads, _ = ops.shape(heads[0])
+            kept = self.dropout.kept((batch, num_heads, length, length))
+        share = self.dropout.kept_share
+        attended = fused_attention.attend(*heads, biases, self._scale, kept, share)
+        if self.output_dense.quantization_mode is not None:
+            return self.output_dense(ops.reshape(attended, ops.shape(x)))
+        kernel = ops.reshape(self.output_dense.kernel, (*attended.shape[2:], -1))
+        output = ops.einsum("bsnd,ndh->bsh", attended, kernel)
+        bias = self.output_dense.bias
+        return output if bias is None else output + bias
+
+    def _heads(self, dense: keras.layers.Dense, x):
+        """Projects to heads: (B, S, H) -> (B, S, N, D)."""
+        sizes = (self.config.num_heads, -1)
+        if dense.quantization_mode is not None:
+            return ops.reshape(dense(x), (*ops.shape(x)[:2], *sizes))
+        kernel = ops.reshape(dense.kernel, (x.shape[-1], *sizes))
+        heads = ops.einsum("bsh,hnd->bsnd", x, kernel)
+        return heads if dense.bias is None else heads + ops.reshape(dense.bias, sizes)
+
     def _turned(self, heads: list[Any], rows) -> list[Any]:
         """Applies rotary positions to queries or keys, if the layer has them."""
         base = self.config.rotary_base(self.layer)
@@ -129,10 +163,13 @@ class SelfAttention(BlockPart):
 
     def _scores(self, queries, keys) -> Iterator[Any]:
         """Yields the scaled scores of each group of rows, float32 (B, N, S, S)."""
-        scale = (self.config.hidden_dim // self.config.num_heads) ** -0.5
         for query, key in zip(queries, keys, strict=True):
             scores = ops.matmul(query, ops.transpose(key, (0, 1, 3, 2)))
-            yield ops.cast(scores, "float32") * scale
+            yield ops.cast(scores, "float32") * self._scale
+
+    @property
+    def _scale(self) -> float:
+        return (self.config.hidden_dim // self.config.num_heads) ** -0.5
 
     def compute_output_spec(
         self,

@@ -163,7 +163,7 @@ def _string_form(
 
 
 PREDICTION = Output(
-    "prediction_logits", "word_cross_entropy", ("accuracy", "perplexity")
+    "prediction_logits", "word_cross_entropy", ("vocabulary_accuracy", "perplexity")
 )
 MASKED_LM = Task(
     name="masked_lm",

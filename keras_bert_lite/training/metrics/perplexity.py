@@ -3,6 +3,8 @@
 import keras
 from keras import ops
 
+from keras_bert_lite.training.word_scores import cross_entropy
+
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class Perplexity(keras.metrics.SparseCategoricalCrossentropy):
@@ -19,6 +21,13 @@ class Perplexity(keras.metrics.SparseCategoricalCrossentropy):
 
     def __init__(self, name: str = "perplexity", from_logits: bool = True, **kwargs):
         super().__init__(name=name, from_logits=from_logits, **kwargs)
+
+    def update_state(self, y_true, y_pred, sample_weight=None):
+        if not self.from_logits or self.ignore_class is not None or self.axis != -1:
+            return super().update_state(y_true, y_pred, sample_weight)
+        # What the loss computes too, so that a compiler computes it once.
+        values = cross_entropy(y_true, y_pred)
+        return keras.metrics.Mean.update_state(self, values, sample_weight)
 
     def result(self):
         return ops.exp(super().result())

@@ -1,0 +1,87 @@
+"""Attention in as few passes over the scores as a compiler can make of it."""
+
+from typing import Any
+
+import keras
+from keras import ops
+
+
+def fuses() -> bool:
+    """Whether `attend` replaces the plain computation, if no weights are asked for.
+
+    It does under JAX, which compiles for TPU and GPU. TensorFlow's kernels for CPU are
+    faster on the plain one.
+    """
+    return keras.backend.backend() == "jax"
+
+
+def attend(query, key, value, biases: list[Any], scale: float, kept=None, share=1.0):
+    """Computes `dropout(softmax(scale Q K^T + biases)) V` in each head.
+
+    The softmax runs in float32. Its weights are stored once, in the dtype of Q and K.
+    The sum over the keys that its gradient needs is that of the output times the
+    output's gradient, so that one pass makes the gradient of the scores.
+
+    Args:
+        query, key, value: `(B, S, N, D)`.
+        biases: Terms of the scores that broadcast to `(B, N, S, S)`.
+        scale: Of the scores.
+        kept: The dropout mask, booleans `(B, N, S, S)`, or `None`.
+        share: The share of the weights that is kept.
+
+    Returns:
+        `(B, S, N, D)`.
+
+    Reference: [Dao et al., 2022](https://arxiv.org/abs/2205.14135), section 3.1 and
+    appendix B.2, for the gradient.
+    """
+    if kept is None and _has_fused_kernel():
+        bias = sum(biases) if biases else None
+        bias = None if bias is None else ops.cast(bias, query.dtype)
+        return ops.dot_product_attention(query, key, value, bias, scale=scale)
+
+    def drop(x):
+        return x if kept is None else ops.where(kept, x / share, 0.0)
+
+    @ops.custom_gradient
+    def run(query, key, value, *biases):
+        dtype = query.dtype
+        scores = ops.einsum("bqnd,bknd->bnqk", query, key)
+        scores = ops.cast(scores, "float32") * scale
+        for bias in biases:
+            scores = scores + ops.cast(bias, "float32")
+        weights = ops.cast(ops.softmax(scores, axis=-1), dtype)
+        output = ops.einsum("bnqk,bknd->bqnd", drop(weights), value)
+
+        def gradient(*args, upstream=None):
+            upstream = args[0] if upstream is None else upstream
+            products = ops.cast(upstream, "float32") * ops.cast(output, "float32")
+            sums = ops.transpose(ops.sum(products, axis=-1), (0, 2, 1))[..., None]
+            to_value = ops.einsum("bnqk,bqnd->bknd", drop(weights), upstream)
+            to_weights = ops.einsum("bqnd,bknd->bnqk", upstream, value)
+            to_weights = drop(ops.cast(to_weights, "float32"))
+            to_scores = ops.cast(weights, "float32") * (to_weights - sums)
+            scaled = ops.cast(to_scores * scale, dtype)
+            return (
+                ops.einsum("bnqk,bknd->bqnd", scaled, key),
+                ops.einsum("bnqk,bqnd->bknd", scaled, query),
+                to_value,
+                *(_summed(to_scores, bias) for bias in biases),
+            )
+
+        return output, gradient
+
+    return run(query, key, value, *biases)
+
+
+def _summed(x, like):
+    """Sums over the axes along which `like` was repeated."""
+    axes = [i for i, size in enumerate(like.shape) if size == 1]
+    return ops.cast(ops.sum(x, axis=axes, keepdims=True) if axes else x, like.dtype)
+
+
+def _has_fused_kernel() -> bool:
+    """Whether a kernel stores no scores at all: cuDNN's, which has no dropout."""
+    import jax
+
+    return jax.default_backend() == "gpu"
