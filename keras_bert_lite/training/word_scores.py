@@ -19,7 +19,10 @@ def cross_entropy(targets, logits):
     logits = ops.cast(logits, "float32")
     if keras.backend.backend() != "jax":
         return ops.sparse_categorical_crossentropy(targets, logits, from_logits=True)
-    return ops.logsumexp(logits, axis=-1) - _score(targets, logits)[..., 0]
+    # By comparison, not by a gather.
+    chosen = _classes(logits) == ops.cast(targets, "int32")[..., None]
+    scores = ops.sum(ops.where(chosen, logits, 0.0), axis=-1)
+    return ops.logsumexp(logits, axis=-1) - scores
 
 
 def hits(targets, logits):
@@ -28,16 +31,11 @@ def hits(targets, logits):
         best = ops.cast(ops.argmax(logits, axis=-1), "int32")
         return ops.cast(ops.equal(best, ops.cast(targets, "int32")), "float32")
     logits = ops.cast(logits, "float32")
-    score = _score(targets, logits)
-    before = _classes(logits) < ops.cast(targets, "int32")[..., None]
-    below = ops.where(before, logits < score, logits <= score)  # false for NaN
-    return ops.cast(ops.all(below, axis=-1), "float32")
-
-
-def _score(targets, logits):
-    """Returns the score of each target, `(..., 1)`, by comparison, not by a gather."""
-    chosen = _classes(logits) == ops.cast(targets, "int32")[..., None]
-    return ops.sum(ops.where(chosen, logits, 0.0), axis=-1, keepdims=True)
+    classes = _classes(logits)
+    # The first of the highest; `argmax` would be a pass of its own.
+    highest = logits == ops.max(logits, axis=-1, keepdims=True)
+    best = ops.min(ops.where(highest, classes, logits.shape[-1]), axis=-1)
+    return ops.cast(best == ops.cast(targets, "int32"), "float32")
 
 
 def _classes(logits):
