@@ -1,6 +1,7 @@
-"""Training setup: freezing, LoRA, gradient checkpointing and warm starts."""
+"""Training setup: freezing, LoRA, gradient checkpointing, dropout, warm starts."""
 
 from keras_bert_lite.finetuning.finetune import FineTuned
+from keras_bert_lite.training.fast_dropout import set_fast_dropout
 from keras_bert_lite.training.freezing import freeze
 from keras_bert_lite.training.gradient_checkpointing import set_gradient_checkpointing
 from keras_bert_lite.training.lora import enable_lora, merge_lora
@@ -12,6 +13,7 @@ __all__ = [
     "enable_lora",
     "freeze",
     "merge_lora",
+    "set_fast_dropout",
     "set_gradient_checkpointing",
     "warm_start",
 ]

@@ -1,0 +1,62 @@
+"""The tables of compiled steps."""
+
+from typing import Any
+
+from benchmarks.inference.tables import table
+
+Record = dict[str, Any]
+
+
+def summary(records: list[Record]) -> str:
+    """Returns the table of steps, and that of collectives on several chips."""
+    head = [
+        "side",
+        "task",
+        "chips",
+        "rows x length",
+        "layers (compiled)",
+        "estimate, ms",
+        "MFU",
+        "memory, GiB",
+        "moved, GB",
+        "integer operations, 10^9",
+        "float operations, 10^9",
+    ]
+    split = [x for x in records if x["collectives_of_2_layers"]]
+    return "\n\n".join(
+        [
+            table(head, [_row(x) for x in records]),
+            "Memory, bytes and operations are those of a chip. What chips exchange in "
+            "a step of 2 layers, by shape and how often:",
+            table(["chips", "collective", "times"], [y for x in split for y in _lines(x)]),
+        ]
+    )
+
+
+def _row(x: Record) -> list[str]:
+    base = x["preset"].split("_")[1]
+    return [
+        x["side"],
+        ", ".join([x["task"], base] + ["fast dropout"] * x["fast_dropout"]),
+        _chips(x),
+        f"{x['rows']} x {x['length']}",
+        f"{x['layers']} ({' and '.join(map(str, x['layers_compiled']))})",
+        # The estimate means nothing where the compiler cannot model an operation.
+        f"{x['milliseconds']:.1f}" if 0 < x["mfu"] < 1 else "none",
+        f"{x['mfu']:.3f}" if 0 < x["mfu"] < 1 else "none",
+        f"{x['gib']:.2f}",
+        f"{x['gb_moved']:.1f}",
+        f"{x['integer']:.1f}",
+        f"{x['float']:.1f}",
+    ]
+
+
+def _chips(x: Record) -> str:
+    if x["data"] * x["model"] == 1:
+        return x["chip"]
+    return f"{x['chip']}: data {x['data']} x model {x['model']}"
+
+
+def _lines(x: Record) -> list[list[str]]:
+    found = x["collectives_of_2_layers"].items()
+    return [[_chips(x), name, str(count)] for name, count in found]
