@@ -15,6 +15,24 @@ def fuses() -> bool:
     return keras.backend.backend() == "jax"
 
 
+@ops.custom_gradient
+def project(x, *kernels):
+    """Projects to heads by each kernel: (B, S, H) and (H, N, D) -> (B, S, N, D).
+
+    The gradient of `x` is one product of all: the parts of a sum would be stored, and
+    summed over the devices each, if these split the heads.
+    """
+
+    def gradient(*args, upstream=None):
+        upstream = args[0] if upstream is None else upstream
+        parts = ops.stack(upstream)
+        to_x = ops.einsum("ubsnd,uhnd->bsh", parts, ops.stack(kernels))
+        to_kernels = [ops.einsum("bsh,bsnd->hnd", x, part) for part in upstream]
+        return to_x, *to_kernels
+
+    return tuple(ops.einsum("bsh,hnd->bsnd", x, y) for y in kernels), gradient
+
+
 def attend(query, key, value, biases: list[Any], scale: float, kept=None, share=1.0):
     """Computes `dropout(softmax(scale Q K^T + biases)) V` in each head.
 

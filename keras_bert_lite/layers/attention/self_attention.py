@@ -113,7 +113,7 @@ class SelfAttention(BlockPart):
 
     def _fused(self, x, rows, relative_biases, training):
         """Computes attention on `(B, S, N, D)`, so that no axis is moved."""
-        heads = [self._heads(dense, x) for dense in (self.query, self.key, self.value)]
+        heads = self._heads(x)
         base = self.config.rotary_base(self.layer)
         if base is not None:
             (rotation,) = rows.rotations[base]
@@ -133,14 +133,19 @@ class SelfAttention(BlockPart):
         bias = self.output_dense.bias
         return output if bias is None else output + bias
 
-    def _heads(self, dense: keras.layers.Dense, x):
-        """Projects to heads: (B, S, H) -> (B, S, N, D)."""
+    def _heads(self, x) -> list[Any]:
+        """Projects to Q, K and V, `(B, S, N, D)` each."""
         sizes = (self.config.num_heads, -1)
-        if dense.quantization_mode is not None:
-            return ops.reshape(dense(x), (*ops.shape(x)[:2], *sizes))
-        kernel = ops.reshape(dense.kernel, (x.shape[-1], *sizes))
-        heads = ops.einsum("bsh,hnd->bsnd", x, kernel)
-        return heads if dense.bias is None else heads + ops.reshape(dense.bias, sizes)
+        layers = (self.query, self.key, self.value)
+        if any(dense.quantization_mode is not None for dense in layers):
+            shape = (*ops.shape(x)[:2], *sizes)
+            return [ops.reshape(dense(x), shape) for dense in layers]
+        kernels = [ops.reshape(y.kernel, (x.shape[-1], *sizes)) for y in layers]
+        heads = fused_attention.project(x, *kernels)
+        return [
+            y if dense.bias is None else y + ops.reshape(dense.bias, sizes)
+            for y, dense in zip(heads, layers, strict=True)
+        ]
 
     def _turned(self, heads: list[Any], rows) -> list[Any]:
         """Applies rotary positions to queries or keys, if the layer has them."""
