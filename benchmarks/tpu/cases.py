@@ -67,8 +67,8 @@ def cases() -> Iterator[Case]:
 
 def compiled(case: Case, layers: int) -> Any:
     """Compiles the step of a case with so many layers."""
+    keras.utils.clear_session()  # of its policy too
     keras.config.set_dtype_policy("mixed_bfloat16")
-    keras.utils.clear_session()
     build = keras_hub_model if case.side == KERAS_HUB else TASKS[case.task]
     model = build(case, layers)
     inputs = filled(model, case.rows, case.length, case.words)

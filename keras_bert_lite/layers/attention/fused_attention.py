@@ -1,5 +1,7 @@
 """Attention in as few passes over the scores as a compiler can make of it."""
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import keras
@@ -58,38 +60,47 @@ def attend(query, key, value, biases: list[Any], scale: float, kept=None, share=
         bias = None if bias is None else ops.cast(bias, query.dtype)
         return ops.dot_product_attention(query, key, value, bias, scale=scale)
 
-    def drop(x):
+    return _core(scale, share)(query, key, value, tuple(biases), kept)
+
+
+@functools.cache
+def _core(scale: float, share: float) -> Callable:
+    """Returns attention with its gradient, of arguments only, under JAX.
+
+    A function that refers to arrays outside cannot be computed again for the gradients
+    (gradient checkpointing), and the mask is no float, as `ops.custom_gradient` needs.
+    """
+    import jax
+
+    def drop(x, kept):
         return x if kept is None else ops.where(kept, x / share, 0.0)
 
-    @ops.custom_gradient
-    def run(query, key, value, *biases):
-        dtype = query.dtype
+    def forward(query, key, value, biases, kept):
         scores = ops.einsum("bqnd,bknd->bnqk", query, key)
         scores = ops.cast(scores, "float32") * scale
         for bias in biases:
             scores = scores + ops.cast(bias, "float32")
-        weights = ops.cast(ops.softmax(scores, axis=-1), dtype)
-        output = ops.einsum("bnqk,bknd->bqnd", drop(weights), value)
+        weights = ops.cast(ops.softmax(scores, axis=-1), query.dtype)
+        output = ops.einsum("bnqk,bknd->bqnd", drop(weights, kept), value)
+        return output, (query, key, value, biases, kept, weights, output)
 
-        def gradient(*args, upstream=None):
-            upstream = args[0] if upstream is None else upstream
-            products = ops.cast(upstream, "float32") * ops.cast(output, "float32")
-            sums = ops.transpose(ops.sum(products, axis=-1), (0, 2, 1))[..., None]
-            to_value = ops.einsum("bnqk,bqnd->bknd", drop(weights), upstream)
-            to_weights = ops.einsum("bqnd,bknd->bnqk", upstream, value)
-            to_weights = drop(ops.cast(to_weights, "float32"))
-            to_scores = ops.cast(weights, "float32") * (to_weights - sums)
-            scaled = ops.cast(to_scores * scale, dtype)
-            return (
-                ops.einsum("bnqk,bknd->bqnd", scaled, key),
-                ops.einsum("bnqk,bqnd->bknd", scaled, query),
-                to_value,
-                *(_summed(to_scores, bias) for bias in biases),
-            )
+    def backward(stored, upstream):
+        query, key, value, biases, kept, weights, output = stored
+        products = ops.cast(upstream, "float32") * ops.cast(output, "float32")
+        sums = ops.transpose(ops.sum(products, axis=-1), (0, 2, 1))[..., None]
+        to_value = ops.einsum("bnqk,bqnd->bknd", drop(weights, kept), upstream)
+        to_weights = ops.einsum("bqnd,bknd->bnqk", upstream, value)
+        to_weights = drop(ops.cast(to_weights, "float32"), kept)
+        to_scores = ops.cast(weights, "float32") * (to_weights - sums)
+        scaled = ops.cast(to_scores * scale, query.dtype)
+        to_query = ops.einsum("bnqk,bknd->bqnd", scaled, key)
+        to_key = ops.einsum("bnqk,bqnd->bknd", scaled, query)
+        to_biases = tuple(_summed(to_scores, bias) for bias in biases)
+        return to_query, to_key, to_value, to_biases, None
 
-        return output, gradient
-
-    return run(query, key, value, *biases)
+    attention = jax.custom_vjp(lambda *arguments: forward(*arguments)[0])
+    attention.defvjp(forward, backward)
+    return attention
 
 
 def _summed(x, like):

@@ -26,8 +26,10 @@ class LayerNorm(keras.layers.LayerNormalization):
 
     def call(self, inputs):
         if keras.backend.backend() == "jax":
-            beta = self.beta if self.center else ops.zeros_like(self.gamma)
-            return _lean(inputs, self.gamma, beta, self.epsilon)
+            gamma = ops.convert_to_tensor(self.gamma, "float32")
+            beta = self.beta if self.center else ops.zeros_like(gamma)
+            beta = ops.convert_to_tensor(beta, "float32")
+            return _lean(inputs, gamma, beta, self.epsilon)
         if not (self.fuses and _fuses(inputs)):
             return super().call(inputs)
         normalize = _normalizer(self.epsilon)
@@ -68,7 +70,7 @@ def _lean(x, gamma, beta, epsilon: float):
 
         return ops.cast(normal * gamma + beta, x.dtype), gradient
 
-    return normalize(x, ops.cast(gamma, "float32"), ops.cast(beta, "float32"))
+    return normalize(x, gamma, beta)
 
 
 @functools.cache
