@@ -21,6 +21,8 @@ PRETRAINING = (
     "models/test_distillation.py",
     "models/test_word_distillation.py",
     "training/pretraining/test_run.py",
+    "training/test_fast_dropout.py",
+    "training/test_word_scores.py",
     "training/distillation/test_token_vectors.py",
 )
 FILES = {"jax": (*MODELS, *PRETRAINING), "torch": MODELS}

@@ -1,8 +1,8 @@
 """Training steps compiled for TPUs, beside KerasHub's: what the compiler says.
 
-    make tpu
+    python -m benchmarks.tpu
 
-compiles, on a machine without a TPU, the training step that `fit` would run: the
+compiles, on a machine without a TPU and in the environment of `make tpu`, the training step that `fit` would run: the
 step of Keras's JAX trainer, with AdamW, clipping, dropout 0.1 and mixed_bfloat16.
 **Nothing ran on a TPU.** The time is the compiler's own estimate (`optimal_seconds`),
 a rough model that does not see vector work; so the elementwise operations of the
@@ -16,4 +16,9 @@ computed twice counts twice. A step of 12 layers is derived from steps of 1 and 
 layers, which differ by a layer: `layers compiled` says so. KerasHub's side is
 `BertMaskedLM` with Keras's AdamW, its own loss and accuracy, at the same rate of
 dropout; both score 20 words of 128.
+
+With fast dropout the compiler has no estimate: it does not know what the generator
+takes. Memory, bytes and operations are those of a chip. The second table is what the
+chips exchange in a step of 2 layers, by shape and how often. A case that the file has
+is not compiled again.
 """

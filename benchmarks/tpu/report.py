@@ -26,8 +26,6 @@ def summary(records: list[Record]) -> str:
     return "\n\n".join(
         [
             table(head, [_row(x) for x in records]),
-            "Memory, bytes and operations are those of a chip. What chips exchange in "
-            "a step of 2 layers, by shape and how often:",
             table(["chips", "collective", "times"], [y for x in split for y in _lines(x)]),
         ]
     )

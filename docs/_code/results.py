@@ -30,6 +30,7 @@ TABLES = {
     "few_labels": ("few_labels.__main__", "table"),
     "pretraining_data": ("pretraining_data.__main__", "summary"),
     "pretraining_speed": ("pretraining_speed", "summary"),
+    "tpu": ("tpu.report", "summary"),
     "warm_start": ("warm_start", "markdown"),
 }
 Data = Any  # what a JSON file holds, or the records of a file of JSON lines
