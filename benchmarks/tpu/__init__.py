@@ -2,13 +2,14 @@
 
     python -m benchmarks.tpu
 
-compiles, on a machine without a TPU and in the environment of `make tpu`, the training step that `fit` would run: the
-step of Keras's JAX trainer, with AdamW, clipping, dropout 0.1 and mixed_bfloat16.
-**Nothing ran on a TPU.** The time is the compiler's own estimate (`optimal_seconds`),
-a rough model that does not see vector work; so the elementwise operations of the
-compiled program are counted beside it, those on integers (random bits, mostly) and
-those on floats. It is compiled at `exec_time_optimization_effort=-1.0`, which is less
-than `fit` would ask for and takes half a minute, not five.
+compiles, on a machine without a TPU and in the environment of `make tpu`, the training
+step that `fit` would run: the step of Keras's JAX trainer, with AdamW, clipping,
+dropout 0.1 and mixed_bfloat16. **Nothing ran on a TPU.** The time is the compiler's own
+estimate (`optimal_seconds`), a rough model that does not see vector work; so the
+elementwise operations of the compiled program are counted beside it, those on integers
+(random bits, mostly) and those on floats. It is compiled at
+`exec_time_optimization_effort=-1.0`, which is less than `fit` would ask for: with more
+the compiler takes minutes and its estimates are negative.
 
 MFU is the share of the chip's peak (bfloat16: v5e 197, v6e 918 TFLOP/s) that three
 times the products of the forward pass need in the estimated time; nothing that is

@@ -51,7 +51,10 @@ def compile_step(
     model._symbolic_build(data_batch=batch)
     shape = jax.ShapeDtypeStruct
     state = [
-        [shape(x.shape, x.dtype, sharding=_sharding(x.path, model, mesh, layout)) for x in part]
+        [
+            shape(x.shape, x.dtype, sharding=_sharding(x.path, model, mesh, layout))
+            for x in part
+        ]
         for part in (
             model.trainable_variables,
             model.non_trainable_variables,

@@ -4,14 +4,17 @@ import math
 import re
 from collections import Counter
 
-INSTRUCTION = re.compile(r"^\s*(?:ROOT )?%?\S+ = (.*?) ([a-z][a-z0-9-]*)\(", re.MULTILINE)
-SHAPE = re.compile(r"([a-z]+[0-9a-z]*)\[([0-9,]*)\]")
-ELEMENTWISE = frozenset(
-    "abs add and clamp compare convert cosine divide erf exponential "
-    "exponential-minus-one floor log log-plus-one maximum minimum multiply negate not "
-    "or power remainder rsqrt select shift-left shift-right-arithmetic "
-    "shift-right-logical sign sine sqrt subtract tanh xor".split()
+INSTRUCTION = re.compile(
+    r"^\s*(?:ROOT )?%?\S+ = (.*?) ([a-z][a-z0-9-]*)\(", re.MULTILINE
 )
+SHAPE = re.compile(r"([a-z]+[0-9a-z]*)\[([0-9,]*)\]")
+NAMES = """
+abs add and clamp compare convert cosine divide erf exponential exponential-minus-one
+floor log log-plus-one maximum minimum multiply negate not or power remainder rsqrt
+select shift-left shift-right-arithmetic shift-right-logical sign sine sqrt subtract
+tanh xor
+"""
+ELEMENTWISE = frozenset(NAMES.split())
 COLLECTIVES = (
     "all-gather",
     "all-reduce",

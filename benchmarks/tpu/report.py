@@ -22,11 +22,11 @@ def summary(records: list[Record]) -> str:
         "integer operations, 10^9",
         "float operations, 10^9",
     ]
-    split = [x for x in records if x["collectives_of_2_layers"]]
+    exchanged = [y for x in records for y in _lines(x)]
     return "\n\n".join(
         [
             table(head, [_row(x) for x in records]),
-            table(["chips", "collective", "times"], [y for x in split for y in _lines(x)]),
+            table(["chips", "collective", "times"], exchanged),
         ]
     )
 

@@ -20,7 +20,7 @@ def test_needs_jax():
 
 
 def test_refuses_what_it_cannot_set():
-    with pytest.raises(TypeError, match="True or False. Received: 1"):
+    with pytest.raises(TypeError, match=r"True or False. Received: 1"):
         kbl.tuning.set_fast_dropout(tiny.classifier(), 1)
     plain = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
     with pytest.raises(ValueError, match=r"encoder with dropout. Received: <Seq"):

@@ -20,9 +20,7 @@ def values(x):
 def test_equals_the_definition():
     chosen = np.take_along_axis(LOGITS, TARGETS[..., None], -1)[..., 0]
     want = np.log(np.exp(LOGITS).sum(-1)) - chosen
-    np.testing.assert_allclose(
-        values(cross_entropy(TARGETS, LOGITS)), want, rtol=1e-5
-    )
+    np.testing.assert_allclose(values(cross_entropy(TARGETS, LOGITS)), want, rtol=1e-5)
     loss = values(WordCrossEntropy()(TARGETS, LOGITS, WEIGHTS))
     np.testing.assert_allclose(loss, (want * WEIGHTS).sum() / 4, rtol=1e-5)
 

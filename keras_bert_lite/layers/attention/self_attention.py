@@ -113,19 +113,20 @@ class SelfAttention(BlockPart):
 
     def _fused(self, x, rows, relative_biases, training):
         """Computes attention on `(B, S, N, D)`, so that no axis is moved."""
-        heads = self._heads(x)
+        query, key, value = self._heads(x)
         base = self.config.rotary_base(self.layer)
         if base is not None:
             (rotation,) = rows.rotations[base]
             rotation = Rotation(*(part[:, None] for part in rotation))
-            heads[:2] = [rotate(group, rotation) for group in heads[:2]]
+            query, key = rotate(query, rotation), rotate(key, rotation)
         (biases,) = self._biases(rows, relative_biases)
         kept = None
         if training and self.dropout.rate:
-            batch, length, num_heads, _ = ops.shape(heads[0])
+            batch, length, num_heads, _ = ops.shape(query)
             kept = self.dropout.kept((batch, num_heads, length, length))
-        share = self.dropout.kept_share
-        attended = fused_attention.attend(*heads, biases, self._scale, kept, share)
+        attended = fused_attention.attend(
+            query, key, value, biases, self._scale, kept, self.dropout.kept_share
+        )
         if self.output_dense.quantization_mode is not None:
             return self.output_dense(ops.reshape(attended, ops.shape(x)))
         kernel = ops.reshape(self.output_dense.kernel, (*attended.shape[2:], -1))
