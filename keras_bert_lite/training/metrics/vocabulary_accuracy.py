@@ -8,11 +8,11 @@ from keras_bert_lite.training.word_scores import hits
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
-class VocabularyAccuracy(keras.metrics.MeanMetricWrapper):
+class VocabularyAccuracy(keras.metrics.SparseCategoricalAccuracy):
     """The share of targets, by their weights, that have the highest score.
 
-    Keras's accuracy converts the ids to the dtype of the scores: in bfloat16, ids that
-    differ by less than 128 are the same to it.
+    Keras's accuracy converts the ids to the dtype of the scores: in bfloat16, large ids
+    that differ by less than 128 are the same to it.
 
     Args:
         name, dtype: See `keras.metrics.Metric`.
@@ -24,8 +24,8 @@ class VocabularyAccuracy(keras.metrics.MeanMetricWrapper):
     """
 
     def __init__(self, name: str = "accuracy", dtype: Any = None) -> None:
-        super().__init__(hits, name=name, dtype=dtype)
-        self._direction = "up"
+        super().__init__(name=name, dtype=dtype)
 
-    def get_config(self) -> dict[str, Any]:
-        return {"name": self.name, "dtype": self.dtype}
+    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
+        values = hits(y_true, y_pred)
+        return keras.metrics.Mean.update_state(self, values, sample_weight)
