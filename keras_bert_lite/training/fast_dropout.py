@@ -12,8 +12,9 @@ def set_fast_dropout(model: keras.Model, choice: bool = True) -> None:
 
     By default Keras draws 32 bits an element with the generator threefry, which is
     vector work: most of a compiled step's integer operations, drawn again for the
-    gradients. With this, masks come from the generator `rbg`, which TPUs have in
-    hardware. What it costs:
+    gradients. With this, masks come from `rbg`, XLA's own generator. On TPUs, for which
+    steps were compiled but not run, it leaves a hundredth of those operations
+    (`benchmarks/tpu`). What it costs:
 
     - the masks of a seed depend on the kind of device, the version of the compiler and
       how arrays are split over devices: a run repeats on the same devices only, and
