@@ -14,12 +14,12 @@ the compiler takes minutes and its estimates are negative.
 MFU is the share of the chip's peak (bfloat16: v5e 197, v6e 918 TFLOP/s) that three
 times the products of the forward pass need in the estimated time; nothing that is
 computed twice counts twice. A step of 12 layers is derived from steps of 1 and 2
-layers, which differ by a layer: `layers compiled` says so. KerasHub's side is
+layers, which differ by a layer. KerasHub's side is
 `BertMaskedLM` with Keras's AdamW, its own loss and accuracy, at the same rate of
 dropout; both score 20 words of 128.
 
-With fast dropout the compiler has no estimate: it does not know what the generator
-takes. Memory, bytes and operations are those of a chip. The second table is what the
+With fast dropout the compiler has no estimate of the time: it does not know what the
+generator takes, and so the memory of 12 layers cannot be derived either. Memory, bytes and operations are those of a chip. The second table is what the
 chips exchange in a step of 2 layers, by shape and how often. A case that the file has
 is not compiled again.
 """

@@ -39,14 +39,16 @@ def _row(x: Record) -> list[str]:
         _chips(x),
         f"{x['rows']} x {x['length']}",
         f"{x['layers']} ({' and '.join(map(str, x['layers_compiled']))})",
-        # The estimate means nothing where the compiler cannot model an operation.
-        f"{x['milliseconds']:.1f}" if 0 < x["mfu"] < 1 else "none",
-        f"{x['mfu']:.3f}" if 0 < x["mfu"] < 1 else "none",
-        f"{x['gib']:.2f}",
+        *(_estimates(x) if 0 < x["mfu"] < 1 else ["none"] * 3),
         f"{x['gb_moved']:.1f}",
         f"{x['integer']:.1f}",
         f"{x['float']:.1f}",
     ]
+
+
+def _estimates(x: Record) -> list[str]:
+    """Returns what the compiler knows only where it can model all operations."""
+    return [f"{x['milliseconds']:.1f}", f"{x['mfu']:.3f}", f"{x['gib']:.2f}"]
 
 
 def _chips(x: Record) -> str:
