@@ -19,7 +19,8 @@ layers, which differ by a layer. KerasHub's side is
 dropout; both score 20 words of 128.
 
 With fast dropout the compiler has no estimate of the time: it does not know what the
-generator takes, and so the memory of 12 layers cannot be derived either. Memory, bytes and operations are those of a chip. The second table is what the
-chips exchange in a step of 2 layers, by shape and how often. A case that the file has
-is not compiled again.
+generator takes, and so the memory of 12 layers cannot be derived either. Memory, bytes
+and operations are those of a chip. The second table is what the chips exchange in a
+step of 2 layers, by shape and how often. A case that the file has is not compiled
+again.
 """
