@@ -82,7 +82,7 @@ def page(compiled: list[dict[str, Any]], measured: list[dict[str, Any]]) -> str:
         "MFU",
         "memory, GiB",
         "tokens/s",
-        "days",
+        "hours",
     ]
     rows = [["2 cores, a small BERT", "32 x 128", "", "", "", *_speed(laptop)]]
     rows += [_row(x) for x in steps]
@@ -126,7 +126,7 @@ def _many(steps: list[dict[str, Any]]) -> Iterator[list[str]]:
 
 
 def _speed(tokens: float) -> list[str]:
-    return [f"{tokens:,.0f}", f"{TOKENS / tokens / 86_400:,.1f}"]
+    return [f"{tokens:,.0f}", f"{TOKENS / tokens / 3600:,.1f}"]
 
 
 if __name__ == "__main__":
