@@ -353,7 +353,7 @@ def test_distillation_goes_on(data, tmp_path):
 
 def test_a_teacher_is_not_saved_but_known(data, tmp_path):
     student = distil(data, tmp_path, steps=2)
-    with safe_open(tmp_path / "000001.safetensors", "numpy") as file:
+    with safe_open(tmp_path / "step_000000002.safetensors", "numpy") as file:
         sizes = [np.prod(file.get_slice(x).get_shape()) for x in file.keys()]  # noqa: SIM118
     # Its weights, two moments of AdamW, and a few numbers.
     assert sum(sizes) < 3 * student.count_params() + 100
