@@ -2,7 +2,7 @@
 
 import datetime
 import fcntl
-import importlib.metadata
+import importlib
 import json
 import os
 import platform
@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import keras
+import numpy as np
 import tensorflow as tf
 
+from keras_bert_lite._version import __version__
 from keras_bert_lite.training.flops import peak_tflops
 
 LOG = "log.jsonl"
 BEGUN = "begun"  # the event that each process of a run begins with
-PACKAGES = ("keras_bert_lite", "keras", "tensorflow", "numpy")
-FIRST = ("jax", "jaxlib", "torch")  # of the backend, if it is theirs
 
 
 class Work(NamedTuple):
@@ -95,9 +95,14 @@ def _owner(path: Path) -> str:
 def versions() -> dict[str, str]:
     """Returns the versions that decide what a run computes."""
     backend = keras.backend.backend()
-    packages = [*PACKAGES, *(x for x in FIRST if x.startswith(backend))]
-    found = {x: importlib.metadata.version(x) for x in packages}
-    return {"python": platform.python_version(), "backend": backend, **found}
+    return {
+        "python": platform.python_version(),
+        "keras_bert_lite": __version__,
+        "keras": keras.__version__,
+        "numpy": np.__version__,
+        "tensorflow": tf.__version__,
+        backend: importlib.import_module(backend).__version__,
+    }
 
 
 class RunLog(keras.callbacks.Callback):

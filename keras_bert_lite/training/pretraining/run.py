@@ -14,6 +14,7 @@ from keras_bert_lite.models.pretraining.electra import REPLACED_TOKEN_PRETRAININ
 from keras_bert_lite.models.tasks.registry import task_of
 from keras_bert_lite.training.distribution.checks import check_batch
 from keras_bert_lite.training.distribution.strategies import check_strategy
+from keras_bert_lite.training import hosts
 from keras_bert_lite.training.flops import training_flops
 from keras_bert_lite.training.objectives import compile
 from keras_bert_lite.training.optimizers import bert_adamw, bert_lamb
@@ -117,6 +118,8 @@ def pretrain(
     config = checked_config(model, recipe, "data")
     check_batch(batch_size, recipe.sequence_length, model)
     batches = functools.partial(_batches, model, batch_size=batch_size)
+    part = hosts.part_of_batches()
+    batches = functools.partial(_batches, model, batch_size=batch_size, part=part)
     held_out = None
     if validation is not None:  # the same batches each time
         other = check_validation(model, validation, recipe)
@@ -134,18 +137,19 @@ def pretrain(
     }
     compile(model, optimizer, loss_weights=loss_weights)
     try:
-        return fit_from_state(
-            model,
-            lambda start: batches(data, masking=masking, seed=seed, start=start),
-            directory,
-            settings,
-            steps,
-            save_every,
-            callbacks=callbacks or [],
-            work=_work(model, Path(data), batch_size, recipe, masking, peak_tflops),
-            validation_data=held_out,
-            verbose=verbose,
-        )
+        with hosts.own_batches():
+            return fit_from_state(
+                model,
+                lambda start: batches(data, masking=masking, seed=seed, start=start),
+                directory,
+                settings,
+                steps,
+                save_every,
+                callbacks=callbacks or [],
+                work=_work(model, Path(data), batch_size, recipe, masking, peak_tflops),
+                validation_data=held_out,
+                verbose=verbose,
+            )
     except tf.errors.DataLossError:  # it does not name the file
         for folder in (data, validation):
             if folder is not None:

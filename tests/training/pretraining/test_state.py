@@ -172,7 +172,9 @@ def test_a_save_that_fails_ends_the_run(tmp_path, monkeypatch):
 def test_two_runs_in_a_directory(tmp_path):
     class Second(keras.callbacks.Callback):
         def on_train_begin(self, logs=None):
-            with pytest.raises(ValueError, match=rf"in use by process {os.getpid()} on"):
+            with pytest.raises(
+                ValueError, match=rf"in use by process {os.getpid()} on"
+            ):
                 run(tmp_path / "run")
 
     run(tmp_path / "run", callbacks=[Second()])
