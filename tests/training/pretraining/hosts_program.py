@@ -47,7 +47,7 @@ def train(name, **options):
 
 
 def sizes(model):
-    return [float(np.abs(hosts.on_host(x)).sum("float64")) for x in model.weights]
+    return [float(np.abs(hosts.on_host(x)).sum(dtype="float64")) for x in model.weights]
 
 
 def model_axis():
