@@ -181,12 +181,14 @@ class RunLog(keras.callbacks.Callback):
         tflops = self._work.flops * steps / seconds / 1e12
         peak = self._work.peak or peak_tflops(device)
         memory = peak_memory()
+        # A strategy fetches batches for its replicas ahead of time.
+        waits = not tf.distribute.has_strategy()
         return {
             "step_seconds": seconds / steps,
             "tokens_per_second": self._work.tokens * steps / seconds,
             "model_tflops": tflops,
             **({"mfu": tflops / peak / count} if peak else {}),
-            "input_wait": self._waited / seconds,
+            **({"input_wait": self._waited / seconds} if waits else {}),
             "save_seconds": self._blocked(),
             **({"memory_gib": memory / 2**30} if memory else {}),
         }

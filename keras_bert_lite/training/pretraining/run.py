@@ -9,7 +9,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from keras_bert_lite.checks import check_choice, check_positive
+from keras_bert_lite.checks import check_above_zero, check_choice, check_positive
 from keras_bert_lite.models.pretraining.electra import REPLACED_TOKEN_PRETRAINING
 from keras_bert_lite.models.tasks.registry import task_of
 from keras_bert_lite.training.distribution.checks import check_batch
@@ -112,6 +112,8 @@ def pretrain(
     check_positive("steps", steps)
     check_positive("validation_steps", validation_steps)
     check_strategy(model)
+    if peak_tflops is not None:
+        check_above_zero("peak_tflops", peak_tflops)
     optimizer = _optimizer(optimizer, steps, learning_rate, options)
     recipe = read_recipe(data, "data")
     read_index(Path(data), "data")
