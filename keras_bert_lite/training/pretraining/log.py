@@ -177,12 +177,12 @@ class RunLog(keras.callbacks.Callback):
         self._write("epoch", step=step, steps=steps, **{**(logs or {}), **found})
 
     def _measured(self, seconds: float, steps: int) -> dict[str, float]:
-        device, count = devices()
+        device, count = devices(self.model)
         tflops = self._work.flops * steps / seconds / 1e12
         peak = self._work.peak or peak_tflops(device)
         memory = peak_memory()
-        # A strategy fetches batches for its replicas ahead of time.
-        waits = not tf.distribute.has_strategy()
+        # A strategy of TensorFlow fetches batches for its devices ahead of time.
+        waits = count == 1 or keras.backend.backend() == "jax"
         return {
             "step_seconds": seconds / steps,
             "tokens_per_second": self._work.tokens * steps / seconds,
@@ -194,8 +194,8 @@ class RunLog(keras.callbacks.Callback):
         }
 
 
-def devices() -> tuple[str, int]:
-    """Returns the name of the device that trains, and how many there are."""
+def devices(model: keras.Model) -> tuple[str, int]:
+    """Returns the name of the devices that train a model, and how many they are."""
     if keras.backend.backend() == "jax":
         import jax
 
@@ -203,7 +203,8 @@ def devices() -> tuple[str, int]:
         mesh = distribution and distribution.device_mesh.devices
         return jax.devices()[0].device_kind, 1 if mesh is None else mesh.size
     gpus = tf.config.list_physical_devices("GPU")
-    count = tf.distribute.get_strategy().num_replicas_in_sync
+    strategy = getattr(model, "distribute_strategy", None)  # TensorFlow's
+    count = 1 if strategy is None else strategy.num_replicas_in_sync
     if not gpus:
         return "cpu", count
     return tf.config.experimental.get_device_details(gpus[0])["device_name"], count

@@ -12,9 +12,9 @@ import tensorflow as tf
 from keras_bert_lite.checks import check_above_zero, check_choice, check_positive
 from keras_bert_lite.models.pretraining.electra import REPLACED_TOKEN_PRETRAINING
 from keras_bert_lite.models.tasks.registry import task_of
+from keras_bert_lite.training import hosts
 from keras_bert_lite.training.distribution.checks import check_batch
 from keras_bert_lite.training.distribution.strategies import check_strategy
-from keras_bert_lite.training import hosts
 from keras_bert_lite.training.flops import training_flops
 from keras_bert_lite.training.objectives import compile
 from keras_bert_lite.training.optimizers import bert_adamw, bert_lamb
@@ -119,7 +119,6 @@ def pretrain(
     read_index(Path(data), "data")
     config = checked_config(model, recipe, "data")
     check_batch(batch_size, recipe.sequence_length, model)
-    batches = functools.partial(_batches, model, batch_size=batch_size)
     part = hosts.part_of_batches()
     batches = functools.partial(_batches, model, batch_size=batch_size, part=part)
     held_out = None

@@ -83,7 +83,7 @@ def fit_from_state(
     hosts.all_equal("versions", versions())
     hosts.all_equal("settings", settings)
     with contextlib.ExitStack() as stack:
-        write = _journal(Path(directory), stack)
+        write = _journal(Path(directory), model, stack)
         stop = stack.enter_context(hosts.StopRequest())
         state = TrainingState(Path(directory), settings, save_every, stop, write)
         stack.enter_context(hosts.Watch(stop, state.finish))
@@ -96,12 +96,14 @@ def fit_from_state(
         return _fit(model, batches, done, steps, save_every, given)
 
 
-def _journal(directory: Path, stack: contextlib.ExitStack) -> Callable[..., None]:
+def _journal(
+    directory: Path, model: keras.Model, stack: contextlib.ExitStack
+) -> Callable[..., None]:
     """Opens the journal, which the first process has; returns what writes to it."""
     journals = []
 
     def begin() -> None:
-        device, count = devices()
+        device, count = devices(model)
         facts = {"versions": versions(), "device": device, "devices": count}
         journals.append(Journal(directory, processes=hosts.process_count(), **facts))
         stack.callback(journals[0].close)
