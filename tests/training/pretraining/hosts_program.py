@@ -84,7 +84,9 @@ found["whole"] = sizes(whole)
 try:
     train("parts", callbacks=[Terminated()])
 except KeyboardInterrupt:
-    found["terminated"] = sorted(x.name for x in (folder / "parts").glob("step_*"))
+    if index == 0:  # which has written it
+        states = (folder / "parts").glob("step_*")
+        found["terminated"] = [x.name for x in states]
 parts, _ = train("parts")
 found["parts"] = sizes(parts)
 print(json.dumps(found), flush=True)
