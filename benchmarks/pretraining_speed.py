@@ -20,9 +20,13 @@ in a way that its documentation shows:
 
 A token counts that is trained on: special tokens do, padding does not. Each side is a
 process, the sides take turns in rounds, and the first steps are left out.
+
+With `--saves`, only this package trains, by `pretrain`, and the log of the run is
+printed: how long each save blocked training and how long it took to be written.
 """
 
 import argparse
+import contextlib
 import itertools
 import json
 import os
@@ -84,13 +88,35 @@ def sizes(options: argparse.Namespace) -> dict[str, int]:
 def ours(options: argparse.Namespace, clock: Clock) -> None:
     import keras_bert_lite as kbl
 
+    with _model_and_data(options) as (model, data):
+        kbl.compile(model, kbl.optimizers.bert_adamw(1000, 1e-4))
+        _fit(model, kbl.pretraining.pretraining_dataset(data, BATCH), clock)
+
+
+def saves(options: argparse.Namespace) -> None:
+    """Prints the log of a run that saves every other step."""
+    import keras_bert_lite as kbl
+
+    with _model_and_data(options) as (model, data):
+        run = data.parent / "run"
+        given = {"steps": 8, "batch_size": 2, "save_every": 2, "verbose": 0}
+        kbl.pretraining.pretrain(model, data, run, **given)
+        print((run / "log.jsonl").read_text(encoding="utf-8"))
+        states = sorted(run.glob("*.safetensors"))
+        print([f"{x.name}: {x.stat().st_size / 2**30:.2f} GiB" for x in states])
+
+
+@contextlib.contextmanager
+def _model_and_data(options: argparse.Namespace) -> Iterator[tuple[Any, Path]]:
+    """Gives this package's model and the directory of its data."""
+    import keras_bert_lite as kbl
+
     tokenizer = kbl.WordPieceTokenizer(options.vocabulary)
     preprocessor = kbl.Preprocessor(tokenizer, LENGTH)
     vocabulary_size = tokenizer.vocabulary_size()
     config = kbl.EncoderConfig(vocabulary_size=vocabulary_size, **sizes(options))
     model = kbl.masked_lm(kbl.encoder(config))
     model = kbl.pretraining.masked_positions_model(model, packed=True)
-    kbl.compile(model, kbl.optimizers.bert_adamw(1000, 1e-4))
     with tempfile.TemporaryDirectory() as folder:
         text = Path(folder) / "text.txt"
         found = documents(options.text)
@@ -103,8 +129,7 @@ def ours(options: argparse.Namespace, clock: Clock) -> None:
             pack=True,
             show_progress=False,
         )
-        batches = kbl.pretraining.pretraining_dataset(Path(folder) / "data", BATCH)
-        _fit(model, batches, clock)
+        yield model, Path(folder) / "data"
 
 
 def _fit(model: Any, batches: Any, clock: Clock) -> None:
@@ -224,8 +249,12 @@ def main() -> None:
     add("--width", type=int, default=256, help="a multiple of 64")
     add("--rounds", type=int, default=3)
     add("--results", type=Path, default=RESULTS)
+    add("--saves", action="store_true", help="print the log of a run that saves")
     add("--side", choices=SIDES, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.saves:
+        saves(options)
+        return
     if options.side:
         clock = Clock()
         SIDES[options.side](options, clock)

@@ -54,6 +54,16 @@ def build_from_one_replica(model: keras.Model) -> None:
     model._maybe_symbolic_build = build_from
 
 
+def coordination_client() -> Any:
+    """Returns this process's client of JAX's coordination service.
+
+    JAX has no public API for its key-value store.
+    """
+    from jax._src import distributed
+
+    return distributed.global_state.client
+
+
 def compiles_with_xla() -> bool:
     """Returns whether XLA will compile the function that is being traced.
 

@@ -98,7 +98,7 @@ def test_a_resource_keeps_the_handle_that_it_is_given():
 
 def test_no_other_file_uses_private_modules():
     pattern = re.compile(
-        r"\b(keras\.src|tensorflow\.python|tensorflow_text\.python)\b"
+        r"\b(keras\.src|tensorflow\.python|tensorflow_text\.python|jax\._src)\b"
         r"|pybinds|tensorflow\.lite\.(python|tools)"
     )
     found = [

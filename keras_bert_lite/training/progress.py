@@ -42,7 +42,8 @@ class RunProgress(keras.callbacks.ProgbarLogger):
         self.progbar: keras.utils.Progbar | None = None
 
     def on_epoch_begin(self, epoch, logs=None):
-        self._done = epoch * self._every
+        # A run that stopped within an epoch resumes with a shorter one.
+        self._done = (epoch + 1) * self._every - self.target
         if self.progbar is not None:
             return
         self._before = self._done
@@ -55,7 +56,7 @@ class RunProgress(keras.callbacks.ProgbarLogger):
         self._show(self._done + batch + 1, logs, finalize=False)
 
     def on_epoch_end(self, epoch, logs=None):
-        done = self._done + self._every
+        done = (epoch + 1) * self._every
         values = " - ".join(f"{k}: {x:.5g}" for k, x in (logs or {}).items())
         print(f"{CLEAR}step {done}: {values}")
         self._show(done, logs, finalize=done == self._steps)

@@ -2,7 +2,6 @@
 
 import functools
 import os
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,11 +9,13 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from keras_bert_lite.checks import check_choice, check_positive
+from keras_bert_lite.checks import check_above_zero, check_choice, check_positive
 from keras_bert_lite.models.pretraining.electra import REPLACED_TOKEN_PRETRAINING
 from keras_bert_lite.models.tasks.registry import task_of
+from keras_bert_lite.training import hosts
 from keras_bert_lite.training.distribution.checks import check_batch
 from keras_bert_lite.training.distribution.strategies import check_strategy
+from keras_bert_lite.training.flops import training_flops
 from keras_bert_lite.training.objectives import compile
 from keras_bert_lite.training.optimizers import bert_adamw, bert_lamb
 from keras_bert_lite.training.pretraining.data.dataset import (
@@ -28,6 +29,7 @@ from keras_bert_lite.training.pretraining.data.shards import (
     digest,
     read_index,
 )
+from keras_bert_lite.training.pretraining.log import Work
 from keras_bert_lite.training.pretraining.objective_checks import (
     check_validation,
     checked_config,
@@ -56,11 +58,13 @@ def pretrain(
     seed: int = 0,
     callbacks: list[keras.callbacks.Callback] | None = None,
     verbose: str | int = "auto",
+    peak_tflops: float | None = None,
     **options: Any,
 ) -> keras.callbacks.History:
     """Trains a model on data written by `write_pretraining_data`.
 
-    The run is saved every `save_every` steps. Called again with the same
+    The run is saved every `save_every` steps, while it goes on, and on SIGTERM, which
+    ends it. Called again with the same
     arguments and a newly built model and optimizer, it resumes from the last save.
     If the run is complete, it only loads the last weights into the model. A
     resumed run gives the same weights as an uninterrupted one, bit for bit on a
@@ -88,11 +92,14 @@ def pretrain(
         seed: Seed for the order of the data and the masks.
         callbacks: More callbacks for `fit`, such as `keras.callbacks.TensorBoard`.
         verbose: See `keras.Model.fit`.
+        peak_tflops: TFLOP/s that a device can do; `None`: known by its name, or not.
         **options: Options of the named optimizer, such as `warmup` (0.01 here),
             `weight_decay` or `accumulate`; see `bert_adamw` and `bert_lamb`.
 
     Returns:
-        The history of `fit`, with `tokens_per_second`.
+        The history of `fit`, with the speed of the run: `tokens_per_second`,
+        `step_seconds` and others. They are in `log.jsonl` in `directory` as well,
+        each epoch a line, with the command and the versions.
 
     Raises:
         FileNotFoundError: If there are no data.
@@ -105,12 +112,15 @@ def pretrain(
     check_positive("steps", steps)
     check_positive("validation_steps", validation_steps)
     check_strategy(model)
+    if peak_tflops is not None:
+        check_above_zero("peak_tflops", peak_tflops)
     optimizer = _optimizer(optimizer, steps, learning_rate, options)
     recipe = read_recipe(data, "data")
     read_index(Path(data), "data")
     config = checked_config(model, recipe, "data")
     check_batch(batch_size, recipe.sequence_length, model)
-    batches = functools.partial(_batches, model, batch_size=batch_size)
+    part = hosts.part_of_batches()
+    batches = functools.partial(_batches, model, batch_size=batch_size, part=part)
     held_out = None
     if validation is not None:  # the same batches each time
         other = check_validation(model, validation, recipe)
@@ -128,17 +138,19 @@ def pretrain(
     }
     compile(model, optimizer, loss_weights=loss_weights)
     try:
-        return fit_from_state(
-            model,
-            lambda start: batches(data, masking=masking, seed=seed, start=start),
-            directory,
-            settings,
-            steps,
-            save_every,
-            callbacks=[TokensPerSecond(Path(data), batch_size), *(callbacks or [])],
-            validation_data=held_out,
-            verbose=verbose,
-        )
+        with hosts.own_batches():
+            return fit_from_state(
+                model,
+                lambda start: batches(data, masking=masking, seed=seed, start=start),
+                directory,
+                settings,
+                steps,
+                save_every,
+                callbacks=callbacks or [],
+                work=_work(model, Path(data), batch_size, recipe, masking, peak_tflops),
+                validation_data=held_out,
+                verbose=verbose,
+            )
     except tf.errors.DataLossError:  # it does not name the file
         for folder in (data, validation):
             if folder is not None:
@@ -178,36 +190,25 @@ def _batches(model: keras.Model, data: Any, **options: Any) -> Any:
     return pretraining_dataset(data, **options).map(only)
 
 
+def _work(
+    model: keras.Model,
+    data: Path,
+    batch_size: int,
+    recipe: Recipe,
+    masking: Masking | None,
+    peak: float | None,
+) -> Work:
+    """Returns what a step does, by the mean number of tokens in a row."""
+    shards = read_index(data)
+    tokens = sum(x.tokens for x in shards) / sum(x.rows for x in shards)
+    masking = masking or recipe.make_masking(**(recipe.masking or {}))
+    predictions = masking.num_predictions(recipe.sequence_length)
+    flops = batch_size * training_flops(model, tokens, predictions)
+    return Work(batch_size * tokens, flops, peak)
+
+
 def _default_masking(model: keras.Model, recipe: Recipe) -> Masking | None:
     replaced = task_of(model) is REPLACED_TOKEN_PRETRAINING
     if not replaced or recipe.masking is not None:
         return None
     return recipe.make_masking(mask_share=0.85, random_share=0.0)
-
-
-class TokensPerSecond(keras.callbacks.Callback):
-    """Adds `tokens_per_second` to the logs, not counting padding.
-
-    Args:
-        data: The directory of the data; its index has the number of tokens.
-        batch_size: Rows per step.
-    """
-
-    def __init__(self, data: Path, batch_size: int) -> None:
-        super().__init__()
-        shards = read_index(data)
-        rows = sum(shard.rows for shard in shards)
-        self._tokens = batch_size * sum(shard.tokens for shard in shards) / rows
-        self._begin, self._batches = 0.0, 0
-
-    def on_epoch_begin(self, epoch, logs=None):
-        self._begin, self._batches = time.perf_counter(), 0
-
-    def on_train_batch_end(self, batch, logs=None):
-        self._batches = batch + 1
-        self._end = time.perf_counter()
-
-    def on_epoch_end(self, epoch, logs=None):
-        if logs is not None and self._batches:
-            seconds = self._end - self._begin
-            logs["tokens_per_second"] = self._tokens * self._batches / seconds

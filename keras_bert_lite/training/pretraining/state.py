@@ -1,26 +1,43 @@
 """The full state of a training run, saved so that it can resume exactly."""
 
+import contextlib
+import functools
 import hashlib
 import json
 import os
-import zlib
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import keras
-import numpy as np
 
-from keras_bert_lite._files import remove_left_over, replaced_file, write_text
+from keras_bert_lite._files import remove_left_over, write_text
 from keras_bert_lite._private import sublayers
 from keras_bert_lite.checks import check_positive
 from keras_bert_lite.layers import Teacher
+from keras_bert_lite.training import hosts
 from keras_bert_lite.training.pretraining.data.recipe import nameless
+from keras_bert_lite.training.pretraining.log import (
+    Journal,
+    RunLog,
+    Work,
+    devices,
+    versions,
+)
+from keras_bert_lite.training.pretraining.state_files import (
+    NotWhole,
+    Values,
+    read_state,
+    state_path,
+    state_paths,
+    step_of,
+    write_state,
+)
 
 SETTINGS = "run.json"  # pretraining data in the same directory has its own file
 KEPT = 2  # states that are kept: a failing disk may corrupt the last one
-SUFFIX = ".safetensors"
-CHECKSUM = "crc32"  # metadata key; the checksum covers all values
 # Layer options that change only memory use and speed.
 FREE = ("gradient_checkpointing", "unpadding")
 
@@ -33,6 +50,7 @@ def fit_from_state(
     steps: int,
     save_every: int,
     callbacks: list[keras.callbacks.Callback],
+    work: Work | None = None,
     **options: Any,
 ) -> keras.callbacks.History:
     """Trains for a number of steps, resuming from the last save if there is one.
@@ -40,19 +58,21 @@ def fit_from_state(
     Args:
         model: A compiled model.
         batches: Takes a step and returns the batches from that step on.
-        directory: Where the run is saved.
+        directory: Where the run is saved. No other run may use it meanwhile.
         settings: See `TrainingState`. `steps`, `save_every`, the options of the
             optimizer and layers, and digests of teachers' weights are added.
         steps: Total number of steps.
         save_every: Steps between saves; this is one epoch of `fit`.
         callbacks, **options: See `keras.Model.fit`.
+        work: What a step does, to log its speed; see `RunLog`.
 
     Returns:
         The history of `fit`.
 
     Raises:
-        ValueError: If `steps` is not a multiple of `save_every`, or as
-            `TrainingState`.
+        ValueError: If `steps` is not a multiple of `save_every`, another run uses
+            `directory`, processes differ in versions or settings, or as
+            `TrainingState.restore`.
     """
     save_every = check_steps(steps, save_every)
     settings = {**settings, "steps": steps, "save_every": save_every}
@@ -60,17 +80,61 @@ def fit_from_state(
     settings |= _layer_options(model)
     if teachers := _teachers(model):
         settings["teacher_weights"] = [_digest(x) for x in teachers]
-    state = TrainingState(Path(directory), settings)
-    done = state.restore(model)
-    return model.fit(
-        batches(done * save_every),
-        epochs=steps // save_every,
-        initial_epoch=done,
-        steps_per_epoch=save_every,
-        shuffle=False,
-        callbacks=[*callbacks, state],
-        **options,
-    )
+    hosts.all_equal("versions", versions())
+    hosts.all_equal("settings", settings)
+    with contextlib.ExitStack() as stack:
+        write = _journal(Path(directory), model, stack)
+        stop = stack.enter_context(hosts.StopRequest())
+        state = TrainingState(Path(directory), settings, save_every, stop, write)
+        stack.enter_context(hosts.Watch(stop, state.finish))
+        stack.callback(state.close)
+        done = state.restore(model)
+        if work is not None:
+            log = RunLog(work, save_every, write, lambda: state.blocked)
+            callbacks, batches = [log, *callbacks], log.timed(batches)
+        given = {**options, "shuffle": False, "callbacks": [*callbacks, state]}
+        return _fit(model, batches, done, steps, save_every, given)
+
+
+def _journal(
+    directory: Path, model: keras.Model, stack: contextlib.ExitStack
+) -> Callable[..., None]:
+    """Opens the journal, which the first process has; returns what writes to it."""
+    journals = []
+
+    def begin() -> None:
+        device, count = devices(model)
+        facts = {"versions": versions(), "device": device, "devices": count}
+        journals.append(Journal(directory, processes=hosts.process_count(), **facts))
+        stack.callback(journals[0].close)
+
+    hosts.on_first(begin)
+    return journals[0].write if journals else lambda *_, **__: None
+
+
+def _fit(
+    model: keras.Model,
+    batches: Callable[[int], Any],
+    done: int,
+    steps: int,
+    save_every: int,
+    options: dict[str, Any],
+) -> keras.callbacks.History:
+    """Trains from a step on; an epoch begun before has a `fit` of its own."""
+    fit = functools.partial(model.fit, **options)
+    epoch, behind = divmod(done, save_every)
+    if not behind:
+        ends = {"initial_epoch": epoch, "epochs": steps // save_every}
+        return fit(batches(done), steps_per_epoch=save_every, **ends)
+    ends = {"initial_epoch": epoch, "epochs": epoch + 1}
+    first = fit(batches(done), steps_per_epoch=save_every - behind, **ends)
+    done += save_every - behind
+    if model.stop_training or done == steps:
+        return first
+    rest = _fit(model, batches, done, steps, save_every, options)
+    rest.epoch = first.epoch + rest.epoch
+    rest.history = {k: first.history.get(k, []) + x for k, x in rest.history.items()}
+    return rest
 
 
 def check_steps(steps: int, save_every: int) -> int:
@@ -93,79 +157,155 @@ def check_steps(steps: int, save_every: int) -> int:
 class TrainingState(keras.callbacks.Callback):
     """Saves weights, optimizer and random generator states after each epoch.
 
-    Frozen teachers (`layers.Teacher`) are not saved.
+    Training goes on while a thread writes them. Frozen teachers (`layers.Teacher`)
+    are not saved. On SIGTERM it saves at the end of the step and ends the run as
+    Ctrl-C does.
 
     A run may be killed at any moment. Resumed from its last state, it ends with
     the same weights as an uninterrupted run, provided that the data resume at
     the same step and operations are deterministic
     (`tf.config.experimental.enable_op_determinism`).
 
+    With several processes only the first one reads and writes files. Values are saved
+    whole, so that a run may resume on other devices.
+
     Args:
         directory: Where the states are saved.
         settings: The settings of the run, as JSON values; other values are
             converted to strings. States with other settings are refused.
-
-    Raises:
-        ValueError: If `directory` holds states of other settings or of another
-            model.
+        save_every: Steps of each epoch.
+        stop: Tells when to end.
+        write: Writes an event of the journal.
     """
 
-    def __init__(self, directory: Path, settings: dict) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        settings: dict,
+        save_every: int,
+        stop: hosts.StopRequest,
+        write: Callable[..., None],
+    ) -> None:
         super().__init__()
-        self.directory = directory
+        self.directory, self.save_every = directory, save_every
         self.settings = json.loads(json.dumps(settings, default=str))
+        self.blocked = 0.0  # seconds, by the last save
+        self._stop, self._journal = stop, write
+        self._writer = ThreadPoolExecutor(1)
+        self._writing: Future | None = None
+        self._begin = 0
 
     def restore(self, model: keras.Model) -> int:
-        """Restores the last state into a compiled model; returns its epoch count.
+        """Restores the last state into a compiled model; returns its step.
 
         A corrupt state is deleted and the one before it is used.
 
         Raises:
-            ValueError: If there are states, but all of them are corrupt.
+            ValueError: If there are states, but all of them are corrupt, or of
+                other settings or of another model.
             OSError: If a state cannot be read.
         """
-        self._check_settings()
-        remove_left_over(self.directory)
-        variables, broken = _variables(model), {}
-        for path in reversed(self._states()):
+        variables, values = _variables(model), {}
+
+        def read() -> int:
+            self._check_settings()
+            remove_left_over(self.directory)
+            step, found = self._last_whole(variables)
+            values.update(found)
+            return step
+
+        self._begin = step = hosts.on_first(read)
+        if step:
+            for name, variable in variables.items():
+                variable.assign(hosts.from_first(values.pop(name, None), variable))
+        return step
+
+    def finish(self) -> None:
+        """Waits until the last state is written; raises what made that fail."""
+        writing, self._writing = self._writing, None
+        if writing is not None:
+            writing.result()
+
+    def close(self) -> None:
+        """Ends the thread, as `finish`."""
+        self._writer.shutdown()
+        self.finish()
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self._begin = max(self._begin, epoch * self.save_every)
+
+    def on_train_batch_end(self, batch, logs=None):
+        if self._writing is not None and self._writing.done():
+            self.finish()
+        step = self._begin + batch + 1
+        # The last step of an epoch is saved behind its validation.
+        if self._stop.reached(step) and step % self.save_every:
+            if keras.backend.backend() == "jax":
+                self.model.jax_state_sync()
+            self._end_at(step)
+
+    def on_epoch_end(self, epoch, logs=None):
+        step = (epoch + 1) * self.save_every
+        self._save(step)
+        if self._stop.received:
+            self._end_at(step, saved=True)
+
+    def _end_at(self, step: int, saved: bool = False) -> None:
+        if not saved:
+            self._save(step)
+        self.finish()
+        self._journal("interrupted", step=step)
+        print(
+            f"\nSIGTERM: saved after step {step} in {str(self.directory)!r}. Begun "
+            "again, the run goes on from there.",
+            flush=True,
+        )
+        raise KeyboardInterrupt
+
+    def _save(self, step: int) -> None:
+        begin = time.perf_counter()
+        self.finish()
+        first = hosts.process_index() == 0
+        values = {}
+        for name, variable in _variables(self.model).items():
+            value = hosts.on_host(variable)
+            if first:
+                values[name] = value
+        if first:
+            self._writing = self._writer.submit(self._write, step, values)
+        self.blocked = time.perf_counter() - begin
+
+    def _write(self, step: int, values: Values) -> None:
+        begin = time.perf_counter()
+        write_state(state_path(self.directory, step), values)
+        for old in state_paths(self.directory)[:-KEPT]:
+            old.unlink()
+        self._journal("saved", step=step, write_seconds=time.perf_counter() - begin)
+
+    def _last_whole(self, variables: dict[str, keras.Variable]) -> tuple[int, Values]:
+        """Returns the last state that is whole, and its step; 0 without states."""
+        broken = {}
+        for path in reversed(state_paths(self.directory)):
             try:
-                values = _read(path)
+                values = read_state(path)
             except NotWhole as error:
                 broken[path] = str(error)
                 continue
-            _assign(variables, values, path)
+            _check_fits(variables, values, path)
             for other, reason in broken.items():
                 print(f"{other}: is corrupt and is skipped: {reason}")
                 other.unlink()  # or it would be taken for the latest
-            return int(path.stem)
+            return step_of(path), values
         if broken:
             raise ValueError(
                 "`directory` must hold an intact state; to start over, delete it. "
                 f"Received: {[f'{x}: {reason}' for x, reason in broken.items()]}"
             )
-        return 0
-
-    def on_epoch_end(self, epoch, logs=None):
-        path = self.directory / f"{epoch + 1:06}{SUFFIX}"
-        values = {
-            name: keras.ops.convert_to_numpy(variable)
-            for name, variable in _variables(self.model).items()
-        }
-        with replaced_file(path, tidy=False) as beside:
-            from safetensors.numpy import save_file  # imported only when needed
-
-            save_file(values, beside, {CHECKSUM: _checksum(values)})
-            beside.chmod(0o644)  # safetensors makes it readable only by its owner
-        for old in self._states()[:-KEPT]:
-            old.unlink()
-
-    def _states(self) -> list[Path]:
-        return sorted(self.directory.glob(f"[0-9]*{SUFFIX}"))
+        return 0, {}
 
     def _check_settings(self) -> None:
-        self.directory.mkdir(parents=True, exist_ok=True)
         path = self.directory / SETTINGS
-        if not self._states():  # nothing would be lost
+        if not state_paths(self.directory):  # nothing would be lost
             write_text(path, json.dumps(self.settings, indent=1))
             return
         if not path.is_file():
@@ -252,41 +392,13 @@ def _teachers(model: keras.Model) -> list[Teacher]:
 def _digest(layer: keras.layers.Layer) -> str:
     """Returns a digest of a layer's weights."""
     digest = hashlib.sha256()
-    for value in layer.get_weights():
-        digest.update(value.tobytes())
+    for weight in layer.weights:
+        digest.update(hosts.on_host(weight).tobytes())
     return digest.hexdigest()
 
 
-class NotWhole(Exception):
-    """A state that is corrupt: its values are not those that were saved."""
-
-
-def _read(path: Path) -> dict[str, np.ndarray]:
-    from safetensors import SafetensorError, safe_open  # imported only when needed
-
-    try:
-        with safe_open(path, "numpy") as file:
-            stated = (file.metadata() or {}).get(CHECKSUM)
-            values = {x: file.get_tensor(x) for x in file.keys()}  # noqa: SIM118
-    except SafetensorError as error:
-        raise NotWhole(str(error)) from error
-    if stated != _checksum(values):
-        raise NotWhole(f"its {CHECKSUM} is {_checksum(values)}, not {stated}")
-    return values
-
-
-def _checksum(values: dict[str, np.ndarray]) -> str:
-    """Returns a checksum of all values and their names."""
-    result = 0
-    for name, value in sorted(values.items()):
-        result = zlib.crc32(f"{name} {value.dtype} {value.shape}".encode(), result)
-        flat = np.ascontiguousarray(value).reshape(-1)
-        result = zlib.crc32(flat.view(np.uint8).data, result)
-    return f"{result:08x}"
-
-
-def _assign(
-    variables: dict[str, keras.Variable], values: dict[str, np.ndarray], path: Path
+def _check_fits(
+    variables: dict[str, keras.Variable], values: Values, path: Path
 ) -> None:
     if variables.keys() != values.keys():
         raise ValueError(
@@ -299,5 +411,3 @@ def _assign(
                 f"{path}: {name!r} must have the shape {tuple(variable.shape)}. "
                 f"Received: {values[name].shape}"
             )
-    for name, variable in variables.items():
-        variable.assign(values[name])

@@ -1,3 +1,4 @@
+import json
 import shutil
 import signal
 import subprocess
@@ -42,6 +43,7 @@ def data(written, tmp_path):
 def test_history(data, tmp_path):
     optimizer = keras.optimizers.SGD(0.1)
     given = {"validation": data, "validation_steps": 2, "optimizer": optimizer}
+    given["peak_tflops"] = 0.1
     trained, history = run(data, tmp_path / "run", **given)
     assert trained.optimizer is optimizer
     names = set(history.history)
@@ -49,6 +51,13 @@ def test_history(data, tmp_path):
     assert {"prediction_logits_accuracy", "seq_relationship_logits_accuracy"} <= names
     assert len(history.history["loss"]) == 3
     assert min(history.history["tokens_per_second"]) > 0
+    found = {name: values[-1] for name, values in history.history.items()}
+    assert found["mfu"] == pytest.approx(found["model_tflops"] / 0.1)
+    assert 0 <= found["input_wait"] < 1
+    lines = (tmp_path / "run" / "log.jsonl").read_text(encoding="utf-8").splitlines()
+    epochs = [x for x in map(json.loads, lines) if x["event"] == "epoch"]
+    assert [x["step"] for x in epochs] == [2, 4, 6]
+    assert epochs[-1].items() >= found.items()
 
 
 @pytest.mark.slow
@@ -353,7 +362,7 @@ def test_distillation_goes_on(data, tmp_path):
 
 def test_a_teacher_is_not_saved_but_known(data, tmp_path):
     student = distil(data, tmp_path, steps=2)
-    with safe_open(tmp_path / "000001.safetensors", "numpy") as file:
+    with safe_open(tmp_path / "step_000000002.safetensors", "numpy") as file:
         sizes = [np.prod(file.get_slice(x).get_shape()) for x in file.keys()]  # noqa: SIM118
     # Its weights, two moments of AdamW, and a few numbers.
     assert sum(sizes) < 3 * student.count_params() + 100

@@ -1,5 +1,10 @@
 """The states of a run, of a model that trains in a moment."""
 
+import json
+import os
+import signal
+import sys
+
 import keras
 import numpy as np
 import pytest
@@ -7,13 +12,15 @@ import safetensors
 import tensorflow as tf
 
 from keras_bert_lite._files import DRAFT, LOCK
+from keras_bert_lite.training.pretraining import state
 from keras_bert_lite.training.pretraining.state import fit_from_state
 from tests.training.pretraining.interrupts import Interrupts
 
 
-def run(directory, steps=6, optimizer="adam", batch_size=4, callbacks=()):
+def run(directory, steps=6, optimizer="adam", batch_size=4, callbacks=(), dropout=0):
     keras.utils.set_random_seed(0)
-    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+    layers = [keras.layers.Dropout(dropout), keras.layers.Dense(1)]
+    model = keras.Sequential([keras.Input((2,)), *layers])
     model.compile(optimizer, "mse")
     rows = tf.data.Dataset.from_tensors((np.ones((batch_size, 2)), np.ones(batch_size)))
     settings = {"batch_size": batch_size}
@@ -32,7 +39,7 @@ def test_a_state_that_is_not_whole_is_passed_over(tmp_path, capsys):
     assert history.epoch == [2]
     assert "is corrupt and is skipped" in capsys.readouterr().out
     names = [x.name for x in (tmp_path / "run").glob("*.safetensors")]
-    assert sorted(names) == ["000002.safetensors", "000003.safetensors"]
+    assert sorted(names) == ["step_000000004.safetensors", "step_000000006.safetensors"]
 
 
 @pytest.mark.parametrize("place", [20, 500, -1])
@@ -58,7 +65,7 @@ def test_no_state_that_is_whole(tmp_path):
     run(tmp_path / "run")
     for path in (tmp_path / "run").glob("*.safetensors"):
         path.write_bytes(b"half")
-    with pytest.raises(ValueError, match=r"hold an intact state.*000003"):
+    with pytest.raises(ValueError, match=r"hold an intact state.*000006"):
         run(tmp_path / "run")
 
 
@@ -69,7 +76,7 @@ def test_a_state_that_cannot_be_read(tmp_path, monkeypatch):
         raise PermissionError(path)
 
     monkeypatch.setattr(safetensors, "safe_open", refuse)
-    with pytest.raises(PermissionError, match="000003"):
+    with pytest.raises(PermissionError, match="000006"):
         run(tmp_path / "run")
 
 
@@ -115,3 +122,71 @@ def test_states_without_settings(tmp_path):
     (tmp_path / "run" / "run.json").unlink()
     with pytest.raises(ValueError, match="states and no run"):
         run(tmp_path / "run", steps=2)
+
+
+class Terminates(keras.callbacks.Callback):
+    """Sends SIGTERM to this process behind so many steps."""
+
+    def __init__(self, steps):
+        super().__init__()
+        self.steps = steps
+
+    def on_train_batch_end(self, batch, logs=None):
+        self.steps -= 1
+        if not self.steps:
+            signal.raise_signal(signal.SIGTERM)
+
+
+@pytest.mark.parametrize(("step", "saved"), [(3, 3), (4, 4)])
+def test_saves_when_terminated(tmp_path, capsys, step, saved):
+    """Within an epoch and at its end; the run then ends with the same weights."""
+    whole, _ = run(tmp_path / "whole", dropout=0.5)
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "run", dropout=0.5, callbacks=[Terminates(step)])
+    assert signal.getsignal(signal.SIGTERM) is before
+    assert f"SIGTERM: saved after step {saved} in" in capsys.readouterr().out
+    parts, history = run(tmp_path / "run", dropout=0.5)
+    assert history.epoch == ([1, 2] if step == 3 else [2])
+    assert len(history.history["loss"]) == len(history.epoch)
+    for a, b in zip(whole.get_weights(), parts.get_weights(), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_a_save_that_fails_ends_the_run(tmp_path, monkeypatch):
+    def full(path, values):
+        raise OSError("no space left")
+
+    monkeypatch.setattr(state, "write_state", full)
+    steps = []
+    counts = keras.callbacks.LambdaCallback(
+        on_train_batch_end=lambda batch, logs: steps.append(batch)
+    )
+    with pytest.raises(OSError, match="no space left"):
+        run(tmp_path / "run", callbacks=[counts])
+    assert len(steps) < 6  # or of the last save, at the end
+    with pytest.raises(OSError, match="no space left"):
+        run(tmp_path / "other", steps=2)
+
+
+def test_two_runs_in_a_directory(tmp_path):
+    class Second(keras.callbacks.Callback):
+        def on_train_begin(self, logs=None):
+            with pytest.raises(
+                ValueError, match=rf"in use by process {os.getpid()} on"
+            ):
+                run(tmp_path / "run")
+
+    run(tmp_path / "run", callbacks=[Second()])
+    run(tmp_path / "run")  # the lock has gone
+
+
+def test_the_log_of_a_run(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "run", callbacks=[Interrupts(3)])
+    lines = (tmp_path / "run" / "log.jsonl").read_text().splitlines()
+    begun, saved = map(json.loads, lines)
+    assert [begun["event"], saved["event"]] == ["begun", "saved"]
+    assert begun["command"] == sys.argv
+    assert begun["versions"]["keras"] == keras.__version__
+    assert saved["step"] == 2

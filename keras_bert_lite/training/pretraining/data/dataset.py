@@ -52,6 +52,7 @@ def pretraining_dataset(
     start: int = 0,
     padding: str = "max_length",
     replaced: bool = False,
+    part: tuple[int, int] = (0, 1),
 ) -> tf.data.Dataset:
     """Reads the output of `write_pretraining_data` as an infinite data set.
 
@@ -69,6 +70,11 @@ def pretraining_dataset(
         start: The index of the first batch.
         padding: `"max_length"`, as TPUs and XLA need, or `"longest"`.
         replaced: Whether to make the targets of replaced token detection.
+        part: `(k, n)`: the k-th, from 0, of n parts, for processes that read for
+            themselves. In each epoch each part has other shards than the others (if
+            there are fewer shards than parts, other rows of all shards), and its own
+            masks; its batches have `batch_size / n` rows. The parts together hold
+            each row once an epoch, in other batches than `(0, 1)` has.
 
     Returns:
         A `tf.data.Dataset` of `(inputs, targets, weights)`, dictionaries. Inputs:
@@ -91,11 +97,13 @@ def pretraining_dataset(
     directory = Path(directory)
     recipe, shards = read_recipe(directory), read_index(directory)
     names = [str(directory / shard.name) for shard in shards if shard.rows]
-    rows = _examples(names, seed, shuffle).batch(batch_size, drop_remainder=True)
+    size = _rows_of_part(part, batch_size)
+    rows = _examples(names, seed, shuffle, part).batch(size, drop_remainder=True)
     reader = _Reader(recipe, masking, padding, replaced)
     numbered = rows.enumerate().skip(start)
 
     def read(number: tf.Tensor, examples: tf.Tensor) -> Any:
+        number = number * part[1] + part[0]
         return reader(examples, tf.stack([tf.constant(seed, tf.int64), number]))
 
     batches = mapped(numbered, read)
@@ -104,8 +112,25 @@ def pretraining_dataset(
     return batches.prefetch(tf.data.AUTOTUNE).apply(endless)
 
 
-def _examples(names: list[str], seed: int, shuffle: int) -> tf.data.Dataset:
-    """Yields serialized rows without end, shuffled, each once per epoch."""
+def _rows_of_part(part: tuple[int, int], batch_size: int) -> int:
+    """Returns how many rows of each batch a part has."""
+    index, count = part
+    if not 0 <= index < count:
+        raise ValueError(f"`part` must be (k, n) with 0 <= k < n. Received: {part}")
+    if batch_size % count:
+        raise ValueError(
+            f"`batch_size` must be a multiple of the {count} parts that are read by "
+            f"processes of their own. Received: {batch_size}"
+        )
+    return batch_size // count
+
+
+def _examples(
+    names: list[str], seed: int, shuffle: int, part: tuple[int, int]
+) -> tf.data.Dataset:
+    """Yields serialized rows without end, shuffled, those of a part once per epoch."""
+    index, count = part
+    by_row = len(names) < count
 
     def epoch(number: tf.Tensor) -> tf.data.Dataset:
         def seeds(batch: Any) -> tf.Tensor:
@@ -116,12 +141,14 @@ def _examples(names: list[str], seed: int, shuffle: int) -> tf.data.Dataset:
 
         # `Dataset.shuffle` would also depend on the global seed.
         ordered = tf.random.experimental.stateless_shuffle(names, seeds(-1))
+        ordered = ordered if by_row else ordered[index::count]
         rows = tf.data.Dataset.from_tensor_slices(ordered).interleave(
             tf.data.TFRecordDataset,
             cycle_length=min(READ_AT_ONCE, len(names)),
             num_parallel_calls=tf.data.AUTOTUNE,
             deterministic=True,
         )
+        rows = rows.shard(count, index) if by_row else rows
         return rows.batch(shuffle).enumerate().map(mixed).unbatch()
 
     return without_tuning(tf.data.Dataset.counter().flat_map(epoch))

@@ -1,4 +1,5 @@
 import math
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -181,3 +182,28 @@ def test_says_that_a_shard_is_corrupt(directory):
     shard.write_bytes(bytes(data))
     with pytest.raises(tf.errors.DataLossError, match="corrupted record"):
         batches(place, 2, number=1000)
+
+
+@pytest.mark.parametrize("chunk_bytes", [1000, 10**6])  # many shards, or one
+def test_parts_have_other_rows(directory, chunk_bytes):
+    place = directory(objective="none", chunk_bytes=chunk_bytes)
+    everything = Counter(tuple(row["token_ids"]) for row in rows_of(place))
+    parts = []
+    for index in range(2):
+        rows = batches(place, 2, number=everything.total(), part=(index, 2))
+        same(batches(place, 2, number=3, part=(index, 2), start=4), rows[4:7])
+        masks = [inputs["padding_mask"][0] for inputs, *_ in rows]
+        ids = [restored(*batch)[0] for batch in rows]
+        parts.append([tuple(x[m].tolist()) for x, m in zip(ids, masks, strict=True)])
+    begun = Counter(parts[0][:20] + parts[1][:20])  # within the first epoch
+    assert begun <= everything
+    assert set(parts[0] + parts[1]) == everything.keys()
+
+
+@pytest.mark.parametrize(
+    ("part", "message"),
+    [((2, 2), "0 <= k < n"), ((0, 3), "a multiple of the 3 parts")],
+)
+def test_refuses_parts(directory, part, message):
+    with pytest.raises(ValueError, match=message):
+        pretraining_dataset(directory(), 4, part=part)

@@ -1,0 +1,110 @@
+"""Two processes under JAX, over loopback: one run, guarded from each other."""
+
+import importlib.util
+import json
+import os
+import socket
+import subprocess
+import sys
+
+import pytest
+from safetensors import safe_open
+
+import keras_bert_lite as kbl
+from tests.training.pretraining.data.samples import text, write
+from tests.training.pretraining.runs import run
+
+PROGRAM = "tests.training.pretraining.hosts_program"
+pytestmark = pytest.mark.parity
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("hosts")
+    (folder / "text.txt").write_text(text(), encoding="utf-8")
+    write(folder / "text.txt", folder / "data", objective="none")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def ended(folder):
+    """The two processes, ended, and what each printed."""
+    if importlib.util.find_spec("jax") is None:
+        pytest.skip("jax is not installed")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    environment = {**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"}
+    environment["XLA_FLAGS"] = ""  # one device each
+    processes = [
+        subprocess.Popen(
+            [
+                sys.executable,
+                "-m",
+                PROGRAM,
+                *map(str, (i, port, folder / "data", folder)),
+            ],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
+        for i in range(2)
+    ]
+    outputs = [x.communicate() for x in processes]
+    for process, (out, error) in zip(processes, outputs, strict=True):
+        print(process.returncode, out, error[-4000:])
+    return processes, outputs
+
+
+@pytest.fixture(scope="module")
+def found(ended):
+    lines = [
+        next(x for x in out.splitlines() if x.startswith("{")) for out, _ in ended[1]
+    ]
+    return [json.loads(x) for x in lines]
+
+
+def test_weights_divided_among_processes_are_saved_and_restored(found):
+    first, second = found
+    assert first == {**second, "terminated": first["terminated"]}
+    assert first["divided"] == pytest.approx(first["restored"], rel=1e-12)
+    assert first["epochs"] == []
+
+
+def test_a_state_of_two_processes_is_restored_by_one(folder, found):
+    trained, history = run(
+        folder / "data", folder / "divided", kbl.masked_lm, steps=4, save_every=2
+    )
+    assert history.epoch == []
+    sizes = [float(abs(x).sum(dtype="float64")) for x in trained.get_weights()]
+    assert sizes == pytest.approx(found[0]["divided"], rel=1e-6)
+
+
+def test_sigterm_to_one_saves_at_the_same_step_on_both(found):
+    (name,) = found[0]["terminated"]
+    assert 3 <= int(name.split("_")[1].split(".")[0]) < 12
+    for one in found:
+        assert one["parts"] == one["whole"]
+
+
+def test_other_settings_are_refused(found):
+    for one in found:
+        assert "The settings must be the same in all processes" in one["refused"]
+        assert "'seed': 0 and 1" in one["refused"]
+
+
+def test_a_dead_process_is_named(folder, ended):
+    (first, second), ((_, error), _) = ended
+    assert (first.returncode, second.returncode) == (1, 9)
+    assert f"Process 1, on {socket.gethostname()}, has given no sign of life" in error
+    assert "start all of them again" in error
+    with safe_open(folder / "dies" / "step_000000002.safetensors", "numpy") as file:
+        assert len(list(file.keys())) > 10
+
+
+def test_one_process_writes(folder, ended):
+    for name in ("divided", "whole"):
+        lines = (folder / name / "log.jsonl").read_text().splitlines()
+        begun = [x for x in map(json.loads, lines) if x["event"] == "begun"]
+        assert {x["processes"] for x in begun[:1]} == {2}
