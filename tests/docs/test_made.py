@@ -67,7 +67,7 @@ def test_scaling_has_the_numbers_of_the_results():
         ("4 v5e, 2 x 2", "3,200,000"),
         ("256 v5e, at best", "204,800,000"),
     ]
-    assert float(found[3][6]) == pytest.approx(scaling.TOKENS / 8e5 / 86_400, abs=0.1)
+    assert float(found[3][6]) == pytest.approx(scaling.TOKENS / 8e5 / 3600, abs=0.1)
     with pytest.raises(ValueError, match="a step of one chip"):
         scaling.page(steps[2:], runs)
 
