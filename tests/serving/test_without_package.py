@@ -86,7 +86,7 @@ def int8_calls(tmp_path_factory):
     return list(calls_of(kbl.export_saved_model(model, directory, **options)))
 
 
-def answers(python, calls, directory, **variables):
+def answers(python, calls, directory, stderr=None, **variables):
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     environment |= variables
     output = subprocess.run(
@@ -94,6 +94,7 @@ def answers(python, calls, directory, **variables):
         input=json.dumps([call for call, _ in calls]).encode(),
         check=True,
         stdout=subprocess.PIPE,
+        stderr=stderr,
         cwd=directory,
         env=environment,
     )
@@ -140,8 +141,9 @@ def test_older_servers_have_no_int8(int8_calls, tmp_path):
     python = os.environ.get("SERVING_PYTHON_212")
     if not python:
         pytest.skip("SERVING_PYTHON_212 is not set; see the Makefile")
-    with pytest.raises(subprocess.CalledProcessError):
-        answers(python, int8_calls, tmp_path)
+    with pytest.raises(subprocess.CalledProcessError) as error:
+        answers(python, int8_calls, tmp_path, stderr=subprocess.PIPE)
+    assert b"_QuantizedMatMul" in error.value.stderr
 
 
 def test_this_process_answers_as_the_keras_model(model, calls):

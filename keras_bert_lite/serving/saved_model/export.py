@@ -19,10 +19,10 @@ from keras_bert_lite.serving.saved_model.exported_signatures import (
     signatures_of,
     text_labels,
 )
-from keras_bert_lite.serving.saved_model.half_storage import STORAGES, half_stored
 from keras_bert_lite.serving.saved_model.int8.encoder import EncoderInInt8
 from keras_bert_lite.serving.saved_model.metadata import write_metadata
 from keras_bert_lite.serving.saved_model.server_config import batching_parameters
+from keras_bert_lite.serving.saved_model.stored_weights import STORAGES, half_stored
 from keras_bert_lite.serving.saved_model.warmup import replay_warmup, write_warmup
 
 LONG = 512  # words of a long warm-up text, if the preprocessor cuts none
@@ -89,14 +89,13 @@ def export_saved_model(
         The path of the new version.
 
     Raises:
-        NotImplementedError: If the backend is not TensorFlow.
+        NotImplementedError: If the backend is not TensorFlow, or `int8` is asked for
+            and this TensorFlow has no such products.
         TypeError: If the model was not made by `with_text`.
         FileNotFoundError: If there is no such file.
         ValueError: If the version is not a positive integer, the storage is
             invalid or a weight exceeds its range, the encoder or `calibration` does
             not allow `int8`, or a warm-up request fails.
-        NotImplementedError: If `int8` is asked for and this TensorFlow has no such
-            products.
         FileExistsError: If the version exists.
 
     Example:

@@ -64,11 +64,11 @@ def pretrain(
     """Trains a model on data written by `write_pretraining_data`.
 
     The run is saved every `save_every` steps, while it goes on, and on SIGTERM, which
-    ends it. Called again with the same
-    arguments and a newly built model and optimizer, it resumes from the last save.
-    If the run is complete, it only loads the last weights into the model. A
-    resumed run gives the same weights as an uninterrupted one, bit for bit on a
-    CPU after `tf.config.experimental.enable_op_determinism()`.
+    ends it. Called again with the same arguments and a newly built model and
+    optimizer, it resumes from the last save. If the run is complete, it only loads the
+    last weights into the model. A resumed run gives the same weights as an
+    uninterrupted one, bit for bit on a CPU after
+    `tf.config.experimental.enable_op_determinism()`.
 
     Args:
         model: Built by `masked_positions_model` or `electra_pretrainer`, with

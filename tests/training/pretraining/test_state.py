@@ -124,26 +124,14 @@ def test_states_without_settings(tmp_path):
         run(tmp_path / "run", steps=2)
 
 
-class Terminates(keras.callbacks.Callback):
-    """Sends SIGTERM to this process behind so many steps."""
-
-    def __init__(self, steps):
-        super().__init__()
-        self.steps = steps
-
-    def on_train_batch_end(self, batch, logs=None):
-        self.steps -= 1
-        if not self.steps:
-            signal.raise_signal(signal.SIGTERM)
-
-
 @pytest.mark.parametrize(("step", "saved"), [(3, 3), (4, 4)])
 def test_saves_when_terminated(tmp_path, capsys, step, saved):
     """Within an epoch and at its end; the run then ends with the same weights."""
     whole, _ = run(tmp_path / "whole", dropout=0.5)
     before = signal.getsignal(signal.SIGTERM)
+    terminates = Interrupts(step, lambda: signal.raise_signal(signal.SIGTERM))
     with pytest.raises(KeyboardInterrupt):
-        run(tmp_path / "run", dropout=0.5, callbacks=[Terminates(step)])
+        run(tmp_path / "run", dropout=0.5, callbacks=[terminates])
     assert signal.getsignal(signal.SIGTERM) is before
     assert f"SIGTERM: saved after step {saved} in" in capsys.readouterr().out
     parts, history = run(tmp_path / "run", dropout=0.5)

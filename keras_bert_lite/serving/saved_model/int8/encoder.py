@@ -14,7 +14,6 @@ from keras_bert_lite.models.encoder_model import (
     encoder_of,
 )
 from keras_bert_lite.models.text_model import TextModel, model_on_ids
-from keras_bert_lite.serving.saved_model.half_storage import in_parts
 from keras_bert_lite.serving.saved_model.int8.calibration import Texts, observe
 from keras_bert_lite.serving.saved_model.int8.dense_layers import (
     check_covered,
@@ -23,6 +22,7 @@ from keras_bert_lite.serving.saved_model.int8.dense_layers import (
     replaced_weights,
 )
 from keras_bert_lite.serving.saved_model.int8.product import check_kernel
+from keras_bert_lite.serving.saved_model.stored_weights import in_parts
 
 
 class EncoderInInt8:

@@ -41,7 +41,7 @@ class Product:
 
     Call arguments:
         x: `(..., K)`.
-        added: Floats of the shape of the result, to add to it; only with `(T, K)`.
+        added: Floats of the shape of the result, to add to it.
 
     Output shape:
         `(..., N)`.
@@ -75,7 +75,8 @@ class Product:
     def __call__(self, x: tf.Tensor, added: tf.Tensor | None = None) -> tf.Tensor:
         size, width = self._kernel.shape
         rows = self._eight_bits(tf.reshape(x, [-1, size]))
-        found = self._multiplied(rows, [] if added is None else [added])
+        more = [] if added is None else [tf.reshape(added, [-1, width])]
+        found = self._multiplied(rows, more)
         shape = [*x.shape[:-1], width]
         if len(shape) != 2:
             found = tf.reshape(found, tf.concat([tf.shape(x)[:-1], [width]], 0))

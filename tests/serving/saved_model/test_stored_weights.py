@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 import keras_bert_lite as kbl
-from keras_bert_lite.serving.saved_model.half_storage import half_stored
+from keras_bert_lite.serving.saved_model.stored_weights import half_stored
 from tests import tiny
 
 pytestmark = pytest.mark.tensorflow(reason="exports need TensorFlow")
