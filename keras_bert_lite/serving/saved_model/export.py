@@ -78,8 +78,8 @@ def export_saved_model(
             half precision. Loading converts them back to float32, so answers
             differ only by this rounding and take no longer.
         int8: Whether the encoder multiplies in int8, which is faster, takes about a
-            third of the bytes and changes answers a little. It needs TF Serving 2.17.1 or
-            later on x86-64; `check_servable` tells. The encoder must have neither
+            third of the bytes and changes answers a little. It needs TF Serving 2.17.1
+            or later on x86-64; `check_servable` tells. The encoder must have neither
             relative positions (DeBERTa) nor a gated feed-forward network.
         calibration: With `int8`, some hundred texts like those that will be answered,
             or a file with one a line: they tell how large the encoder's numbers get.
