@@ -90,9 +90,11 @@ def pretrain(
     encoder_config: str | None = None,
     model: str | None = None,
     replaced_tokens: bool = False,
+    masking: dict[str, Any] | None = None,
     batch_size: int = 64,
     learning_rate: float = 1e-4,
     warmup: float = 0.01,
+    cooldown: float | None = None,
     weight_decay: float = 0.01,
     accumulate: int = 1,
     optimizer: Literal["adamw", "lamb"] = "adamw",
@@ -120,9 +122,11 @@ def pretrain(
             --config takes these too
         model: start from the weights of a checkpoint: a directory, hf://owner/name
         replaced_tokens: train like ELECTRA, by replaced tokens
+        masking: how words are masked, as '{"rate": 0.3}'; by default as the data say
         batch_size: rows of a step
         learning_rate: the peak
         warmup: share of the steps for warm-up
+        cooldown: share of the steps, at the end, in which the rate falls
         weight_decay: of the optimizer
         accumulate: steps of an update
         optimizer: lamb is for large batches
@@ -158,6 +162,7 @@ def distil(
     batch_size: int = 64,
     learning_rate: float = 5e-4,
     warmup: float = 0.05,
+    cooldown: float | None = None,
     weight_decay: float = 0.01,
     accumulate: int = 1,
     save_every: int = 1000,
@@ -194,6 +199,7 @@ def distil(
         batch_size: texts of a step
         learning_rate: the peak
         warmup: share of the steps for warm-up
+        cooldown: share of the steps, at the end, in which the rate falls
         weight_decay: of the optimizer
         accumulate: steps of an update
         save_every: steps between saves

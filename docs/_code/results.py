@@ -26,6 +26,7 @@ PAGES = {
 }
 TABLES = {
     "encoders": ("encoders", "markdown"),
+    "first_answer": ("first_answer", "markdown"),
     "int8": ("int8", "markdown"),
     "few_labels": ("few_labels.__main__", "table"),
     "pretraining_data": ("pretraining_data.__main__", "summary"),

@@ -42,6 +42,7 @@ def distill_encoder(
     batch_size: int = 64,
     learning_rate: float = 5e-4,
     warmup: float = 0.05,
+    cooldown: float | None = None,
     weight_decay: float = 0.01,
     accumulate: int = 1,
     save_every: int = 1000,
@@ -81,6 +82,8 @@ def distill_encoder(
         batch_size: Sentences (B) per step.
         learning_rate: The peak rate, after the warm-up.
         warmup: The share of the steps in which the rate rises.
+        cooldown: The share of the steps, at the end, in which the rate falls; see
+            `bert_adamw`.
         weight_decay: See `bert_adamw`.
         accumulate: Over how many batches gradients are averaged for each update.
         save_every: Steps between saves.
@@ -139,6 +142,7 @@ def distill_encoder(
         callbacks=progress_of(steps, save_every, verbose),
         verbose=verbose,
         warmup=warmup,
+        cooldown=cooldown,
         weight_decay=weight_decay,
         accumulate=accumulate,
     )

@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import keras
 
@@ -46,9 +47,11 @@ def pretrain_encoder(
     model: str | os.PathLike | None = None,
     *,
     replaced_tokens: bool = False,
+    masking: dict[str, Any] | None = None,
     batch_size: int = 64,
     learning_rate: float = 1e-4,
     warmup: float = 0.01,
+    cooldown: float | None = None,
     weight_decay: float = 0.01,
     accumulate: int = 1,
     optimizer: str = "adamw",
@@ -81,9 +84,13 @@ def pretrain_encoder(
             `vocabulary_size` is that of the data's tokenizer.
         model: Or the checkpoint whose weights are trained further; see `load_model`.
         replaced_tokens: Whether to train like ELECTRA, by replaced tokens.
+        masking: The options of `Masking`, such as `{"rate": 0.3}` (ModernBERT). `None`:
+            see `pretrain`.
         batch_size: Rows (B) per step.
         learning_rate: The peak rate, after the warm-up.
         warmup: The share of the steps in which the rate rises.
+        cooldown: The share of the steps, at the end, in which the rate falls; see
+            `bert_adamw`.
         weight_decay: See `bert_adamw`.
         accumulate: Over how many batches gradients are averaged for each update.
         optimizer: `"adamw"`, or `"lamb"` for large batches.
@@ -151,11 +158,13 @@ def pretrain_encoder(
             learning_rate,
             save_every,
             validation,
+            masking=None if masking is None else recipe.make_masking(**masking),
             optimizer=optimizer,
             seed=seed,
             callbacks=[*logs, *progress_of(steps, save_every, verbose)],
             verbose=verbose,
             warmup=warmup,
+            cooldown=cooldown,
             weight_decay=weight_decay,
             accumulate=accumulate,
         )

@@ -181,6 +181,7 @@ def bert_adamw(
     clip_norm: float | None = 1.0,
     layer_decay: float | None = None,
     accumulate: int = 1,
+    cooldown: float | None = None,
     **kwargs: Any,
 ) -> AdamW:
     """Creates the optimizer and learning rate schedule for fine-tuning BERT.
@@ -195,6 +196,9 @@ def bert_adamw(
             clipped.
         accumulate: Over how many batches gradients are averaged for each update.
             Remaining batches at the end give no update.
+        cooldown: The share of the steps, at the end, in which the rate falls from
+            the peak, where it stays until then (ModernBERT). `None`: it falls
+            linearly from the end of the warm-up (BERT).
         **kwargs: See `keras.optimizers.Adam`, such as `beta_2` or `use_ema`.
 
     Returns:
@@ -213,7 +217,7 @@ def bert_adamw(
         weight_decay=weight_decay,
         layer_decay=layer_decay,
         epsilon=epsilon,
-        **_shared(steps, learning_rate, warmup, clip_norm, accumulate),
+        **_shared(steps, learning_rate, warmup, clip_norm, accumulate, cooldown),
         **kwargs,
     )
 
@@ -230,6 +234,7 @@ def bert_lamb(
     weight_decay: float = 0.01,
     clip_norm: float | None = 1.0,
     accumulate: int = 1,
+    cooldown: float | None = None,
     **kwargs: Any,
 ) -> Lamb:
     """Creates Keras's LAMB with BERT's schedule, for batches of thousands of rows.
@@ -238,7 +243,8 @@ def bert_lamb(
     Biases and normalization weights do not decay.
 
     Args:
-        steps, learning_rate, warmup, accumulate, clip_norm: See `bert_adamw`.
+        steps, learning_rate, warmup, accumulate, clip_norm, cooldown: See
+            `bert_adamw`.
         weight_decay: See `keras.optimizers.Lamb`.
         **kwargs: See `keras.optimizers.Lamb`.
 
@@ -250,7 +256,7 @@ def bert_lamb(
     check_rate("weight_decay", weight_decay)
     optimizer = Lamb(
         weight_decay=weight_decay,
-        **_shared(steps, learning_rate, warmup, clip_norm, accumulate),
+        **_shared(steps, learning_rate, warmup, clip_norm, accumulate, cooldown),
         **kwargs,
     )
     optimizer.exclude_from_weight_decay(var_names=list(WITHOUT_DECAY))
@@ -263,30 +269,49 @@ def _shared(
     warmup: float,
     clip_norm: float | None,
     accumulate: int,
+    cooldown: float | None,
 ) -> dict[str, Any]:
     """Checks and returns the arguments common to both optimizers."""
     check_positive("accumulate", accumulate)
     if clip_norm is not None:
         check_above_zero("clip_norm", clip_norm)
     return {
-        "learning_rate": _schedule(steps, learning_rate, warmup, accumulate),
+        "learning_rate": _schedule(steps, learning_rate, warmup, accumulate, cooldown),
         "global_clipnorm": clip_norm,
         "gradient_accumulation_steps": accumulate if accumulate > 1 else None,
     }
 
 
 def _schedule(
-    steps: int | None, learning_rate: float, warmup: float, accumulate: int
+    steps: int | None,
+    learning_rate: float,
+    warmup: float,
+    accumulate: int,
+    cooldown: float | None,
 ) -> LinearWarmup | float:
     check_above_zero("learning_rate", learning_rate)
     if steps is None:
         return float(learning_rate)
     check_positive("steps", steps)
     check_rate("warmup", warmup)
+    _check_cooldown(cooldown, warmup)
     if steps < accumulate:
         raise ValueError(
             "`steps` must be at least `accumulate`, or there is no update. "
             f"Received: steps={steps}, accumulate={accumulate}"
         )
     updates = steps // accumulate
-    return LinearWarmup(learning_rate, updates, int(updates * warmup), accumulate)
+    rising = int(updates * warmup)
+    falling = None if cooldown is None else max(1, int(updates * cooldown))
+    return LinearWarmup(learning_rate, updates, rising, accumulate, falling)
+
+
+def _check_cooldown(cooldown: float | None, warmup: float) -> None:
+    if cooldown is None:
+        return
+    check_above_zero("cooldown", cooldown)
+    if cooldown + warmup > 1:
+        raise ValueError(
+            "`cooldown` must be at most `1 - warmup`. "
+            f"Received: cooldown={cooldown}, warmup={warmup}"
+        )

@@ -107,6 +107,7 @@ def test_deterministic(folder, tmp_path, monkeypatch):
 
 def test_a_run_is_a_file(folder, tmp_path, capsys):
     run = ("--config", folder / "config.json", "--directory", tmp_path / "run", *SMALL)
+    run += ("--masking", '{"rate": 0.3}', "--cooldown", 0.5)
     with pytest.raises(SystemExit):
         command("pretrain", folder / "pairs", *run, "--deterministic", "--print_config")
     config = tmp_path / "run.yaml"
@@ -118,6 +119,10 @@ def test_a_run_is_a_file(folder, tmp_path, capsys):
     model = tmp_path / "run" / "model"
     assert capsys.readouterr().out.startswith(f"{model}: the model, ")
     assert kbl.load_model(model).count_params() > 0
+    settings = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert settings["masking"]["rate"] == 0.3
+    schedule = settings["optimizer"]["config"]["learning_rate"]["config"]
+    assert schedule["cooldown_steps"] == 2
     with pytest.raises(SystemExit):
         command("pretrain", "--config", config, "--print_config")
     assert capsys.readouterr().out == printed

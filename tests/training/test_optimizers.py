@@ -71,7 +71,17 @@ def test_has_the_values_of_the_paper():
         optimizer.get_config()["learning_rate"]
     )
     expected = {"peak": 5e-5, "steps": 1000, "warmup_steps": 100, "accumulate": 1}
-    assert schedule.get_config() == expected
+    assert schedule.get_config() == {**expected, "cooldown_steps": None}
+
+
+def test_has_a_cooldown():
+    optimizer = bert_adamw(100, accumulate=2, warmup=0.2, cooldown=0.5)
+    schedule = optimizer.get_config()["learning_rate"]["config"]
+    assert (schedule["warmup_steps"], schedule["cooldown_steps"]) == (10, 25)
+    with pytest.raises(
+        ValueError, match=r"`cooldown` must be .*Received: cooldown=0.9"
+    ):
+        bert_adamw(100, warmup=0.2, cooldown=0.9)
 
 
 def test_without_steps_keeps_the_rate():

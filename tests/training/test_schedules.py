@@ -29,8 +29,18 @@ def test_counts_updates_where_gradients_are_accumulated():
     assert rates(schedule, 8) == [0, 0, 1, 1, 0.5, 0.5, 0, 0]
 
 
-def test_survives_serialization():
-    schedule = LinearWarmup(3e-5, steps=10, warmup_steps=1, accumulate=2)
+def test_stays_at_the_peak_until_it_cools_down():
+    schedule = LinearWarmup(1.0, steps=9, warmup_steps=2, cooldown_steps=4)
+    peak = [0, 0.5, 1, 1, 1, 1]
+    falling = [1 - 0.25**0.5, 1 - 0.5**0.5, 1 - 0.75**0.5, 0, 0]
+    np.testing.assert_allclose(rates(schedule, 11), peak + falling, rtol=1e-6)
+
+
+@pytest.mark.parametrize("cooldown_steps", [None, 3])
+def test_survives_serialization(cooldown_steps):
+    schedule = LinearWarmup(
+        3e-5, steps=10, warmup_steps=1, accumulate=2, cooldown_steps=cooldown_steps
+    )
     schedules = keras.optimizers.schedules
     twin = schedules.deserialize(schedules.serialize(schedule))
     assert isinstance(twin, LinearWarmup)
@@ -44,14 +54,32 @@ def test_equals_transformers(warmup_steps):
     torch = pytest.importorskip("torch")
     transformers = pytest.importorskip("transformers")
     optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=5e-5)
-    theirs = transformers.get_linear_schedule_with_warmup(optimizer, warmup_steps, 30)
-    expected = []
-    for _ in range(40):
-        expected.append(theirs.get_last_lr()[0])
-        optimizer.step()
-        theirs.step()
+    linear = transformers.get_linear_schedule_with_warmup(optimizer, warmup_steps, 30)
     ours = rates(LinearWarmup(5e-5, 30, warmup_steps), 40)
-    np.testing.assert_allclose(ours, expected, rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(ours, stepped(linear, optimizer), rtol=1e-6, atol=1e-12)
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize(("warmup_steps", "cooldown_steps"), [(0, 30), (7, 10), (1, 1)])
+def test_equals_transformers_with_a_cooldown(warmup_steps, cooldown_steps):
+    torch = pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers")
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=5e-5)
+    theirs = transformers.get_wsd_schedule(
+        optimizer, warmup_steps, cooldown_steps, 30, decay_type="1-sqrt"
+    )
+    ours = rates(LinearWarmup(5e-5, 30, warmup_steps, 1, cooldown_steps), 40)
+    np.testing.assert_allclose(ours, stepped(theirs, optimizer), rtol=1e-5, atol=1e-11)
+
+
+def stepped(schedule, optimizer):
+    """Returns the rates of a scheduler of torch."""
+    found = []
+    for _ in range(40):
+        found.append(schedule.get_last_lr()[0])
+        optimizer.step()
+        schedule.step()
+    return found
 
 
 @pytest.mark.parametrize(
@@ -65,6 +93,8 @@ def test_equals_transformers(warmup_steps):
         ("warmup_steps", -1),
         ("warmup_steps", 11),
         ("accumulate", 0),
+        ("cooldown_steps", 0),
+        ("cooldown_steps", 11),
     ],
 )
 def test_refuses_arguments(argument, value):
