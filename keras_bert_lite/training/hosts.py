@@ -112,8 +112,9 @@ def on_host(value: Any) -> np.ndarray:
             if not array.is_fully_replicated:
                 return np.asarray(_multihost().process_allgather(array, tiled=True))
             value = array.addressable_data(0)
-    # A copy: NumPy may see the memory of a tensor, which the next step may reuse.
-    return np.array(keras.ops.convert_to_numpy(value), copy=True)
+    found = keras.ops.convert_to_numpy(value)
+    # NumPy may see the memory of a tensor (torch), which the next step may reuse.
+    return found if found.flags.owndata else found.copy()
 
 
 def part_of_batches() -> tuple[int, int]:
