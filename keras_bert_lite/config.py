@@ -112,20 +112,32 @@ class Rotary:
     Args:
         base: The base of the wavelengths (theta). A larger base rotates slower.
         local_base: The base in layers with local attention; `None`: the same.
+        scale: A divisor of the positions in all layers (linear scaling, for texts
+            longer than those of pretraining).
+        share: The share of a head that is rotated, from 0 to 1: the elements of the
+            shortest wavelengths. The others ignore positions.
 
     Raises:
-        ValueError: If a value is not a positive number.
+        ValueError: If a value is not a positive number, or `share` above 1.
 
-    Reference: [Su et al., 2021](https://arxiv.org/abs/2104.09864), section 3.2.
+    Reference: [Su et al., 2021](https://arxiv.org/abs/2104.09864), section 3.2; the
+    scale: [Chen et al., 2023](https://arxiv.org/abs/2306.15595), section 2.2.
     """
 
     base: float = 160_000.0
     local_base: float | None = 10_000.0
+    scale: float = 1.0
+    share: float = 1.0
 
     def __post_init__(self) -> None:
-        check_above_zero("base", self.base)
+        for name in ("base", "scale", "share"):
+            check_above_zero(name, getattr(self, name))
+        if self.share > 1:
+            raise ValueError(f"`share` must be at most 1. Received: {self.share}")
         if self.local_base is not None:
             check_above_zero("local_base", self.local_base)
+        if self.local_base == self.base:  # one form for what is the same
+            object.__setattr__(self, "local_base", None)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -237,7 +249,9 @@ class EncoderConfig:
             before the layer normalization and has no bias (DeBERTa), or after
             it (ALBERT, ELECTRA).
         max_sequence_length: Maximum sequence length; `None` for an encoder without
-            absolute positions, which takes any length.
+            absolute positions, which takes any length. With `rotary` there is no
+            table of positions: preprocessors keep to this length, and the layers
+            take longer rows too.
         position_offset: Index of the first position embedding (RoBERTa: 2, one
             more than the id of the padding token).
         num_segments: Number of segment embeddings; 0 for none.
@@ -274,7 +288,7 @@ class EncoderConfig:
             determine what the encoder computes.
 
     The fields of `PARTS` also take dictionaries, as in JSON. They combine freely,
-    except rotary and relative positions.
+    except rotary and relative positions. Rotary positions replace absolute ones.
 
     Raises:
         ValueError: If a value is out of its range.
@@ -354,6 +368,13 @@ class EncoderConfig:
             object.__setattr__(self, name, _part(name, getattr(self, name)))
         _check_convolution(self)
         _check_combination(self)
+
+    @property
+    def num_positions(self) -> int:
+        """The number of position embeddings; 0 if there is no table of them."""
+        if self.rotary is not None or self.max_sequence_length is None:
+            return 0
+        return self.max_sequence_length + self.position_offset
 
     def window(self, layer: int) -> int | None:
         """Returns the attention window of a layer; `None` if it is global."""

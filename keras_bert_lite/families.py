@@ -19,8 +19,11 @@ class Family:
         num_separators: Separators between the two texts of a pair.
         positions_after_padding: Whether the index of the first position embedding
             is one more than the id of the padding token.
-        head_form: `hidden_activation` and `hidden_dropout` of heads for sequences
-            (`layers.DenseHead`). If empty, heads read `pooled_output`.
+        head_form: The hidden layer of heads for sequences: `hidden_activation`,
+            `hidden_dropout` and `hidden_bias` of `layers.DenseHead`, and whether
+            there is a `hidden_norm` like those of the encoder. If empty, heads read
+            `pooled_output`.
+        token_form: The same for heads on tokens; if empty, they have no hidden layer.
         pooled_choices: Whether multiple choice reads `pooled_output` regardless of
             `head_form`.
     """
@@ -29,6 +32,7 @@ class Family:
     num_separators: int = 1
     positions_after_padding: bool = False
     head_form: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    token_form: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     pooled_choices: bool = False
 
 
@@ -43,6 +47,7 @@ def _roberta(tokenizer: str) -> Family:
 
 
 DEBERTA_HEAD = {"hidden_activation": "gelu", "hidden_dropout": 0.0}
+MODERNBERT_HEAD = {**DEBERTA_HEAD, "hidden_bias": False, "hidden_norm": True}
 FAMILIES = {
     "bert": Family("BertTokenizer"),
     "roberta": _roberta("RobertaTokenizer"),
@@ -59,4 +64,7 @@ FAMILIES = {
     "mpnet": _roberta("MPNetTokenizer"),
     "deberta": Family("DebertaTokenizer", num_separators=2, head_form=DEBERTA_HEAD),
     "deberta-v2": Family("DebertaV2Tokenizer", head_form=DEBERTA_HEAD),
+    "modernbert": Family(
+        "TokenizersBackend", head_form=MODERNBERT_HEAD, token_form=MODERNBERT_HEAD
+    ),
 }

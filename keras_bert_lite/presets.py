@@ -21,6 +21,7 @@ ALBERT = 30000
 DEBERTA = 128100
 DEBERTA_V1 = 50265
 MULTILINGUAL_DEBERTA = 251000
+MODERNBERT = 50368
 
 ROBERTA_FAMILY: dict[str, Any] = {
     "position_offset": 2,
@@ -66,6 +67,28 @@ DEBERTA_V1_FAMILY: dict[str, Any] = {
     },
     "biases": {"key": False},
 }
+MODERNBERT_FAMILY: dict[str, Any] = {
+    "family": "modernbert",
+    "max_sequence_length": 8192,
+    "num_segments": 0,
+    "dropout": 0.0,
+    "attention_dropout": 0.0,
+    "layer_norm_epsilon": 1e-5,
+    "gated": True,
+    "rotary": {"base": 160_000.0, "local_base": 10_000.0},
+    "local_attention": {"window": 128, "global_every": 3},
+    "norms": {
+        "before": True,
+        "after": False,
+        "first": False,
+        "final": True,
+        "bias": False,
+    },
+    "biases": dict.fromkeys(
+        ("query", "key", "value", "attention_output", "intermediate", "output"), False
+    ),
+    "pooling": None,
+}
 
 
 def _size(
@@ -108,6 +131,7 @@ def _relatives() -> dict[str, dict[str, Any]]:
     camembert = {"family": "camembert", **ROBERTA_FAMILY}
     distil, albert, deberta = DISTILBERT_FAMILY, ALBERT_FAMILY, DEBERTA_FAMILY
     electra = {**ELECTRA_FAMILY, "embedding_dim": 128}
+    modern = MODERNBERT_FAMILY
     convolution = {"convolution_size": 3, "convolution_activation": "gelu"}
     return {
         "roberta_base": _size(ROBERTA, 12, 768, **roberta),
@@ -141,6 +165,10 @@ def _relatives() -> dict[str, dict[str, Any]]:
         "mdeberta_v3_base": _size(MULTILINGUAL_DEBERTA, 12, 768, **deberta),
         "deberta_v2_xlarge": _size(DEBERTA, 24, 1536, **deberta, **convolution),
         "deberta_v2_xxlarge": _size(DEBERTA, 48, 1536, **deberta, **convolution),
+        "modernbert_base": _size(MODERNBERT, 22, 768, intermediate_dim=1152, **modern),
+        "modernbert_large": _size(
+            MODERNBERT, 28, 1024, intermediate_dim=2624, **modern
+        ),
     }
 
 

@@ -59,11 +59,9 @@ class Embeddings(EncoderPart):
     def __init__(self, config: EncoderConfig | dict[str, Any], **kwargs: Any) -> None:
         super().__init__(config, **kwargs)
         config = self.config
-        positions = config.max_sequence_length or 0
-        positions += config.position_offset if positions else 0
         self.token_embedding: Any = self._embedding(config.vocabulary_size, "token")
         self.segment_embedding = self._embedding(config.num_segments, "segment")
-        self.position_embedding = self._embedding(positions, "position")
+        self.position_embedding = self._embedding(config.num_positions, "position")
         self.task_embedding = self._embedding(config.num_task_types, "task")
         self.layer_norm = self._layer_norm("layer_norm")
         self.dropout = self._dropout(config.dropout)
@@ -174,7 +172,8 @@ class Embeddings(EncoderPart):
             )
         length = token_ids.shape[1]
         limit = self.config.max_sequence_length
-        if isinstance(length, int) and limit is not None and length > limit:
+        has_table = self.position_embedding is not None
+        if isinstance(length, int) and has_table and length > limit:
             raise ValueError(
                 "The sequence is longer than the position table. Received: "
                 f"`token_ids` of length {length}, expected at most "

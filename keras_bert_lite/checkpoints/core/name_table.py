@@ -35,6 +35,7 @@ TORCH: Variables = {
     keras.layers.Embedding: {"weight": ("embeddings", None)},
     LayerNorm: {"weight": ("gamma", None), "bias": ("beta", None)},
     VocabularyBias: {"bias": ("bias", None)},
+    keras.layers.Identity: {},
 }
 TENSORFLOW: Variables = {
     keras.layers.Dense: {"kernel": ("kernel", None), "bias": ("bias", None)},

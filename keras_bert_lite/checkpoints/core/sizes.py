@@ -56,13 +56,12 @@ def _least_weights(config: EncoderConfig) -> dict[str, int]:
     width, relative = config.embedding_dim or hidden, config.relative_positions
     bias = config.relative_bias
     dense = 4 * hidden**2 + 2 * hidden * config.intermediate_dim
-    rows = (config.max_sequence_length or 0) + config.position_offset
     kernel = config.convolution_size * hidden**2 // config.convolution_groups
     return {
         "`vocabulary_size` and `embedding_dim` or `hidden_dim`": (
             config.vocabulary_size * width
         ),
-        "`max_sequence_length`": rows * width,
+        "`max_sequence_length`": config.num_positions * width,
         "`num_segments`": config.num_segments * width,
         "`hidden_dim` and `intermediate_dim`": dense,
         "`num_layers` or `num_groups`": layers * dense,

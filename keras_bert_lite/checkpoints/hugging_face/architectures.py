@@ -7,9 +7,11 @@ import keras
 from keras_bert_lite.checkpoints.hugging_face.activations import THEIRS
 from keras_bert_lite.checkpoints.hugging_face.head_builders import PROBLEMS
 from keras_bert_lite.checkpoints.hugging_face.heads import Head
+from keras_bert_lite.config import EncoderConfig
 from keras_bert_lite.layers import DenseHead, MaskedLMTransform
 from keras_bert_lite.models.tasks.classification import REGRESSION
 from keras_bert_lite.models.tasks.registry import task_of
+from keras_bert_lite.models.tasks.sentence_embedding import SENTENCE_EMBEDDING
 from keras_bert_lite.models.tasks.task import head_layers, labels_of, options_of
 
 
@@ -29,14 +31,18 @@ def suffix_of(model: keras.Model) -> str:
             f"Received: the task {task.name!r}"
         )
     if task.hugging_face != "Model":
-        for name in ("pooling", "windows", "compare"):
+        for name in ("windows", "compare"):
             if name in options_of(model):
-                raise ValueError(
-                    "`model` must read the first token of one row, as transformers' "
-                    "classifiers do; `model.save` keeps other forms. "
-                    f"Received: {name}={options_of(model)[name]!r}"
-                )
+                raise ValueError(_other_form(model, name))
     return task.hugging_face
+
+
+def _other_form(model: keras.Model, option: str) -> str:
+    return (
+        "`model` must read the first token of one row, as transformers' "
+        "classifiers do; `model.save` keeps other forms. "
+        f"Received: {option}={options_of(model)[option]!r}"
+    )
 
 
 def _check_encoder(model: keras.Model) -> None:
@@ -70,31 +76,67 @@ def head_fields(model: keras.Model, head: Head) -> dict[str, Any]:
         }
     if "prediction_dense" in found:
         fields["tie_word_embeddings"] = False
+    if head.own_form:
+        fields |= _form_fields(found)
+    for name, pooling in head.poolings.items():
+        if pooling == options_of(model).get("pooling"):
+            fields["classifier_pooling"] = name
     if options_of(model).get("enhanced"):
         fields["legacy"] = False
     return fields
 
 
-def check_prediction(model: keras.Model, activation: str, epsilon: float) -> None:
-    """Raises ValueError for a masked LM head that config.json cannot describe.
+def _form_fields(found: dict[str, keras.layers.Layer]) -> dict[str, Any]:
+    """Returns the fields of the hidden layer, from the layers of the head."""
+    fields: dict[str, Any] = {}
+    for layer in found.values():
+        if isinstance(layer, DenseHead):
+            fields["classifier_activation"] = THEIRS[str(layer.hidden_activation)]
+            fields["classifier_bias"] = layer.hidden_bias
+        if isinstance(layer, MaskedLMTransform):
+            fields["classifier_activation"] = THEIRS[layer.activation]
+            fields["classifier_bias"] = layer.use_bias
+            last = found.get("prediction_dense")
+            fields["decoder_bias"] = "prediction_bias" in found or (
+                last is not None and last.use_bias
+            )
+    return fields
+
+
+def check_head(model: keras.Model, head: Head, config: EncoderConfig) -> None:
+    """Raises ValueError for a head that config.json cannot describe.
 
     Args:
-        model: A model with or without such a head.
-        activation, epsilon: The fixed values of the architecture's head.
+        model: A model with or without a head.
+        head: The architecture's head.
+        config: The encoder's configuration.
     """
+    pooling = options_of(model).get("pooling")
+    sentences = task_of(model) is SENTENCE_EMBEDDING
+    if pooling not in (None, *head.poolings.values()) and not sentences:
+        raise ValueError(_other_form(model, "pooling"))
     for layer in head_layers(model).values():
-        if not isinstance(layer, MaskedLMTransform):
-            continue
-        for name, expected in {
-            "activation": activation,
-            "layer_norm_epsilon": epsilon,
-        }.items():
+        for name, expected in _expected(layer, head, config).items():
             if getattr(layer, name) != expected:
                 raise ValueError(
                     f"The {name} of `model`'s head must be {expected!r}, since "
                     "config.json has no field for it. "
                     f"Received: {getattr(layer, name)!r}"
                 )
+
+
+def _expected(
+    layer: keras.layers.Layer, head: Head, config: EncoderConfig
+) -> dict[str, Any]:
+    """Returns the attributes of a head's layer that the architecture determines."""
+    if not isinstance(layer, MaskedLMTransform):
+        return {}
+    epsilon, norm_bias = config.layer_norm_epsilon, config.norms.bias
+    expected = {"layer_norm_epsilon": epsilon, "norm_bias": norm_bias}
+    if not head.own_form:
+        expected["activation"] = head.activation or config.activation
+        expected["use_bias"] = True
+    return expected
 
 
 def _names(labels: list[str]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from keras_bert_lite.checkpoints.core.config_fields import FIELDS, REQUIRED
 from keras_bert_lite.checkpoints.core.name_table import Table
 from keras_bert_lite.checkpoints.hugging_face import (
     deberta_fields,
+    modernbert_fields,
     names as family_names,
 )
 from keras_bert_lite.checkpoints.hugging_face.heads import HEADS, Head
@@ -220,5 +221,23 @@ LAYOUTS: dict[str, Family] = {
         constants={"project_before_norm": True},
         read=deberta_fields.read,
         write=deberta_fields.write,
+    ),
+    "modernbert": Family(
+        "ModernBert",
+        "model.",
+        family_names.MODERNBERT,
+        HEADS["modernbert"],
+        pooled=False,
+        fields=_fields(
+            without=("num_segments",),
+            max_sequence_length=("max_position_embeddings", 8192),
+            dropout=("embedding_dropout", 0.0),
+            attention_dropout=("attention_dropout", 0.0),
+            layer_norm_epsilon=("norm_eps", 1e-5),
+            activation=("hidden_activation", "gelu"),
+        ),
+        constants={"num_segments": 0, "gated": True},
+        read=modernbert_fields.read,
+        write=modernbert_fields.write,
     ),
 }

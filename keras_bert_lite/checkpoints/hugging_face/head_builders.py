@@ -7,7 +7,12 @@ from typing import Any
 import keras
 
 from keras_bert_lite.checkpoints.hugging_face.activations import activation_name
-from keras_bert_lite.checks import check_positive, check_rate
+from keras_bert_lite.checks import (
+    check_bool,
+    check_choice,
+    check_positive,
+    check_rate,
+)
 from keras_bert_lite.models.pretraining import bert as pretraining
 from keras_bert_lite.models.tasks import (
     classification,
@@ -29,7 +34,8 @@ def sequence_classifier(encoder: keras.Model, raw: dict, head: Any) -> keras.Mod
     """Builds a classifier, multi-label classifier or regressor, by `problem_type`."""
     options: dict[str, Any] = {
         "dropout": _dropout(raw, head),
-        "head_form": dict(head.form),
+        "head_form": _form(raw, head),
+        "pooling": _pooling(raw, head),
     }
     names = label_names(raw)
     problem = raw.get("problem_type")
@@ -54,18 +60,27 @@ def deberta_sequence_classifier(
 
 
 def token_classifier(encoder: keras.Model, raw: dict, head: Any) -> keras.Model:
-    labels = label_names(raw)
-    return tokens.token_classifier(encoder, labels, dropout=_dropout(raw, head))
+    return tokens.token_classifier(
+        encoder,
+        label_names(raw),
+        dropout=_dropout(raw, head),
+        head_form=_form(raw, head),
+    )
 
 
 def question_answerer(encoder: keras.Model, raw: dict, head: Any) -> keras.Model:
     dropout = _dropout(raw, head) if head.dropout else None
-    return spans.question_answerer(encoder, dropout=dropout)
+    return spans.question_answerer(
+        encoder, dropout=dropout, head_form=_form(raw, head)
+    )
 
 
 def multiple_choice(encoder: keras.Model, raw: dict, head: Any) -> keras.Model:
     return choices.multiple_choice(
-        encoder, dropout=_dropout(raw, head), head_form=dict(head.form)
+        encoder,
+        dropout=_dropout(raw, head),
+        head_form=_form(raw, head),
+        pooling=_pooling(raw, head),
     )
 
 
@@ -85,7 +100,14 @@ def electra_multiple_choice(encoder: keras.Model, raw: dict, head: Any) -> keras
 
 
 def masked_lm(encoder: keras.Model, raw: dict, head: Any) -> keras.Model:
-    return words.masked_lm(encoder, tied=is_tied(raw), activation=head.activation)
+    biases: dict[str, Any] = {}
+    activation = head.activation
+    if head.own_form:
+        form = _form(raw, head)
+        activation = form["hidden_activation"]
+        biases["hidden_bias"] = form["hidden_bias"]
+        biases["output_bias"] = _switch(raw, "decoder_bias", True)
+    return words.masked_lm(encoder, tied=is_tied(raw), activation=activation, **biases)
 
 
 def enhanced_masked_lm(encoder: keras.Model, raw: dict, head: Any) -> keras.Model:
@@ -136,6 +158,31 @@ def label_names(raw: Mapping[str, Any]) -> list[str]:
             f"`id2label` must map 0 to n - 1 to names. Received: {names!r}"
         )
     return [by_id[i] for i in range(len(by_id))]
+
+
+def _form(raw: Mapping[str, Any], head: Any) -> dict[str, Any]:
+    """Returns the head's hidden layer; see `families.Family`."""
+    if not head.own_form:
+        return dict(head.form)
+    return {
+        **head.form,
+        "hidden_activation": activation_name(raw, "classifier_activation", "gelu"),
+        "hidden_bias": _switch(raw, "classifier_bias", False),
+    }
+
+
+def _pooling(raw: Mapping[str, Any], head: Any) -> str | None:
+    if not head.poolings:
+        return None
+    name = raw.get("classifier_pooling", next(iter(head.poolings)))
+    check_choice("classifier_pooling", name, tuple(head.poolings))
+    return head.poolings[name]
+
+
+def _switch(raw: Mapping[str, Any], name: str, default: bool) -> bool:
+    value = raw.get(name, default)
+    check_bool(name, value)
+    return value
 
 
 def _dropout(raw: Mapping[str, Any], head: Any) -> float | None:

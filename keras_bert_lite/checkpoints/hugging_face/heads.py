@@ -13,6 +13,7 @@ from typing import Any
 import keras
 
 from keras_bert_lite.checkpoints.hugging_face import head_builders as build
+from keras_bert_lite.families import FAMILIES
 
 Names = Mapping[str, str]
 
@@ -31,6 +32,10 @@ class Head:
         activation: The activation of a masked LM head, if not the encoder's.
         enhanced: The head for `"legacy": false`, an alternative layout of
             DeBERTa's `ForMaskedLM`.
+        poolings: The values of `classifier_pooling` in config.json, mapped to the
+            `pooling` of our builders. The first one is the default.
+        own_form: Whether config.json describes the hidden layer, by
+            `classifier_bias` and `classifier_activation`.
     """
 
     build: Callable[[keras.Model, dict[str, Any], "Head"], keras.Model]
@@ -40,6 +45,8 @@ class Head:
     form: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     activation: str | None = None
     enhanced: "Head | None" = None
+    poolings: Mapping[str, str | None] = dataclasses.field(default_factory=dict)
+    own_form: bool = False
 
 
 PLAIN = {"classifier": "head.dense"}
@@ -194,6 +201,40 @@ DEBERTA = {
     ),
 }
 DEBERTA_V1 = {name: x for name, x in DEBERTA.items() if name != "ForMultipleChoice"}
+MODERNBERT_NAMES = {
+    "head.dense": "head.hidden_dense",
+    "head.norm": "head.hidden_norm",
+    **PLAIN,
+}
+MODERNBERT_DROPOUT = ("classifier_dropout", 0.0)
+
+
+def _modernbert(builder: Callable, pools: bool = False) -> Head:
+    return Head(
+        builder,
+        MODERNBERT_NAMES,
+        dropout=MODERNBERT_DROPOUT,
+        form=FAMILIES["modernbert"].head_form,
+        poolings={"cls": None, "mean": "mean"} if pools else {},
+        own_form=True,
+    )
+
+
+MODERNBERT = {
+    "ForSequenceClassification": _modernbert(build.sequence_classifier, pools=True),
+    "ForMultipleChoice": _modernbert(build.multiple_choice, pools=True),
+    "ForTokenClassification": _modernbert(build.token_classifier),
+    "ForQuestionAnswering": _modernbert(build.question_answerer),
+    "ForMaskedLM": Head(
+        build.masked_lm,
+        {
+            "head.dense": "prediction_transform.dense",
+            "head.norm": "prediction_transform.layer_norm",
+            "decoder": "prediction_bias|prediction_dense",
+        },
+        own_form=True,
+    ),
+}
 HEADS: dict[str, dict[str, Head]] = {
     "bert": BERT,
     "roberta": ROBERTA,
@@ -204,4 +245,5 @@ HEADS: dict[str, dict[str, Head]] = {
     "mpnet": MPNET,
     "deberta": DEBERTA_V1,
     "deberta-v2": DEBERTA,
+    "modernbert": MODERNBERT,
 }

@@ -101,16 +101,21 @@ def _source(directory: Path, family: Family, raw: dict[str, Any]) -> Safetensors
 def _other_names(family: Family, tied: bool) -> dict[str, str]:
     """Returns aliases for the tensors of the output layer; see `SafetensorsSource`."""
     names = {}
+    words = _module_of(family, "embeddings.token_embedding")
     for head in family.heads.values():
         for module, path in head.names.items():
             if "prediction_dense" not in path:
                 continue
             if tied:
-                names[f"{module}.weight"] = "embeddings.word_embeddings.weight"
+                names[f"{module}.weight"] = f"{words}.weight"
             if path == "prediction_dense":
                 own, tied_bias = f"{module}.bias", unused_bias(module)
                 names |= {own: tied_bias} if tied else {tied_bias: own}
     return names
+
+
+def _module_of(family: Family, path: str) -> str:
+    return next(name for name, found in family.names.items() if found == path)
 
 
 def unused_bias(module: str) -> str:

@@ -90,5 +90,32 @@ DEBERTA_V1: Table = {
     f"{_BLOCK}attention.self.pos_proj": "blocks.{i}.attention.position_key",
     f"{_BLOCK}attention.self.pos_q_proj": "blocks.{i}.attention.position_query",
 }
+_BLOCK = "layers.{i}."
+MODERNBERT: Table = {
+    "embeddings.tok_embeddings": "embeddings.token_embedding",
+    "embeddings.norm": "embeddings.layer_norm",
+    f"{_BLOCK}attn_norm": "blocks.{i}.attention_input_norm",
+    **{
+        f"{_BLOCK}{module}.{tensor}": Fused(
+            tuple(f"blocks.{{i}}.{layer}.{variable}" for layer in layers)
+        )
+        for module, layers in {
+            "attn.Wqkv": ("attention.query", "attention.key", "attention.value"),
+            "mlp.Wi": ("feed_forward.intermediate_dense", "feed_forward.gate_dense"),
+        }.items()
+        for tensor, variable in {"weight": "kernel", "bias": "bias"}.items()
+    },
+    f"{_BLOCK}attn.Wo": "blocks.{i}.attention.output_dense",
+    f"{_BLOCK}mlp_norm": "blocks.{i}.feed_forward_input_norm",
+    f"{_BLOCK}mlp.Wo": "blocks.{i}.feed_forward.output_dense",
+    "final_norm": "encoder.final_norm",
+}
 # Prefixes of the encoder's tensors, which must all have a target in the model.
-ENCODER_PARTS = ("embeddings.", "embeddings_project.", "encoder.", "transformer.")
+ENCODER_PARTS = (
+    "embeddings.",
+    "embeddings_project.",
+    "encoder.",
+    "transformer.",
+    "layers.",
+    "final_norm.",
+)

@@ -14,7 +14,7 @@ from keras_bert_lite._files import replaced_directory
 from keras_bert_lite.checkpoints.core.name_table import Target, model_parts, targets
 from keras_bert_lite.checkpoints.hugging_face import sentence_transformers
 from keras_bert_lite.checkpoints.hugging_face.architectures import (
-    check_prediction,
+    check_head,
     head_fields,
     suffix_of,
 )
@@ -85,10 +85,8 @@ def save_hugging_face(
     family = LAYOUTS[config.family]
     suffix = suffix_of(model)
     head = _head(model, family, suffix)
+    check_head(model, head, config)
     fields = write_config(config)
-    check_prediction(
-        model, head.activation or config.activation, config.layer_norm_epsilon
-    )
     sentences = task_of(model) is SENTENCE_EMBEDDING
     if not sentences and (suffix == "Model" or head.pooled):
         check_choice("pooling", config.pooling, ("cls_dense", None))

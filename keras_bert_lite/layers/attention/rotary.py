@@ -13,19 +13,24 @@ class Rotation(NamedTuple):
     sines: Any  # (S, D / 2) float32
 
 
-def rotations(length: Any, size: int, base: float) -> Rotation:
+def rotations(
+    length: Any, size: int, base: float, scale: float = 1.0, share: float = 1.0
+) -> Rotation:
     """Returns the rotations of the positions 0 to S - 1 for heads of size D.
 
-    The angle of position p and pair k is `p / base^(2 k / D)`.
+    The angle of position p and pair k is `p / (scale base^(2 k / D))`. It is 0 from
+    pair `share D / 2` on.
 
     Args:
         length: S, a number or a tensor.
         size: D, even.
-        base: The base of the wavelengths (theta).
+        base, scale, share: See `config.Rotary`.
 
     Reference: [Su et al., 2021](https://arxiv.org/abs/2104.09864), section 3.2.
     """
-    speeds = (1.0 / base ** (np.arange(0, size, 2) / size)).astype("float32")
+    pairs = np.arange(size // 2)
+    speeds = np.where(pairs < int(share * size // 2), base ** (-2 * pairs / size), 0.0)
+    speeds = (speeds / scale).astype("float32")
     positions = ops.cast(ops.arange(length, dtype="int32"), "float32")
     angles = positions[:, None] * ops.convert_to_tensor(speeds)
     return Rotation(ops.cos(angles), ops.sin(angles))

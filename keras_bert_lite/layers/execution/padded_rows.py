@@ -97,10 +97,15 @@ def rotations_by_base(
     Positions count from the first token of a row, also for packed sequences: only
     differences of positions matter.
     """
-    size = config.hidden_dim // config.num_heads
+    rotary, size = config.rotary, config.hidden_dim // config.num_heads
+    if rotary is None:
+        return {}
     bases = {config.rotary_base(layer) for layer in range(config.num_layers)}
     return {
-        base: [rotations(length, size, base) for length in lengths]
+        base: [
+            rotations(length, size, base, rotary.scale, rotary.share)
+            for length in lengths
+        ]
         for base in bases
         if base is not None
     }

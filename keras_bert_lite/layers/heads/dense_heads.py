@@ -1,17 +1,23 @@
 """Dense heads: from an encoder's outputs to logits."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import keras
 
-from keras_bert_lite.checks import check_choice, check_positive, check_rate
+from keras_bert_lite.checks import (
+    check_bool,
+    check_choice,
+    check_positive,
+    check_rate,
+)
 from keras_bert_lite.config import ACTIVATIONS
 from keras_bert_lite.layers.base import (
     CompositeLayer,
     Initializer,
     activation_function,
 )
+from keras_bert_lite.layers.execution.layer_norm import LayerNorm
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
@@ -19,7 +25,8 @@ class DenseHead(CompositeLayer):
     """Dropout and a dense layer, optionally with a hidden layer before them.
 
     `W dropout(x) + b`, or, with `hidden_activation`,
-    `W dropout(activation(V dropout(x) + c)) + b`, where V is square.
+    `W dropout(activation(V dropout(x) + c)) + b`, where V is square. With
+    `hidden_norm` the hidden layer's output is normalized before the second dropout.
 
     Args:
         units: Width of the output.
@@ -27,6 +34,9 @@ class DenseHead(CompositeLayer):
         hidden_activation: Activation of the hidden layer; see
             `EncoderConfig.activation`. `None`: no hidden layer.
         hidden_dropout: Dropout rate before the hidden layer; `None`: `dropout`.
+        hidden_bias: Whether the hidden layer has a bias (c).
+        hidden_norm: The `epsilon` and `center` (whether there is a bias) of the
+            hidden layer's normalization; `None` for none.
         initializer_range: Standard deviation of the initial weights.
 
     Call arguments:
@@ -42,6 +52,8 @@ class DenseHead(CompositeLayer):
         dropout: float = 0.1,
         hidden_activation: str | None = None,
         hidden_dropout: float | None = None,
+        hidden_bias: bool = True,
+        hidden_norm: Mapping[str, Any] | None = None,
         initializer_range: float = 0.02,
         **kwargs: Any,
     ) -> None:
@@ -55,6 +67,13 @@ class DenseHead(CompositeLayer):
         self.dropout_rate = dropout
         self.hidden_activation = hidden_activation
         self.hidden_dropout_rate = hidden_dropout
+        check_bool("hidden_bias", hidden_bias)
+        self.hidden_bias = hidden_bias
+        self.hidden_norm: Any = None
+        if hidden_activation is not None and hidden_norm is not None:
+            self.hidden_norm = LayerNorm(
+                **hidden_norm, dtype=self.dtype_policy, name="hidden_norm"
+            )
         self.initializer_range = initializer_range
         before = dropout if hidden_dropout is None else hidden_dropout
         self.hidden_dropout = self._dropout(before, "hidden_dropout")
@@ -65,10 +84,13 @@ class DenseHead(CompositeLayer):
     def _dropout(self, rate: float, name: str) -> keras.layers.Dropout:
         return keras.layers.Dropout(rate, dtype=self.dtype_policy, name=name)
 
-    def _dense(self, units: int, name: str, activation=None) -> keras.layers.Dense:
+    def _dense(
+        self, units: int, name: str, activation=None, use_bias: bool = True
+    ) -> keras.layers.Dense:
         return keras.layers.Dense(
             units,
             activation=activation,
+            use_bias=use_bias,
             kernel_initializer=Initializer(stddev=self.initializer_range),
             trainable=self.trainable,
             dtype=self.dtype_policy,
@@ -78,16 +100,26 @@ class DenseHead(CompositeLayer):
     def build(self, x_shape):
         if self.hidden_activation is not None:
             activation = activation_function(self.hidden_activation)
-            self.hidden_dense = self._dense(x_shape[-1], "hidden_dense", activation)
+            self.hidden_dense = self._dense(
+                x_shape[-1], "hidden_dense", activation, self.hidden_bias
+            )
             self.hidden_dropout.build(x_shape)
             self.hidden_dense.build(x_shape)
+        if self.hidden_norm is not None:
+            self.hidden_norm.build(x_shape)
         self.dropout.build(x_shape)
         self.dense.build(x_shape)
 
     def call(self, x, training=None):
         if self.hidden_dense is not None:
             x = self.hidden_dense(self.hidden_dropout(x, training=training))
+        if self.hidden_norm is not None:
+            x = self.hidden_norm(x)
         return self.dense(self.dropout(x, training=training))
+
+    def _norm_config(self) -> dict[str, Any] | None:
+        norm = self.hidden_norm
+        return norm and {"epsilon": norm.epsilon, "center": norm.center}
 
     def compute_output_shape(self, x_shape):
         return (*x_shape[:-1], self.units)
@@ -99,6 +131,8 @@ class DenseHead(CompositeLayer):
             "dropout": self.dropout_rate,
             "hidden_activation": self.hidden_activation,
             "hidden_dropout": self.hidden_dropout_rate,
+            "hidden_bias": self.hidden_bias,
+            "hidden_norm": self._norm_config(),
             "initializer_range": self.initializer_range,
         }
 
@@ -109,8 +143,8 @@ class ClassificationHead(DenseHead):
 
     Args:
         labels: The names of the labels, in the order of the logits.
-        dropout, hidden_activation, hidden_dropout, initializer_range: See
-            `DenseHead`.
+        dropout, hidden_activation, hidden_dropout, hidden_bias, hidden_norm,
+            initializer_range: See `DenseHead`.
 
     Call arguments:
         x: Floats of shape `(..., H)`.
@@ -142,8 +176,8 @@ class RegressionHead(DenseHead):
     Args:
         units: The number of outputs.
         names: The names of the outputs, in their order, or `None`.
-        dropout, hidden_activation, hidden_dropout, initializer_range: See
-            `DenseHead`.
+        dropout, hidden_activation, hidden_dropout, hidden_bias, hidden_norm,
+            initializer_range: See `DenseHead`.
 
     Call arguments:
         x: Floats of shape `(..., H)`.

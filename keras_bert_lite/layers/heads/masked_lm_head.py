@@ -4,7 +4,7 @@ from typing import Any
 
 import keras
 
-from keras_bert_lite.checks import check_choice, check_positive
+from keras_bert_lite.checks import check_bool, check_choice, check_positive
 from keras_bert_lite.config import ACTIVATIONS
 from keras_bert_lite.layers.base import (
     CompositeLayer,
@@ -25,6 +25,8 @@ class MaskedLMTransform(CompositeLayer):
         embedding_dim: Width of the output (E).
         activation: See `EncoderConfig`.
         layer_norm_epsilon: Added to the variance in the normalization.
+        use_bias: Whether the dense layer has a bias (b).
+        norm_bias: Whether the normalization has a bias.
         initializer_range: Standard deviation of the initial weights.
 
     Call arguments:
@@ -41,6 +43,8 @@ class MaskedLMTransform(CompositeLayer):
         embedding_dim: int,
         activation: str = "gelu",
         layer_norm_epsilon: float = 1e-12,
+        use_bias: bool = True,
+        norm_bias: bool = True,
         initializer_range: float = 0.02,
         **kwargs: Any,
     ) -> None:
@@ -50,16 +54,24 @@ class MaskedLMTransform(CompositeLayer):
         self.embedding_dim = embedding_dim
         self.activation = activation
         self.layer_norm_epsilon = layer_norm_epsilon
+        for name, value in {"use_bias": use_bias, "norm_bias": norm_bias}.items():
+            check_bool(name, value)
+        self.use_bias = use_bias
+        self.norm_bias = norm_bias
         self.initializer_range = initializer_range
         self.dense = keras.layers.Dense(
             embedding_dim,
             activation=activation_function(activation),
+            use_bias=use_bias,
             kernel_initializer=Initializer(stddev=initializer_range),
             dtype=self.dtype_policy,
             name="dense",
         )
         self.layer_norm = LayerNorm(
-            epsilon=layer_norm_epsilon, dtype=self.dtype_policy, name="layer_norm"
+            epsilon=layer_norm_epsilon,
+            center=norm_bias,
+            dtype=self.dtype_policy,
+            name="layer_norm",
         )
 
     def build(self, x_shape):
@@ -78,6 +90,8 @@ class MaskedLMTransform(CompositeLayer):
             "embedding_dim": self.embedding_dim,
             "activation": self.activation,
             "layer_norm_epsilon": self.layer_norm_epsilon,
+            "use_bias": self.use_bias,
+            "norm_bias": self.norm_bias,
             "initializer_range": self.initializer_range,
         }
 

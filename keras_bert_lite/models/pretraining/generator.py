@@ -51,7 +51,7 @@ def as_masked_lm(
         ValueError: If it has no such head, or an untied output layer.
     """
     if isinstance(generator, keras.Model):
-        if not isinstance(masked_lm_head(generator)[1], layers.VocabularyBias):
+        if isinstance(masked_lm_head(generator)[1], keras.layers.Dense):
             raise ValueError(
                 "`generator` must score words against its own embeddings. Received: "
                 f"{generator.name!r}, whose output layer has weights of its own"

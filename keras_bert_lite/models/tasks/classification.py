@@ -206,9 +206,10 @@ def text_classifier(
         encoder: An encoder.
         labels: The names of the labels; a target is an index into them.
         dropout: Dropout rate before the last layer; `None` means the encoder's.
-        head_form: `hidden_activation` and `hidden_dropout` of the
-            `layers.DenseHead`; by default those of the encoder's family. `{}`
-            classifies the `pooled_output`.
+        head_form: The hidden layer of the head: `hidden_activation`,
+            `hidden_dropout` and `hidden_bias` of `layers.DenseHead`, and with
+            `"hidden_norm": True` a normalization like the encoder's. By default that
+            of the encoder's family; `{}` classifies the `pooled_output`.
         pooling: How to pool the tokens for the head; see `layers.Pooler`.
             `None` means the family's way, or `"mean"` if that needs a
             `pooled_output` and the encoder has none.

@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from keras_bert_lite import layers
 from keras_bert_lite.checks import check_positive
+from keras_bert_lite.families import FAMILIES
 from keras_bert_lite.models.encoder_model import (
     config_of,
     connect_layers,
@@ -182,6 +183,8 @@ def masked_lm(
     tied: bool = True,
     activation: str | None = None,
     enhanced: bool = False,
+    hidden_bias: bool | None = None,
+    output_bias: bool = True,
     name: str = "masked_lm",
 ) -> keras.Model:
     """Builds a masked language model, with logits for every position.
@@ -196,6 +199,9 @@ def masked_lm(
         activation: Activation of the hidden layer; `None` means the encoder's.
         enhanced: Whether checkpoints store the head in DeBERTa's own layout; the
             computation is the same.
+        hidden_bias: Whether the hidden layer has a bias; `None` means the family's
+            way (ModernBERT has none).
+        output_bias: Whether the output layer has a bias.
         name: Name of the model.
 
     Returns:
@@ -212,7 +218,7 @@ def masked_lm(
     """
     inputs = id_inputs()
     outputs = connect_layers(inputs, *encoder_layers(encoder)[:2], None)
-    head = masked_lm_layers(encoder, tied, activation)
+    head = masked_lm_layers(encoder, tied, activation, hidden_bias, output_bias)
     logits = word_scores(encoder_layers(encoder)[0], *head, outputs["sequence_output"])
     outputs = {PREDICTION.name: logits}
     options = {"enhanced": True} if enhanced else {}
@@ -220,21 +226,34 @@ def masked_lm(
 
 
 def masked_lm_layers(
-    encoder: keras.Model, tied: bool, activation: str | None = None
+    encoder: keras.Model,
+    tied: bool,
+    activation: str | None = None,
+    hidden_bias: bool | None = None,
+    output_bias: bool = True,
 ) -> tuple[layers.MaskedLMTransform, keras.layers.Layer]:
-    """Makes the two layers of a masked language model's head."""
+    """Makes the two layers of a masked language model's head; see `masked_lm`."""
     config = config_of(encoder)
+    form = FAMILIES[config.family].head_form
+    if hidden_bias is None:
+        hidden_bias = form.get("hidden_bias", True)
     transform = layers.MaskedLMTransform(
         config.embedding_dim or config.hidden_dim,
         activation=activation or config.activation,
         layer_norm_epsilon=config.layer_norm_epsilon,
+        use_bias=hidden_bias,
+        norm_bias=config.norms.bias,
         initializer_range=config.initializer_range,
         name="prediction_transform",
     )
-    if tied:
+    if not tied:
+        rows = config.vocabulary_size
+        return transform, keras.layers.Dense(
+            rows, use_bias=output_bias, name="prediction_dense"
+        )
+    if output_bias:
         return transform, layers.VocabularyBias(name="prediction_bias")
-    last = keras.layers.Dense(config.vocabulary_size, name="prediction_dense")
-    return transform, last
+    return transform, keras.layers.Identity(name="prediction_scores")
 
 
 def masked_lm_head(
@@ -262,6 +281,6 @@ def word_scores(
 ) -> keras.KerasTensor:
     """Returns the logits over the vocabulary for each vector."""
     x = transform(x)
-    if isinstance(last, layers.VocabularyBias):
+    if not isinstance(last, keras.layers.Dense):
         x = embeddings(x, reverse=True)
     return last(x)

@@ -10,7 +10,8 @@ import tensorflow as tf
 
 from keras_bert_lite import layers
 from keras_bert_lite.checks import check_positive
-from keras_bert_lite.models.encoder_model import config_of, id_inputs, without_pooler
+from keras_bert_lite.models.encoder_model import id_inputs, without_pooler
+from keras_bert_lite.models.tasks.sequence_head import token_head_arguments
 from keras_bert_lite.models.tasks.string_form import (
     Answer,
     Options,
@@ -276,13 +277,17 @@ QUESTION_ANSWERING = Task(
 
 
 def question_answerer(
-    encoder: keras.Model, dropout: float | None = None, name: str = "question_answerer"
+    encoder: keras.Model,
+    dropout: float | None = None,
+    head_form: dict[str, Any] | None = None,
+    name: str = "question_answerer",
 ) -> keras.Model:
     """Builds a model that scores tokens as the start and the end of an answer.
 
     Args:
         encoder: An encoder. Its pooler, if any, is not used.
         dropout: Dropout rate before the last layer; by default 0, as in BERT.
+        head_form: See `text_classifier`; `{}` for no hidden layer.
         name: Name of the model.
 
     Returns:
@@ -300,11 +305,7 @@ def question_answerer(
 
     Reference: [Devlin et al., 2019](https://arxiv.org/abs/1810.04805), section 4.2.
     """
-    head = layers.SpanHead(
-        dropout=dropout or 0.0,
-        initializer_range=config_of(encoder).initializer_range,
-        name="head",
-    )
+    head = layers.SpanHead(**token_head_arguments(encoder, dropout or 0.0, head_form))
     inputs = id_inputs()
     tokens = without_pooler(encoder)(inputs)["sequence_output"]
     outputs = head(tokens, padding_mask=inputs["padding_mask"])

@@ -1,12 +1,13 @@
 """Heads on a vector of the whole sequence."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import keras
 
 from keras_bert_lite import layers
 from keras_bert_lite.checks import check_bool, check_choice
-from keras_bert_lite.config import POOLINGS
+from keras_bert_lite.config import POOLINGS, EncoderConfig
 from keras_bert_lite.families import FAMILIES
 from keras_bert_lite.models.encoder_model import config_of, id_inputs, without_pooler
 from keras_bert_lite.models.tasks.task import Task, task_model
@@ -29,7 +30,7 @@ def default_pooling(
 def head_arguments(
     encoder: keras.Model,
     dropout: float | None,
-    form: dict[str, Any] | None = None,
+    form: Mapping[str, Any] | None = None,
     pooling: str | None = None,
 ) -> dict[str, Any]:
     """Returns the constructor arguments of a head on a sequence.
@@ -37,16 +38,33 @@ def head_arguments(
     Args:
         encoder: The head's encoder.
         dropout: Dropout rate; `None` means the encoder's.
-        form: `hidden_activation` and `hidden_dropout` of the head; `None` means
-            the family's.
+        form: The head's hidden layer, see `families.Family`; `None` means the
+            family's.
         pooling: A pooling of `layers.Pooler`; `None` means the family's way.
 
     """
     check_choice("pooling", pooling, (*POOLINGS, None))
     config = config_of(encoder)
-    form = dict(FAMILIES[config.family].head_form if form is None else form)
+    form = FAMILIES[config.family].head_form if form is None else form
+    return _arguments(config, dropout, form)
+
+
+def token_head_arguments(
+    encoder: keras.Model, dropout: float | None, form: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Returns the constructor arguments of a head on tokens; see `head_arguments`."""
+    config = config_of(encoder)
+    form = FAMILIES[config.family].token_form if form is None else form
+    return _arguments(config, dropout, form)
+
+
+def _arguments(
+    config: EncoderConfig, dropout: float | None, form: Mapping[str, Any]
+) -> dict[str, Any]:
+    norm = {"epsilon": config.layer_norm_epsilon, "center": config.norms.bias}
     return {
         **form,
+        "hidden_norm": norm if form.get("hidden_norm") else None,
         "dropout": config.dropout if dropout is None else dropout,
         "initializer_range": config.initializer_range,
         "name": "head",

@@ -13,7 +13,8 @@ from keras_bert_lite.layers.heads.crf import FORBIDDEN, split_crf_scores
 from keras_bert_lite.layers.heads.dense_heads import check_labels
 from keras_bert_lite.layers.heads.tag_spans import TagSpans, tag_spans
 from keras_bert_lite.layers.heads.viterbi import CRFScores, viterbi
-from keras_bert_lite.models.encoder_model import config_of, id_inputs, without_pooler
+from keras_bert_lite.models.encoder_model import id_inputs, without_pooler
+from keras_bert_lite.models.tasks.sequence_head import token_head_arguments
 from keras_bert_lite.models.tasks.string_form import (
     Answer,
     Options,
@@ -310,6 +311,7 @@ def token_classifier(
     dropout: float | None = None,
     crf: bool = False,
     constrained: bool = False,
+    head_form: dict[str, Any] | None = None,
     name: str = "token_classifier",
 ) -> keras.Model:
     """Builds a model that labels every token.
@@ -322,6 +324,7 @@ def token_classifier(
             sequences of labels.
         constrained: Whether the CRF forbids transitions that the labels' scheme
             does not allow (`O` to `I-PER`); see `layers.CRF`.
+        head_form: See `text_classifier`; `{}` for no hidden layer.
         name: Name of the model.
 
     Returns:
@@ -350,13 +353,8 @@ def token_classifier(
             '`constrained` needs `crf=True`; `with_text(..., decoding="constrained")` '
             "constrains the answers of any model. Received: crf=False"
         )
-    config = config_of(encoder)
-    head = layers.ClassificationHead(
-        check_labels(labels),
-        dropout=config.dropout if dropout is None else dropout,
-        initializer_range=config.initializer_range,
-        name="head",
-    )
+    arguments = token_head_arguments(encoder, dropout, head_form)
+    head = layers.ClassificationHead(check_labels(labels), **arguments)
     inputs = id_inputs()
     logits = head(without_pooler(encoder)(inputs)["sequence_output"])
     if not crf:
