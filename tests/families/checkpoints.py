@@ -32,14 +32,14 @@ def write(directory, configuration, shapes):
     return directory
 
 
-def ids(padding_id, num_segments, choices=False):
+def ids(padding_id, num_segments, choices=False, length=9):
     """Ids with padding on the right; none of the real tokens is the padding's."""
     rng = np.random.default_rng(5)
-    shape = (2, 3, 9) if choices else (3, 9)
+    shape = (2, 3, length) if choices else (3, length)
     tokens = rng.integers(4, 40, shape)
     mask = np.ones(shape, bool)
-    mask[..., 1, 6:] = False
-    mask[..., 2, 3:] = False
+    mask[..., 1, 2 * length // 3 :] = False
+    mask[..., 2, length // 3 :] = False
     segments = rng.integers(0, max(num_segments, 1), shape)
     return {
         "token_ids": np.where(mask, tokens, padding_id).astype(np.int32),

@@ -43,6 +43,7 @@ DEBERTA_V1 = {
     "position_biased_input": False,
     "layer_norm_eps": 1e-7,
 }
+MODERNBERT = {**SIZES, "pad_token_id": 0, "local_attention": 4}
 # Family -> class prefix, base configuration, unusual configurations.
 FAMILIES = {
     "bert": (
@@ -131,7 +132,43 @@ FAMILIES = {
             },
         ],
     ),
+    "modernbert": (
+        "ModernBert",
+        MODERNBERT,
+        [
+            {"attention_bias": True, "mlp_bias": True, "norm_bias": True},
+            {
+                "global_attn_every_n_layers": 2,
+                "global_rope_theta": 500.0,
+                "local_rope_theta": 20.0,
+                "hidden_activation": "silu",
+            },
+            {
+                "layer_types": ["full_attention"] * 3,
+                "rope_parameters": {
+                    "full_attention": {
+                        "rope_type": "linear",
+                        "rope_theta": 1000.0,
+                        "factor": 3.0,
+                    }
+                },
+            },
+            {
+                "local_attention": 7,
+                "rope_parameters": {
+                    kind: {
+                        "rope_type": "proportional",
+                        "rope_theta": 100.0,
+                        "partial_rotary_factor": 0.5,
+                        "factor": 2.0,
+                    }
+                    for kind in ("full_attention", "sliding_attention")
+                },
+            },
+        ],
+    ),
 }
+ROTARY = ("modernbert",)
 HEADS = (
     "ForSequenceClassification",
     "ForTokenClassification",
@@ -148,6 +185,8 @@ NAMES_OF_LOGITS = {
 LABELS = {"id2label": {0: "no", 1: "maybe", 2: "yes"}}
 REGRESSION = {"problem_type": "regression", "id2label": {0: "x"}}
 MULTI_LABEL = {"problem_type": "multi_label_classification"}
+OTHER_HEAD = {"classifier_bias": True, "classifier_activation": "relu"}
+UNTIED = {"tie_word_embeddings": False, "norm_bias": True}
 HEAD_VARIANTS = [
     ("bert", "ForSequenceClassification", REGRESSION),
     ("roberta", "ForSequenceClassification", MULTI_LABEL),
@@ -163,6 +202,14 @@ HEAD_VARIANTS = [
     ("electra", "ForMaskedLM", {"embedding_size": 16}),
     ("electra", "ForPreTraining", {"hidden_act": "silu"}),
     ("deberta", "ForMaskedLM", {"legacy": False}),
+    ("modernbert", "ForSequenceClassification", {"classifier_pooling": "mean"}),
+    ("modernbert", "ForSequenceClassification", {**OTHER_HEAD, **REGRESSION}),
+    ("modernbert", "ForMultipleChoice", {"classifier_pooling": "mean", **OTHER_HEAD}),
+    ("modernbert", "ForTokenClassification", OTHER_HEAD),
+    ("modernbert", "ForQuestionAnswering", {"norm_bias": True}),
+    ("modernbert", "ForMaskedLM", {"decoder_bias": False, **OTHER_HEAD}),
+    ("modernbert", "ForMaskedLM", {"tie_word_embeddings": False}),
+    ("modernbert", "ForMaskedLM", {**UNTIED, "decoder_bias": False}),
 ]  # fmt: skip
 
 
@@ -206,12 +253,17 @@ def stored(model):
         return safetensors.numpy.load_file(Path(directory) / "model.safetensors")
 
 
-def inputs_for(model, suffix):
+def inputs_for(model, suffix, length=9):
     """Returns ids that the model takes."""
     config = model.config
     segments = getattr(config, "type_vocab_size", 1)
     choices = suffix == "ForMultipleChoice"
-    return checkpoints.ids(config.pad_token_id, segments, choices)
+    return checkpoints.ids(config.pad_token_id, segments, choices, length)
+
+
+def length_for(family):
+    """Returns a length of rows: a long one, unless there is a table of positions."""
+    return 300 if family in ROTARY else 9
 
 
 def outputs(model, inputs, suffix):

@@ -50,6 +50,8 @@ class Family:
         read: Adapts our values, given config.json.
         write: Adapts config.json, given our values.
         pooled: Whether the architecture without a head has a pooler.
+        tokenizer_fields: config.json fields that are null without a tokenizer, since
+            their default is an id of the published vocabulary.
     """
 
     class_prefix: str
@@ -64,6 +66,7 @@ class Family:
     read: Callable[[dict, dict], dict] = _same
     write: Callable[[dict, dict], dict] = lambda raw, values: raw
     pooled: bool = True
+    tokenizer_fields: tuple[str, ...] = ()
 
 
 def _fields(without: tuple[str, ...] = (), **changes: tuple[str, Any]) -> dict:
@@ -239,5 +242,6 @@ LAYOUTS: dict[str, Family] = {
         constants={"num_segments": 0, "gated": True},
         read=modernbert_fields.read,
         write=modernbert_fields.write,
+        tokenizer_fields=("pad_token_id", "bos_token_id", "eos_token_id"),
     ),
 }

@@ -36,7 +36,7 @@ def read(values: dict[str, Any], raw: dict[str, Any]) -> dict[str, Any]:
     window = raw.get("local_attention", 128)
     check_positive("local_attention", window)
     every = _global_every(raw, values["num_layers"])
-    local = every < values["num_layers"] and every > 1
+    local = every > 1 and values["num_layers"] > 1
     return {
         **values,
         "rotary": _rotary(raw, local),

@@ -99,6 +99,8 @@ def save_hugging_face(
     }
     if preprocessor is not None:
         raw |= tokenizer_fields(preprocessor.tokenizer, raw)
+    else:
+        raw |= dict.fromkeys(family.tokenizer_fields)
     with replaced_directory(directory, CONFIG) as draft:
         (draft / CONFIG).write_text(json.dumps(raw, indent=2, ensure_ascii=False))
         _write(draft / WEIGHTS, tensors, dtype)
