@@ -28,9 +28,10 @@ def rotations(
 
     Reference: [Su et al., 2021](https://arxiv.org/abs/2104.09864), section 3.2.
     """
-    pairs = np.arange(size // 2)
-    speeds = np.where(pairs < int(share * size // 2), base ** (-2 * pairs / size), 0.0)
-    speeds = (speeds / scale).astype("float32")
+    # In float32, as in Hugging Face: at position 8,000, the rounding of a speed shows.
+    exponents = np.arange(0, size, 2, dtype="float32") / np.float32(size)
+    speeds = np.float32(1) / np.float32(base) ** exponents / np.float32(scale)
+    speeds[int(share * size // 2) :] = 0.0
     positions = ops.cast(ops.arange(length, dtype="int32"), "float32")
     angles = positions[:, None] * ops.convert_to_tensor(speeds)
     return Rotation(ops.cos(angles), ops.sin(angles))
