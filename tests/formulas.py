@@ -52,10 +52,11 @@ def heads(config, x):
     return np.moveaxis(np.reshape(x, (*x.shape[:-1], config.num_heads, -1)), -2, 0)
 
 
-def rotated(x, base):
+def rotated(x, base, rotary):
     """Each pair of numbers of `(..., S, D)` as a complex one, turned."""
     half = x.shape[-1] // 2
     speeds = np.array([base ** (-2 * k / x.shape[-1]) for k in range(half)])
+    speeds = np.where(np.arange(half) < rotary.share * half, speeds / rotary.scale, 0)
     turns = np.exp(1j * np.arange(x.shape[-2])[:, None] * speeds)
     pairs = (x[..., :half] + 1j * x[..., half:]) * turns
     return np.concatenate([pairs.real, pairs.imag], axis=-1)
@@ -106,7 +107,7 @@ def attention(layer, x, allowed, table=None, biases=ZEROS):
     query, key, value = (heads(config, dense(y, x)) for y in projections)  # NBSD
     base = config.rotary_base(layer.layer)
     if base is not None:
-        query, key = rotated(query, base), rotated(key, base)
+        query, key = (rotated(x, base, config.rotary) for x in (query, key))
     scores = query @ key.swapaxes(2, 3)
     if config.relative_positions is not None and config.relative_positions.terms:
         terms = len(config.relative_positions.terms)

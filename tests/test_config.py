@@ -133,6 +133,8 @@ LOCAL = {"window": 8, "global_every": 3}
         ({"rotary": 1e4}, "`rotary` must be `Rotary`. Received: 10000.0"),
         ({"rotary": {"base": 0}}, "`base` must be a positive number. Received: 0"),
         ({"rotary": {"local_base": -1.0}}, "`local_base` must be .* Received: -1.0"),
+        ({"rotary": {"scale": 0}}, "`scale` must be a positive number. Received: 0"),
+        ({"rotary": {"share": 1.5}}, "`share` must be at most 1. Received: 1.5"),
         (
             {"rotary": ROTARY, "hidden_dim": 6},
             "`rotary` needs heads of an even size.*hidden_dim=6, num_heads=2",
@@ -211,7 +213,7 @@ def test_names_of_miniatures(name, miniature):
 
 def test_every_name_is_a_valid_configuration():
     names = kbl.EncoderConfig.names()
-    assert len(names) == len(set(names)) == 38 + len(MINIATURES)
+    assert len(names) == len(set(names)) == 40 + len(MINIATURES)
     for name in names:
         assert kbl.EncoderConfig.named(name).num_heads >= 2
 

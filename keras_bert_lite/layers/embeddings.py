@@ -171,7 +171,7 @@ class Embeddings(EncoderPart):
                 f"Received: shape {tuple(token_ids.shape)}, dtype {dtype}"
             )
         length = token_ids.shape[1]
-        limit = self.config.max_sequence_length
+        limit = self.config.num_positions - self.config.position_offset
         has_table = self.position_embedding is not None
         if isinstance(length, int) and has_table and length > limit:
             raise ValueError(

@@ -40,7 +40,8 @@ def resize(
             normal distribution around the mean of the old ones, with the
             encoder's `initializer_range`; surplus rows are dropped.
         max_sequence_length: Number of positions. A shorter position table keeps
-            the first rows of the old one.
+            the first rows of the old one. Rotary positions have no table: only the
+            length that preprocessors keep to changes.
         positions: How to extend the position table: `"interpolate"` stretches
             it; `"tile"` repeats it, as Longformer does, and so keeps the old
             positions unchanged.

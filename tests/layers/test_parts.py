@@ -58,6 +58,9 @@ PARTS = {
         "rotary": Rotary(base=100.0, local_base=10.0),
         "local_attention": LOCAL,
     },
+    "rotary in a part of a head, scaled": {
+        "rotary": Rotary(base=100.0, local_base=None, scale=2.0, share=0.5)
+    },
     "rotary with a bias": {"rotary": Rotary(base=50.0), "relative_bias": BIAS},
     "norms before": {"norms": Norms(before=True, after=False)},
     "norms before and after": {"norms": Norms(before=True, final=True)},

@@ -266,8 +266,6 @@ def inputs_for(model, suffix, length=9):
     return checkpoints.ids(config.pad_token_id, segments, choices, length)
 
 
-
-
 def outputs(model, inputs, suffix):
     """Returns what transformers computes, by our names."""
     arguments = {

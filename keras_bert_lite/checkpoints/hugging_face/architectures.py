@@ -115,7 +115,13 @@ def check_head(model: keras.Model, head: Head, config: EncoderConfig) -> None:
     sentences = task_of(model) is SENTENCE_EMBEDDING
     if pooling not in (None, *head.poolings.values()) and not sentences:
         raise ValueError(_other_form(model, "pooling"))
+    hidden = "head.hidden_dense" in head.names.values()
     for layer in head_layers(model).values():
+        if hidden and isinstance(layer, DenseHead) and not layer.hidden_activation:
+            raise ValueError(
+                "`model` must have the hidden layer that transformers' head has; "
+                "`model.save` keeps other forms. Received: none"
+            )
         for name, expected in _expected(layer, head, config).items():
             if getattr(layer, name) != expected:
                 raise ValueError(
@@ -132,7 +138,7 @@ def _expected(
     if not isinstance(layer, MaskedLMTransform):
         return {}
     epsilon, norm_bias = config.layer_norm_epsilon, config.norms.bias
-    expected = {"layer_norm_epsilon": epsilon, "norm_bias": norm_bias}
+    expected: dict[str, Any] = {"layer_norm_epsilon": epsilon, "norm_bias": norm_bias}
     if not head.own_form:
         expected["activation"] = head.activation or config.activation
         expected["use_bias"] = True

@@ -70,9 +70,7 @@ def token_classifier(encoder: keras.Model, raw: dict, head: Any) -> keras.Model:
 
 def question_answerer(encoder: keras.Model, raw: dict, head: Any) -> keras.Model:
     dropout = _dropout(raw, head) if head.dropout else None
-    return spans.question_answerer(
-        encoder, dropout=dropout, head_form=_form(raw, head)
-    )
+    return spans.question_answerer(encoder, dropout=dropout, head_form=_form(raw, head))
 
 
 def multiple_choice(encoder: keras.Model, raw: dict, head: Any) -> keras.Model:

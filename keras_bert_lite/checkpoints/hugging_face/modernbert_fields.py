@@ -99,9 +99,9 @@ def _global_every(raw: dict[str, Any], num_layers: int) -> int:
             f"`layer_types` must be a list of {num_layers} names, one for each layer. "
             f"Received: {kinds!r}"
         )
-    for every in (every, *range(1, num_layers + 1)):
-        if kinds == _layer_types(every, num_layers):
-            return every
+    for interval in (every, *range(1, num_layers + 1)):
+        if kinds == _layer_types(interval, num_layers):
+            return interval
     raise ValueError(
         f"`layer_types` must be {GLOBAL!r} in the first layer and at equal intervals "
         f"from there, and {LOCAL!r} in the others. Received: {kinds!r}"

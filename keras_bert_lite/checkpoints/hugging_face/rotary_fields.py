@@ -23,7 +23,7 @@ def read_rotary(found: Mapping[str, Any]) -> Rotary:
         raise ValueError(f"`rope_parameters` must be a mapping. Received: {found!r}")
     kind = found.get("rope_type", found.get("type", "default"))
     check_choice("rope_type", kind, TYPES)
-    base = found.get("rope_theta")
+    base: Any = found.get("rope_theta")
     check_above_zero("rope_theta", base)
     scale = found.get("factor", 1.0 if kind == "proportional" else None)
     if kind == "default":  # transformers does not read the factor
@@ -33,8 +33,8 @@ def read_rotary(found: Mapping[str, Any]) -> Rotary:
     check_above_zero("partial_rotary_factor", share)
     if kind != "proportional" and share != 1:
         raise ValueError(
-            f'`partial_rotary_factor` must be 1 without the `rope_type` "proportional": '
-            f"transformers rotates whole heads. Received: {share}"
+            "`partial_rotary_factor` must be 1 unless `rope_type` is 'proportional', "
+            f"since transformers then rotates whole heads. Received: {share}"
         )
     return Rotary(base=base, local_base=None, scale=scale, share=share)
 

@@ -1,0 +1,207 @@
+"""Configurations of ModernBERT and its relatives: read, written, refused."""
+
+import json
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+import keras_bert_lite as kbl
+from keras_bert_lite.config import LocalAttention, Rotary
+from tests.checkpoints.family_cases import CASES
+from tests.families import checkpoints
+
+ROPE = "rope_parameters"
+GLOBAL, LOCAL = "full_attention", "sliding_attention"
+
+
+def written(directory, name="modernbert-Model", **changes):
+    """Returns a directory with a checkpoint, some fields of it changed."""
+    case = CASES[name]
+    configuration = {**case["configuration"], **changes}
+    return checkpoints.write(directory, configuration, case["tensors"])
+
+
+def config(directory, **changes):
+    encoder = kbl.load_encoder(written(directory, **changes))
+    return encoder.get_layer("blocks").config
+
+
+def saved(model, directory):
+    kbl.save_hugging_face(model, None, directory)
+    return json.loads((directory / "config.json").read_text())
+
+
+REFUSED = [
+    ({"local_attention": 0}, "`local_attention` must be a positive integer.*: 0"),
+    ({"local_attention": -128}, "`local_attention` must be .*Received: -128"),
+    ({"global_attn_every_n_layers": 0}, "`global_attn_every_n_layers` must be .*: 0"),
+    ({"global_rope_theta": 0}, "`rope_theta` must be a positive number. Received: 0"),
+    ({"local_rope_theta": None}, "`rope_theta` must be .* Received: None"),
+    ({"num_attention_heads": 16}, "heads of an even size.*num_heads=16"),
+    ({"layer_types": [GLOBAL] * 2}, "`layer_types` must be a list of 3 names"),
+    ({"layer_types": [LOCAL, GLOBAL, LOCAL]}, "`layer_types` must be 'full_attention'"),
+    ({"layer_types": ["chunked"] * 3}, "`layer_types` must be .*'chunked'"),
+    ({ROPE: {"rope_theta": 1e4}}, "`rope_parameters` must map .*'sliding_attention'"),
+    ({ROPE: {GLOBAL: {"rope_type": "yarn"}}}, "`rope_type` must be one of .*'yarn'"),
+    ({ROPE: {GLOBAL: {"rope_type": "linear"}}}, "`factor` must be .* Received: None"),
+    (
+        {ROPE: {GLOBAL: {"rope_type": "linear", "factor": 2.0}}},
+        "`rope_parameters` must scale both kinds of layers alike",
+    ),
+    (
+        {ROPE: {GLOBAL: {"partial_rotary_factor": 0.5}}},
+        "`partial_rotary_factor` must be 1 unless .* Received: 0.5",
+    ),
+    ({"mlp_dropout": 0.1}, "`mlp_dropout` must be `embedding_dropout`, 0.0.*: 0.1"),
+    ({"norm_bias": "no"}, "`norm_bias` must be True or False. Received: 'no'"),
+    ({"hidden_activation": "mish"}, "`hidden_activation` must be one of .*'mish'"),
+]
+
+
+@pytest.mark.parametrize(("changes", "message"), REFUSED)
+def test_modernbert_is_refused(tmp_path, changes, message):
+    with pytest.raises(ValueError, match=message):
+        kbl.load_encoder(written(tmp_path, **changes))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"classifier_pooling": "max"}, "`classifier_pooling` must be one of .*'max'"),
+        ({"classifier_bias": 1}, "`classifier_bias` must be True or False. .*: 1"),
+    ],
+)
+def test_heads_of_modernbert_are_refused(tmp_path, changes, message):
+    name = "modernbert-ForSequenceClassification"
+    with pytest.raises(ValueError, match=message):
+        kbl.load_model(written(tmp_path, name, **changes))
+
+
+@pytest.mark.parametrize(
+    ("changes", "local", "rotary"),
+    [
+        ({}, LocalAttention(window=4), Rotary()),
+        (
+            {"global_attn_every_n_layers": 2, "local_rope_theta": 160_000.0},
+            LocalAttention(window=4, global_every=2),
+            Rotary(local_base=None),
+        ),
+        ({"layer_types": [GLOBAL] * 3}, None, Rotary()),
+        (
+            {ROPE: {GLOBAL: {"rope_theta": 7.0}, LOCAL: None}},
+            LocalAttention(window=4),
+            Rotary(base=7.0),
+        ),
+        (
+            {"rope_scaling": {"type": "linear", "factor": 2.0}},
+            LocalAttention(window=4),
+            Rotary(scale=2.0),
+        ),
+    ],
+)
+def test_layers_and_rotations_of_modernbert(tmp_path, changes, local, rotary):
+    encoder = kbl.load_encoder(written(tmp_path, **changes))
+    found = encoder.get_layer("blocks").config
+    assert (found.local_attention, found.rotary) == (local, rotary)
+    kbl.save_hugging_face(encoder, None, tmp_path / "out")
+    assert kbl.load_encoder(tmp_path / "out").get_layer("blocks").config == found
+
+
+def test_published_sizes():
+    base, large = (
+        kbl.EncoderConfig.named(f"modernbert_{size}") for size in ("base", "large")
+    )
+    assert (base.num_layers, large.num_layers) == (22, 28)
+    assert [base.window(i) for i in range(4)] == [None, 128, 128, None]
+    assert [base.rotary_base(i) for i in range(2)] == [160_000.0, 10_000.0]
+    assert (base.num_positions, base.max_sequence_length) == (0, 8192)
+    assert large.intermediate_dim == 2624
+
+
+def tiny(**changes):
+    sizes = {
+        "vocabulary_size": 40,
+        "num_layers": 3,
+        "num_heads": 2,
+        "hidden_dim": 8,
+        "intermediate_dim": 6,
+    }
+    return kbl.encoder(
+        kbl.EncoderConfig.named("modernbert_base", **{**sizes, **changes})
+    )
+
+
+def test_new_heads_are_those_of_transformers(tmp_path):
+    encoder = tiny()
+    labels = ["no", "yes"]
+    built = {
+        "ForSequenceClassification": kbl.text_classifier(encoder, labels),
+        "ForTokenClassification": kbl.token_classifier(encoder, labels),
+        "ForQuestionAnswering": kbl.question_answerer(encoder),
+        "ForMultipleChoice": kbl.multiple_choice(encoder),
+        "ForMaskedLM": kbl.masked_lm(encoder),
+    }
+    for suffix, model in built.items():
+        raw = saved(model, tmp_path / suffix)
+        assert raw["architectures"] == [f"ModernBert{suffix}"]
+        assert raw["classifier_bias"] is False
+        assert raw["classifier_activation"] == "gelu"
+        expected = CASES[f"modernbert-{suffix}"]["tensors"]
+        assert sorted(load_file(tmp_path / suffix / "model.safetensors")) == sorted(
+            expected
+        )
+
+
+def test_the_mean_is_saved_as_a_pooling(tmp_path):
+    model = kbl.text_classifier(tiny(), ["no", "yes"], pooling="mean")
+    assert saved(model, tmp_path / "mean")["classifier_pooling"] == "mean"
+    model = kbl.text_classifier(tiny(), ["no", "yes"])
+    assert saved(model, tmp_path / "cls")["classifier_pooling"] == "cls"
+
+
+@pytest.mark.parametrize("pooling", ["max", "attention"])
+def test_other_poolings_are_not_saved(tmp_path, pooling):
+    model = kbl.text_classifier(tiny(), ["no", "yes"], pooling=pooling)
+    with pytest.raises(ValueError, match=f"Received: pooling='{pooling}'"):
+        kbl.save_hugging_face(model, None, tmp_path / "out")
+
+
+def test_heads_without_the_hidden_layer_are_not_saved(tmp_path):
+    model = kbl.token_classifier(tiny(), ["no", "yes"], head_form={})
+    with pytest.raises(ValueError, match="must have the hidden layer"):
+        kbl.save_hugging_face(model, None, tmp_path / "out")
+
+
+def test_heads_that_transformers_lacks_are_not_saved(tmp_path):
+    model = kbl.pretraining.bert_pretrainer(tiny(pooling="cls_dense"))
+    with pytest.raises(ValueError, match="has no ModernBertForPreTraining"):
+        kbl.save_hugging_face(model, None, tmp_path / "out")
+
+
+def test_other_encoders_are_not_saved(tmp_path):
+    for changes, message in (
+        ({"biases": {"query": False}}, "`biases` must be"),
+        ({"gated": False}, "`gated` must be True. Received: False"),
+        ({"rotary": None}, "`rotary` must be"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            kbl.save_hugging_face(tiny(**changes), None, tmp_path / "out")
+
+
+def test_keras_hub_has_none():
+    with pytest.raises(ValueError, match="must be of a family that KerasHub has"):
+        kbl.to_keras_hub(tiny())
+
+
+def test_longer_rows_and_a_longer_limit():
+    encoder = tiny(max_sequence_length=6)
+    rows = {
+        "token_ids": np.ones((1, 20), "int32"),
+        "segment_ids": np.zeros((1, 20), "int32"),
+        "padding_mask": np.ones((1, 20), bool),
+    }
+    expected = encoder(rows)["sequence_output"]
+    longer = kbl.surgery.resize(encoder, max_sequence_length=20)
+    assert longer.get_layer("blocks").config.max_sequence_length == 20
+    np.testing.assert_array_equal(longer(rows)["sequence_output"], expected)
