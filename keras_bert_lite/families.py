@@ -67,4 +67,11 @@ FAMILIES = {
     "modernbert": Family(
         "TokenizersBackend", head_form=MODERNBERT_HEAD, token_form=MODERNBERT_HEAD
     ),
+    "nomic_bert": Family("BertTokenizer"),
+    "gte": Family("XLMRobertaTokenizer", num_separators=2),
+    "jina_embeddings_v3": Family(
+        "XLMRobertaTokenizer",
+        num_separators=2,
+        head_form={"hidden_activation": "tanh"},
+    ),
 }

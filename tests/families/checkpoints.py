@@ -6,6 +6,7 @@ the tensors can write the same checkpoint, with and without the reference.
 
 import hashlib
 import json
+import re
 
 import keras
 import numpy as np
@@ -14,19 +15,22 @@ import safetensors.numpy
 import keras_bert_lite as kbl
 from keras_bert_lite.models.encoder_model import encoder_of
 
+NORMS = re.compile(r"(orm\d?|_ln)\.weight")
+
 
 def weight(name, shape):
     """The value of a weight: random, but always the same for the same name."""
     seed = int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "little")
     scale = 0.3 if len(shape) > 1 else 0.2
-    offset = 1.0 if "orm.weight" in name else 0.0
+    offset = 1.0 if NORMS.search(name) else 0.0
     noise = np.random.default_rng(seed).normal(0, scale, shape)
     return (noise + offset).astype(np.float32)
 
 
-def write(directory, configuration, shapes):
-    """Writes config.json and model.safetensors."""
+def write(directory, configuration, shapes, scale=1.0):
+    """Writes config.json and model.safetensors; `scale` multiplies the matrices."""
     tensors = {name: weight(name, tuple(shape)) for name, shape in shapes.items()}
+    tensors = {name: x * scale if x.ndim > 1 else x for name, x in tensors.items()}
     safetensors.numpy.save_file(tensors, directory / "model.safetensors")
     (directory / "config.json").write_text(json.dumps(configuration))
     return directory

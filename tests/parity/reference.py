@@ -43,6 +43,14 @@ DEBERTA_V1 = {
     "position_biased_input": False,
     "layer_norm_eps": 1e-7,
 }
+LINEAR = {"rope_type": "linear", "rope_theta": 1000.0, "factor": 3.0}
+PROPORTIONAL = {
+    "rope_type": "proportional",
+    "rope_theta": 100.0,
+    "partial_rotary_factor": 0.5,
+    "factor": 2.0,
+}
+KINDS = ("full_attention", "sliding_attention")
 MODERNBERT = {**SIZES, "pad_token_id": 0, "local_attention": 4}
 # Family -> class prefix, base configuration, unusual configurations.
 FAMILIES = {
@@ -145,30 +153,38 @@ FAMILIES = {
             },
             {
                 "layer_types": ["full_attention"] * 3,
-                "rope_parameters": {
-                    "full_attention": {
-                        "rope_type": "linear",
-                        "rope_theta": 1000.0,
-                        "factor": 3.0,
-                    }
-                },
+                "rope_parameters": {"full_attention": LINEAR},
             },
             {
                 "local_attention": 7,
-                "rope_parameters": {
-                    kind: {
-                        "rope_type": "proportional",
-                        "rope_theta": 100.0,
-                        "partial_rotary_factor": 0.5,
-                        "factor": 2.0,
-                    }
-                    for kind in ("full_attention", "sliding_attention")
-                },
+                "rope_parameters": dict.fromkeys(KINDS, PROPORTIONAL),
             },
         ],
     ),
+    "nomic_bert": (
+        "NomicBert",
+        {**SIZES, "pad_token_id": 0},
+        [
+            {"rope_theta": 10_000.0, "hidden_act": "gelu", "type_vocab_size": 1},
+            {"rope_parameters": LINEAR, "layer_norm_eps": 1e-5},
+            {"rope_parameters": PROPORTIONAL},
+        ],
+    ),
+    "gte": (
+        "Gte",
+        {**SIZES, "pad_token_id": 1},
+        [
+            {"type_vocab_size": 0, "rope_theta": 500_000.0},
+            {"rope_scaling": LINEAR, "hidden_act": "silu", "type_vocab_size": 2},
+        ],
+    ),
+    "jina_embeddings_v3": (
+        "JinaEmbeddingsV3",
+        {**SIZES, "pad_token_id": 1},
+        [{"rope_parameters": LINEAR, "hidden_act": "relu", "type_vocab_size": 2}],
+    ),
 }
-ROTARY = ("modernbert",)
+ROTARY = ("modernbert", "nomic_bert", "gte", "jina_embeddings_v3")
 HEADS = (
     "ForSequenceClassification",
     "ForTokenClassification",
@@ -210,6 +226,10 @@ HEAD_VARIANTS = [
     ("modernbert", "ForMaskedLM", {"decoder_bias": False, **OTHER_HEAD}),
     ("modernbert", "ForMaskedLM", {"tie_word_embeddings": False}),
     ("modernbert", "ForMaskedLM", {**UNTIED, "decoder_bias": False}),
+    ("nomic_bert", "ForMaskedLM", {"tie_word_embeddings": False}),
+    ("gte", "ForMaskedLM", {"tie_word_embeddings": False}),
+    ("gte", "ForSequenceClassification", {**MULTI_LABEL, "type_vocab_size": 0}),
+    ("jina_embeddings_v3", "ForMaskedLM", {"tie_word_embeddings": False}),
 ]  # fmt: skip
 
 
@@ -239,16 +259,14 @@ def reference(family, suffix, configuration, scale=1.0):
     below 1e-5; with 1, transformers' own exceeds it.
     """
     model_class = getattr(transformers, FAMILIES[family][0] + suffix)
-    config = model_class.config_class(**configuration)
-    config._attn_implementation = "eager"
-    model = model_class(config).eval()
-    with torch.no_grad():
-        parameters = dict(model.named_parameters(remove_duplicate=False))
-        for name in stored(model):
-            value = checkpoints.weight(name, tuple(parameters[name].shape))
-            value = value * scale if value.ndim > 1 else value
-            parameters[name].copy_(torch.from_numpy(value))
-    return model
+    model = model_class(model_class.config_class(**configuration))
+    shapes = {name: x.shape for name, x in stored(model).items()}
+    with tempfile.TemporaryDirectory() as directory:
+        raw = model.config.to_dict()
+        checkpoints.write(Path(directory), raw, shapes, scale)
+        return model_class.from_pretrained(
+            directory, attn_implementation="eager"
+        ).eval()
 
 
 def stored(model):

@@ -6,6 +6,7 @@ Hugging Face transformers.
 """
 
 import dataclasses
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -15,6 +16,7 @@ from keras_bert_lite.checkpoints.hugging_face import (
     deberta_fields,
     modernbert_fields,
     names as family_names,
+    rotary_fields,
 )
 from keras_bert_lite.checkpoints.hugging_face.heads import HEADS, Head
 from keras_bert_lite.config import Biases, RelativeBias
@@ -50,6 +52,9 @@ class Family:
         read: Adapts our values, given config.json.
         write: Adapts config.json, given our values.
         pooled: Whether the architecture without a head has a pooler.
+        modules: The names of the encoder's modules in transformers, if it stores
+            them under others (`names`); checkpoints may have either.
+        aliases: The same for modules of heads: name in transformers -> stored name.
         tokenizer_fields: config.json fields that are null without a tokenizer, since
             their default is an id of the published vocabulary.
     """
@@ -66,6 +71,8 @@ class Family:
     read: Callable[[dict, dict], dict] = _same
     write: Callable[[dict, dict], dict] = lambda raw, values: raw
     pooled: bool = True
+    modules: Table = dataclasses.field(default_factory=dict)
+    aliases: Mapping[str, str] = dataclasses.field(default_factory=dict)
     tokenizer_fields: tuple[str, ...] = ()
 
 
@@ -126,6 +133,7 @@ def _task_ids(raw: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
     return {**raw, "use_task_id": rows > 0, "task_type_vocab_size": rows or 3}
 
 
+NO_BIASES = Biases(**dict.fromkeys((x.name for x in dataclasses.fields(Biases)), False))
 LAYOUTS: dict[str, Family] = {
     "bert": Family("Bert", "bert.", family_names.BERT, HEADS["bert"]),
     "roberta": _roberta("Roberta"),
@@ -243,5 +251,56 @@ LAYOUTS: dict[str, Family] = {
         read=modernbert_fields.read,
         write=modernbert_fields.write,
         tokenizer_fields=("pad_token_id", "bos_token_id", "eos_token_id"),
+    ),
+    "nomic_bert": Family(
+        "NomicBert",
+        "nomic_bert.",
+        family_names.NOMIC,
+        HEADS["nomic_bert"],
+        pooled=False,
+        fields=_fields(
+            max_sequence_length=("max_position_embeddings", 2048),
+            dropout=("hidden_dropout_prob", 0.0),
+            attention_dropout=("attention_probs_dropout_prob", 0.0),
+            activation=("hidden_act", "silu"),
+        ),
+        constants={"gated": True, "biases": NO_BIASES},
+        read=functools.partial(rotary_fields.read, base=1000.0),
+        write=rotary_fields.write,
+        modules=family_names.GTE_MODULES,
+    ),
+    "gte": Family(
+        "Gte",
+        "gte.",
+        family_names.GTE,
+        HEADS["gte"],
+        pooled=False,
+        fields=_fields(
+            max_sequence_length=("max_position_embeddings", 8192),
+            num_segments=("type_vocab_size", 1),
+            attention_dropout=("attention_probs_dropout_prob", 0.0),
+        ),
+        constants={"gated": True, "biases": Biases(intermediate=False)},
+        refused={"position_embedding_type": "rope"},
+        read=functools.partial(rotary_fields.read, base=160_000.0),
+        write=rotary_fields.write,
+        modules=family_names.GTE_MODULES,
+        aliases={"lm_head.layer_norm": "lm_head.norm"},
+        tokenizer_fields=("pad_token_id",),
+    ),
+    "jina_embeddings_v3": Family(
+        "JinaEmbeddingsV3",
+        "roberta.",
+        family_names.JINA,
+        HEADS["jina_embeddings_v3"],
+        fields=_fields(
+            max_sequence_length=("max_position_embeddings", 8194),
+            num_segments=("type_vocab_size", 1),
+            layer_norm_epsilon=("layer_norm_eps", 1e-5),
+        ),
+        read=functools.partial(rotary_fields.read, base=20_000.0),
+        write=rotary_fields.write,
+        modules=family_names.JINA_MODULES,
+        tokenizer_fields=("pad_token_id",),
     ),
 }

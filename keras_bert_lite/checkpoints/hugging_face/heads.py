@@ -235,6 +235,33 @@ MODERNBERT = {
         own_form=True,
     ),
 }
+NOMIC = {
+    **{
+        name: BERT[name]
+        for name in ("ForSequenceClassification", "ForTokenClassification")
+    },
+    "ForMaskedLM": Head(
+        build.masked_lm,
+        _prediction(
+            "cls.predictions.transform.dense",
+            "cls.predictions.transform.layer_norm",
+            "cls.predictions",
+        ),
+    ),
+}
+GTE = {
+    **NOMIC,
+    "ForMaskedLM": Head(
+        build.masked_lm,
+        {
+            "lm_head.dense": "prediction_transform.dense",
+            "lm_head.norm": "prediction_transform.layer_norm",
+            "lm_head.decoder": "prediction_bias|prediction_dense",
+        },
+        activation="gelu",
+    ),
+}
+JINA = {name: x for name, x in ROBERTA.items() if name != "ForMultipleChoice"}
 HEADS: dict[str, dict[str, Head]] = {
     "bert": BERT,
     "roberta": ROBERTA,
@@ -246,4 +273,7 @@ HEADS: dict[str, dict[str, Head]] = {
     "deberta": DEBERTA_V1,
     "deberta-v2": DEBERTA,
     "modernbert": MODERNBERT,
+    "nomic_bert": NOMIC,
+    "gte": GTE,
+    "jina_embeddings_v3": JINA,
 }

@@ -6,7 +6,7 @@ from typing import Any
 import keras
 
 from keras_bert_lite.checkpoints.core.assign import fill_model, is_new_pooler
-from keras_bert_lite.checkpoints.core.name_table import model_parts, targets
+from keras_bert_lite.checkpoints.core.name_table import Table, model_parts, targets
 from keras_bert_lite.checkpoints.hugging_face.config import read_config, read_family
 from keras_bert_lite.checkpoints.hugging_face.families import Family
 from keras_bert_lite.checkpoints.hugging_face.head_builders import is_tied
@@ -39,7 +39,7 @@ def load_encoder(
         directory, raw, stored if pooling == "checkpoint" else pooling, changes
     )
     model = encoder(config)
-    found = targets(family.names, model_parts(model))
+    found = targets(_names(family, source), model_parts(model))
     new_pooler = is_new_pooler(pooling, stored)
     return fill_model(source, model, found, ENCODER_PARTS, new_pooler)
 
@@ -60,7 +60,7 @@ def load_model(directory: Path, changes: dict[str, Any]) -> keras.Model:
         model = head.build(body, raw, head)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{directory / 'config.json'}: {error}") from error
-    found = targets({**family.names, **head.names}, model_parts(model))
+    found = targets({**_names(family, source), **head.names}, model_parts(model))
     return fill_model(source, model, found, ENCODER_PARTS)
 
 
@@ -100,7 +100,11 @@ def _source(directory: Path, family: Family, raw: dict[str, Any]) -> Safetensors
 
 def _other_names(family: Family, tied: bool) -> dict[str, str]:
     """Returns aliases for the tensors of the output layer; see `SafetensorsSource`."""
-    names = {}
+    names = {
+        f"{alias}.{tensor}": f"{name}.{tensor}"
+        for alias, name in family.aliases.items()
+        for tensor in ("weight", "bias")
+    }
     words = _module_of(family, "embeddings.token_embedding")
     for head in family.heads.values():
         for module, path in head.names.items():
@@ -112,6 +116,13 @@ def _other_names(family: Family, tied: bool) -> dict[str, str]:
                 own, tied_bias = f"{module}.bias", unused_bias(module)
                 names |= {own: tied_bias} if tied else {tied_bias: own}
     return names
+
+
+def _names(family: Family, source: SafetensorsSource) -> Table:
+    """Returns the names of the encoder's modules that a checkpoint uses."""
+    others = [name.replace("{i}", "0") for name in family.modules.keys() - family.names]
+    used = any(name.startswith(tuple(others)) for name in source.names())
+    return family.modules if used else family.names
 
 
 def _module_of(family: Family, path: str) -> str:

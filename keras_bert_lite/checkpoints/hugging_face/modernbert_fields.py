@@ -118,9 +118,15 @@ def _rotary(raw: dict[str, Any], local: bool) -> Rotary:
         )
     rotations = []
     for kind, (name, default) in BASES.items():
-        older = raw.get("rope_scaling") or {}
-        found = {"rope_theta": raw.get(name, default), **(given.get(kind) or {})}
-        rotations.append(read_rotary({**found, **older}))
+        found = {"rope_theta": raw.get(name, default)}
+        for changes in (given.get(kind), raw.get("rope_scaling")):
+            if not isinstance(changes, dict | None):
+                raise ValueError(
+                    f"`rope_parameters` and `rope_scaling` must be mappings. "
+                    f"Received: {changes!r}"
+                )
+            found |= changes or {}
+        rotations.append(read_rotary(found))
     whole, near = rotations
     if local and (near.scale, near.share) != (whole.scale, whole.share):
         raise ValueError(

@@ -90,30 +90,94 @@ DEBERTA_V1: Table = {
     f"{_BLOCK}attention.self.pos_proj": "blocks.{i}.attention.position_key",
     f"{_BLOCK}attention.self.pos_q_proj": "blocks.{i}.attention.position_query",
 }
+ATTENTION = ("attention.query", "attention.key", "attention.value")
+ACTIVATED, GATE = "feed_forward.intermediate_dense", "feed_forward.gate_dense"
+
+
+def _fused(module: str, layers: tuple[str, ...]) -> dict[str, Fused]:
+    """Returns the rows of a module that joins several of our layers."""
+    return {
+        f"{module}.{tensor}": Fused(
+            tuple(f"blocks.{{i}}.{layer}.{variable}" for layer in layers)
+        )
+        for tensor, variable in {"weight": "kernel", "bias": "bias"}.items()
+    }
+
+
 _BLOCK = "layers.{i}."
 MODERNBERT: Table = {
     "embeddings.tok_embeddings": "embeddings.token_embedding",
     "embeddings.norm": "embeddings.layer_norm",
     f"{_BLOCK}attn_norm": "blocks.{i}.attention_input_norm",
-    **{
-        f"{_BLOCK}{module}.{tensor}": Fused(
-            tuple(f"blocks.{{i}}.{layer}.{variable}" for layer in layers)
-        )
-        for module, layers in {
-            "attn.Wqkv": ("attention.query", "attention.key", "attention.value"),
-            "mlp.Wi": ("feed_forward.intermediate_dense", "feed_forward.gate_dense"),
-        }.items()
-        for tensor, variable in {"weight": "kernel", "bias": "bias"}.items()
-    },
+    **_fused(f"{_BLOCK}attn.Wqkv", ATTENTION),
     f"{_BLOCK}attn.Wo": "blocks.{i}.attention.output_dense",
     f"{_BLOCK}mlp_norm": "blocks.{i}.feed_forward_input_norm",
+    **_fused(f"{_BLOCK}mlp.Wi", (ACTIVATED, GATE)),
     f"{_BLOCK}mlp.Wo": "blocks.{i}.feed_forward.output_dense",
     "final_norm": "encoder.final_norm",
+}
+# The modules of Nomic-BERT, GTE and Jina v3 in transformers. It stores them under the
+# names of the authors, which follow.
+_ROTARY = {
+    **EMBEDDINGS,
+    f"{_BLOCK}self_attn.q_proj": "blocks.{i}.attention.query",
+    f"{_BLOCK}self_attn.k_proj": "blocks.{i}.attention.key",
+    f"{_BLOCK}self_attn.v_proj": "blocks.{i}.attention.value",
+    f"{_BLOCK}self_attn.o_proj": "blocks.{i}.attention.output_dense",
+    f"{_BLOCK}post_attention_layernorm": "blocks.{i}.attention_norm",
+    f"{_BLOCK}post_mlp_layernorm": "blocks.{i}.output_norm",
+    "pooler.dense": "pooler.dense",
+}
+GTE_MODULES = {
+    **_ROTARY,
+    f"{_BLOCK}mlp.gate_proj": f"blocks.{{i}}.{ACTIVATED}",
+    f"{_BLOCK}mlp.up_proj": f"blocks.{{i}}.{GATE}",
+    f"{_BLOCK}mlp.down_proj": "blocks.{i}.feed_forward.output_dense",
+}
+JINA_MODULES = {
+    **_ROTARY,
+    f"{_BLOCK}mlp.fc1": f"blocks.{{i}}.{ACTIVATED}",
+    f"{_BLOCK}mlp.fc2": "blocks.{i}.feed_forward.output_dense",
+}
+_BLOCK = "encoder.layer.{i}."
+GTE: Table = {
+    **EMBEDDINGS,
+    **_fused(f"{_BLOCK}attention.qkv_proj", ATTENTION),
+    f"{_BLOCK}attention.o_proj": "blocks.{i}.attention.output_dense",
+    f"{_BLOCK}attn_ln": "blocks.{i}.attention_norm",
+    **_fused(f"{_BLOCK}mlp.up_gate_proj", (GATE, ACTIVATED)),
+    f"{_BLOCK}mlp.down_proj": "blocks.{i}.feed_forward.output_dense",
+    f"{_BLOCK}mlp_ln": "blocks.{i}.output_norm",
+    "pooler.dense": "pooler.dense",
+}
+_BLOCK = "encoder.layers.{i}."
+_FLASH = {
+    "embeddings.word_embeddings": "embeddings.token_embedding",
+    "embeddings.token_type_embeddings": "embeddings.segment_embedding",
+    "emb_ln": "embeddings.layer_norm",
+    f"{_BLOCK}norm1": "blocks.{i}.attention_norm",
+    f"{_BLOCK}mlp.fc2": "blocks.{i}.feed_forward.output_dense",
+    f"{_BLOCK}norm2": "blocks.{i}.output_norm",
+    "pooler.dense": "pooler.dense",
+}
+NOMIC: Table = {
+    **_FLASH,
+    **_fused(f"{_BLOCK}attn.Wqkv", ATTENTION),
+    f"{_BLOCK}attn.out_proj": "blocks.{i}.attention.output_dense",
+    f"{_BLOCK}mlp.fc11": f"blocks.{{i}}.{GATE}",
+    f"{_BLOCK}mlp.fc12": f"blocks.{{i}}.{ACTIVATED}",
+}
+JINA: Table = {
+    **_FLASH,
+    **_fused(f"{_BLOCK}mixer.Wqkv", ATTENTION),
+    f"{_BLOCK}mixer.out_proj": "blocks.{i}.attention.output_dense",
+    f"{_BLOCK}mlp.fc1": f"blocks.{{i}}.{ACTIVATED}",
 }
 # Prefixes of the encoder's tensors, which must all have a target in the model.
 ENCODER_PARTS = (
     "embeddings.",
     "embeddings_project.",
+    "emb_ln.",
     "encoder.",
     "transformer.",
     "layers.",

@@ -13,14 +13,38 @@ from keras_bert_lite.config import Rotary
 TYPES = ("default", "linear", "proportional")
 
 
+def read(values: dict[str, Any], raw: dict[str, Any], base: float) -> dict[str, Any]:
+    """Returns our values, with the rotations of all layers added.
+
+    Args:
+        values: Our values.
+        raw: config.json.
+        base: The family's default base.
+    """
+    size = values["hidden_dim"] // values["num_heads"]
+    if raw.get("head_dim") not in (size, None):
+        raise ValueError(f"`head_dim` must be {size}. Received: {raw['head_dim']!r}")
+    found = raw.get("rope_scaling") or raw.get("rope_parameters") or {}
+    if not isinstance(found, Mapping):
+        raise ValueError(f"`rope_parameters` must be a mapping. Received: {found!r}")
+    outside = {"rope_theta": raw.get("rope_theta", base)}
+    if raw.get("partial_rotary_factor") is not None:
+        outside["partial_rotary_factor"] = raw["partial_rotary_factor"]
+    return {**values, "rotary": read_rotary({**outside, **found})}
+
+
+def write(raw: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
+    """Returns config.json with the fields that `read` parses."""
+    rotary = values["rotary"]
+    return {**raw, "rope_parameters": write_rotary(rotary)} if rotary else raw
+
+
 def read_rotary(found: Mapping[str, Any]) -> Rotary:
     """Returns the rotations that `rope_parameters` describes.
 
     Raises:
         ValueError: If the type is not one of `TYPES`, or a number is out of range.
     """
-    if not isinstance(found, Mapping):
-        raise ValueError(f"`rope_parameters` must be a mapping. Received: {found!r}")
     kind = found.get("rope_type", found.get("type", "default"))
     check_choice("rope_type", kind, TYPES)
     base: Any = found.get("rope_theta")
