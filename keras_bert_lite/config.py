@@ -176,11 +176,15 @@ class Norms:
             ModernBERT's embeddings are already normalized.
         final: Whether the output of the last block is normalized.
         bias: Whether normalizations have a bias, including that of the embeddings.
+        embeddings: Whether the embeddings are normalized.
+        rms: Whether to divide by the root mean square alone, without a mean
+            (EuroBERT); they have no bias then.
 
     Raises:
-        ValueError: If a value is not a boolean.
+        ValueError: If a value is not a boolean, or `rms` is true and `bias` too.
 
-    Reference: [Xiong et al., 2020](https://arxiv.org/abs/2002.04745), figure 1.
+    Reference: [Xiong et al., 2020](https://arxiv.org/abs/2002.04745), figure 1; root
+    mean squares: [Zhang and Sennrich, 2019](https://arxiv.org/abs/1910.07467).
     """
 
     before: bool = False
@@ -188,10 +192,14 @@ class Norms:
     first: bool = True
     final: bool = False
     bias: bool = True
+    embeddings: bool = True
+    rms: bool = False
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
             check_bool(field.name, getattr(self, field.name))
+        if self.rms and self.bias:
+            raise ValueError("`bias` must be False with `rms`. Received: True")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -241,6 +249,9 @@ class EncoderConfig:
         vocabulary_size: Number of token embeddings.
         num_layers: Number of encoder layers.
         num_heads: Number of attention heads; must divide `hidden_dim`.
+        num_key_value_heads: Number of heads of keys and values, each shared by as
+            many consecutive heads of queries (EuroBERT); must divide `num_heads`.
+            `None`: every head has its own.
         hidden_dim: Width of the hidden states (H).
         intermediate_dim: Width of the feed-forward layers.
         embedding_dim: Width of factorized embeddings (ALBERT, ELECTRA); `None`
@@ -307,6 +318,7 @@ class EncoderConfig:
     num_heads: int
     hidden_dim: int
     intermediate_dim: int
+    num_key_value_heads: int | None = None
     embedding_dim: int | None = None
     project_before_norm: bool = False
     max_sequence_length: int | None = 512
@@ -357,7 +369,7 @@ class EncoderConfig:
         for name in ("project_before_norm", "gated"):
             check_bool(name, getattr(self, name))
         _check_groups(self.num_layers, self.num_groups)
-        _check_heads(self.hidden_dim, self.num_heads)
+        _check_heads(self)
         check_rate("dropout", self.dropout)
         check_rate("attention_dropout", self.attention_dropout)
         check_choice("activation", self.activation, ACTIVATIONS)
@@ -461,6 +473,11 @@ def _check_combination(config: EncoderConfig) -> None:
             "`num_groups` must be None with `local_attention`. "
             f"Received: num_groups={config.num_groups}"
         )
+    if config.num_key_value_heads is not None and config.relative_positions is not None:
+        raise ValueError(
+            "`num_key_value_heads` must be None with `relative_positions`. "
+            f"Received: {config.num_key_value_heads}"
+        )
     if config.rotary is None:
         return
     if config.relative_positions is not None:
@@ -495,9 +512,20 @@ def _check_groups(num_layers: int, num_groups: int | None) -> None:
         )
 
 
-def _check_heads(hidden_dim: int, num_heads: int) -> None:
-    if hidden_dim % num_heads:
+def _check_heads(config: EncoderConfig) -> None:
+    if config.hidden_dim % config.num_heads:
         raise ValueError(
             "`num_heads` must divide `hidden_dim`. "
-            f"Received: num_heads={num_heads}, hidden_dim={hidden_dim}"
+            f"Received: num_heads={config.num_heads}, hidden_dim={config.hidden_dim}"
         )
+    shared = config.num_key_value_heads
+    if shared is None:
+        return
+    check_positive("num_key_value_heads", shared)
+    if config.num_heads % shared:
+        raise ValueError(
+            "`num_key_value_heads` must divide `num_heads`. Received: "
+            f"num_key_value_heads={shared}, num_heads={config.num_heads}"
+        )
+    if shared == config.num_heads:  # one form for what is the same
+        object.__setattr__(config, "num_key_value_heads", None)

@@ -24,6 +24,8 @@ class Family:
             there is a `hidden_norm` like those of the encoder. If empty, heads read
             `pooled_output`.
         token_form: The same for heads on tokens; if empty, they have no hidden layer.
+        word_form: The hidden layer of a masked language model: whether it has a
+            `hidden_bias`. If empty, there is none.
         pooled_choices: Whether multiple choice reads `pooled_output` regardless of
             `head_form`.
     """
@@ -33,6 +35,9 @@ class Family:
     positions_after_padding: bool = False
     head_form: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     token_form: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    word_form: Mapping[str, Any] = dataclasses.field(
+        default_factory=lambda: {"hidden_bias": True}
+    )
     pooled_choices: bool = False
 
 
@@ -65,8 +70,12 @@ FAMILIES = {
     "deberta": Family("DebertaTokenizer", num_separators=2, head_form=DEBERTA_HEAD),
     "deberta-v2": Family("DebertaV2Tokenizer", head_form=DEBERTA_HEAD),
     "modernbert": Family(
-        "TokenizersBackend", head_form=MODERNBERT_HEAD, token_form=MODERNBERT_HEAD
+        "TokenizersBackend",
+        head_form=MODERNBERT_HEAD,
+        token_form=MODERNBERT_HEAD,
+        word_form={"hidden_bias": False},
     ),
+    "eurobert": Family("TokenizersBackend", head_form=DEBERTA_HEAD, word_form={}),
     "nomic_bert": Family("BertTokenizer"),
     "gte": Family("XLMRobertaTokenizer", num_separators=2),
     "jina_embeddings_v3": Family(

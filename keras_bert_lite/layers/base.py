@@ -80,7 +80,13 @@ class EncoderPart(CompositeLayer):
             name=name,
         )
 
-    def _layer_norm(self, name: str) -> LayerNorm:
+    def _layer_norm(self, name: str) -> keras.layers.Layer:
+        if self.config.norms.rms:
+            return keras.layers.RMSNormalization(
+                epsilon=self.config.layer_norm_epsilon,
+                dtype=self.dtype_policy,
+                name=name,
+            )
         return LayerNorm(
             epsilon=self.config.layer_norm_epsilon,
             center=self.config.norms.bias,

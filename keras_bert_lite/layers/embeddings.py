@@ -27,7 +27,7 @@ class Embeddings(EncoderPart):
             uses `vocabulary_size`, `hidden_dim`, `embedding_dim`,
             `project_before_norm`, `max_sequence_length`, `position_offset`,
             `num_segments`, `num_task_types`, `dropout`, `layer_norm_epsilon`,
-            `norms.bias` and `initializer_range`. If `position_offset` is not 0,
+            `norms` and `initializer_range`. If `position_offset` is not 0,
             padding has the id `position_offset - 1` and is not counted in positions
             (as in RoBERTa).
 
@@ -63,7 +63,9 @@ class Embeddings(EncoderPart):
         self.segment_embedding = self._embedding(config.num_segments, "segment")
         self.position_embedding = self._embedding(config.num_positions, "position")
         self.task_embedding = self._embedding(config.num_task_types, "task")
-        self.layer_norm = self._layer_norm("layer_norm")
+        self.layer_norm: keras.layers.Layer | None = None
+        if config.norms.embeddings:
+            self.layer_norm = self._layer_norm("layer_norm")
         self.dropout = self._dropout(config.dropout)
         self.projection: keras.layers.Dense | None = None
         if config.embedding_dim is not None:
@@ -95,7 +97,8 @@ class Embeddings(EncoderPart):
             self.projection.build((*token_ids_shape, self.width))
         projected = self.config.project_before_norm and self.projection is not None
         width = self.config.hidden_dim if projected else self.width
-        self.layer_norm.build((*token_ids_shape, width))
+        if self.layer_norm is not None:
+            self.layer_norm.build((*token_ids_shape, width))
         self.dropout.build((*token_ids_shape, width))
 
     def call(
@@ -141,7 +144,9 @@ class Embeddings(EncoderPart):
         first = self.config.project_before_norm
         if self.projection is not None and first:
             x = self.projection(x)
-        x = self.dropout(self.layer_norm(x), training=training)
+        if self.layer_norm is not None:
+            x = self.layer_norm(x)
+        x = self.dropout(x, training=training)
         if self.projection is not None and not first and project:
             x = self.projection(x)
         return x

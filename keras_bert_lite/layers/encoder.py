@@ -12,7 +12,6 @@ from keras_bert_lite.layers.attention.relative_bias import RelativeBiasTable
 from keras_bert_lite.layers.attention.relative_positions import RelativeTable
 from keras_bert_lite.layers.base import EncoderPart
 from keras_bert_lite.layers.encoder_block import EncoderBlock
-from keras_bert_lite.layers.execution.layer_norm import LayerNorm
 from keras_bert_lite.layers.execution.padded_rows import PaddedRows
 from keras_bert_lite.layers.execution.real_tokens import RealTokens
 from keras_bert_lite.layers.token_convolution import TokenConvolution
@@ -71,7 +70,7 @@ class Encoder(EncoderPart):
         self.convolution: Any = source._part(
             "convolution", TokenConvolution, self.config.convolution_size
         )
-        self.final_norm: LayerNorm | None = None
+        self.final_norm: keras.layers.Layer | None = None
         if self.config.norms.final:
             self.final_norm = (
                 layers.final_norm if layers else self._layer_norm("final_norm")

@@ -11,7 +11,6 @@ from keras_bert_lite.layers.attention.disentangled_attention import (
 )
 from keras_bert_lite.layers.attention.self_attention import SelfAttention
 from keras_bert_lite.layers.base import BlockPart
-from keras_bert_lite.layers.execution.layer_norm import LayerNorm
 from keras_bert_lite.layers.execution.padded_rows import PaddedRows
 from keras_bert_lite.layers.feed_forward import FeedForward
 
@@ -70,7 +69,7 @@ class EncoderBlock(BlockPart):
         self.output_norm = self._norm("output_norm", norms.after)
         self.dropout = self._dropout(self.config.dropout)
 
-    def _norm(self, name: str, there: bool) -> LayerNorm | None:
+    def _norm(self, name: str, there: bool) -> keras.layers.Layer | None:
         return self._layer_norm(name) if there else None
 
     def build(self, x_shape, padding_mask_shape=None, sequence_ids_shape=None):
@@ -152,5 +151,5 @@ class EncoderBlock(BlockPart):
         return x_shape
 
 
-def _normalized(x, norm: LayerNorm | None):
+def _normalized(x, norm: keras.layers.Layer | None):
     return x if norm is None else norm(x)

@@ -67,7 +67,8 @@ def training_flops(model: keras.Model, tokens: float, predictions: float) -> flo
 def encoder_products(config: EncoderConfig, tokens: float) -> float:
     """Returns the multiplications of an encoder's blocks on one row of `tokens` (S)."""
     width, inner = config.hidden_dim, config.intermediate_dim
-    dense = 4 * width**2 + (3 if config.gated else 2) * width * inner
+    shared = (config.num_key_value_heads or config.num_heads) / config.num_heads
+    dense = 2 * (1 + shared) * width**2 + (3 if config.gated else 2) * width * inner
     total = config.num_layers * tokens * dense
     for layer in range(config.num_layers):
         total += 2 * tokens * _attended(config, layer, tokens) * width

@@ -14,7 +14,7 @@ from keras_bert_lite.training.gradients import WholeGradients
 from keras_bert_lite.training.schedules import LinearWarmup
 
 # Names of the weights without decay: biases and normalization weights.
-WITHOUT_DECAY = ("bias", "beta", "gamma")
+WITHOUT_DECAY = ("bias", "beta", "gamma", "scale")
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")

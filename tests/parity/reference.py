@@ -183,8 +183,16 @@ FAMILIES = {
         {**SIZES, "pad_token_id": 1},
         [{"rope_parameters": LINEAR, "hidden_act": "relu", "type_vocab_size": 2}],
     ),
+    "eurobert": (
+        "EuroBert",
+        {**SIZES, "pad_token_id": 0, "num_key_value_heads": 2},
+        [
+            {"attention_bias": True, "mlp_bias": True, "num_key_value_heads": 1},
+            {"num_key_value_heads": None, "rope_theta": 250_000, "hidden_act": "gelu"},
+        ],
+    ),
 }
-ROTARY = ("modernbert", "nomic_bert", "gte", "jina_embeddings_v3")
+ROTARY = ("modernbert", "nomic_bert", "gte", "jina_embeddings_v3", "eurobert")
 HEADS = (
     "ForSequenceClassification",
     "ForTokenClassification",
@@ -230,6 +238,11 @@ HEAD_VARIANTS = [
     ("gte", "ForMaskedLM", {"tie_word_embeddings": False}),
     ("gte", "ForSequenceClassification", {**MULTI_LABEL, "type_vocab_size": 0}),
     ("jina_embeddings_v3", "ForMaskedLM", {"tie_word_embeddings": False}),
+    ("eurobert", "ForMaskedLM", {"tie_word_embeddings": True}),
+    ("eurobert", "ForMaskedLM", {"tie_word_embeddings": True, "mlp_bias": True}),
+    ("eurobert", "ForMaskedLM", {"mlp_bias": True}),
+    ("eurobert", "ForSequenceClassification", {"classifier_pooling": "bos"}),
+    ("eurobert", "ForSequenceClassification", {"classifier_pooling": "mean"}),
 ]  # fmt: skip
 
 

@@ -34,6 +34,7 @@ TORCH: Variables = {
     keras.layers.Conv1D: {"weight": ("kernel", (2, 1, 0)), "bias": ("bias", None)},
     keras.layers.Embedding: {"weight": ("embeddings", None)},
     LayerNorm: {"weight": ("gamma", None), "bias": ("beta", None)},
+    keras.layers.RMSNormalization: {"weight": ("scale", None)},
     VocabularyBias: {"bias": ("bias", None)},
     keras.layers.Identity: {},
 }

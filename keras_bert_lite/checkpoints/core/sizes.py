@@ -55,7 +55,8 @@ def _least_weights(config: EncoderConfig) -> dict[str, int]:
     hidden, layers = config.hidden_dim, config.num_groups or config.num_layers
     width, relative = config.embedding_dim or hidden, config.relative_positions
     bias = config.relative_bias
-    dense = 4 * hidden**2 + 2 * hidden * config.intermediate_dim
+    shared = (config.num_key_value_heads or config.num_heads) / config.num_heads
+    dense = int(2 * (1 + shared) * hidden**2) + 2 * hidden * config.intermediate_dim
     kernel = config.convolution_size * hidden**2 // config.convolution_groups
     return {
         "`vocabulary_size` and `embedding_dim` or `hidden_dim`": (

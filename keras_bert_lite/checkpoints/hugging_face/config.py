@@ -46,6 +46,7 @@ def read_family(directory: Path) -> tuple[Family, dict[str, Any]]:
             f"Received: {model_type!r}"
         )
     family = LAYOUTS[model_type]
+    raw = {**family.defaults, **raw}
     for name, value in {**REFUSED, **family.refused}.items():
         # Some configurations store None for the default.
         if raw.get(name) not in (value, None):

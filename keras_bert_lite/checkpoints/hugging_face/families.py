@@ -14,6 +14,7 @@ from keras_bert_lite.checkpoints.core.config_fields import FIELDS, REQUIRED
 from keras_bert_lite.checkpoints.core.name_table import Table
 from keras_bert_lite.checkpoints.hugging_face import (
     deberta_fields,
+    eurobert_fields,
     modernbert_fields,
     names as family_names,
     rotary_fields,
@@ -48,6 +49,7 @@ class Family:
         heads: The heads, by suffix of the class name; see `heads`.
         fields: The config.json fields; see `FIELDS`.
         constants: Our fields that are the same in every checkpoint.
+        defaults: config.json fields whose default is not that of other families.
         refused: config.json fields that support a single value.
         read: Adapts our values, given config.json.
         write: Adapts config.json, given our values.
@@ -67,6 +69,7 @@ class Family:
         default_factory=lambda: FIELDS
     )
     constants: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    defaults: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     refused: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     read: Callable[[dict, dict], dict] = _same
     write: Callable[[dict, dict], dict] = lambda raw, values: raw
@@ -302,5 +305,30 @@ LAYOUTS: dict[str, Family] = {
         write=rotary_fields.write,
         modules=family_names.JINA_MODULES,
         tokenizer_fields=("pad_token_id",),
+    ),
+    "eurobert": Family(
+        "EuroBert",
+        "model.",
+        family_names.EUROBERT,
+        HEADS["eurobert"],
+        pooled=False,
+        fields=_fields(
+            without=("num_segments", "dropout"),
+            num_key_value_heads=("num_key_value_heads", None),
+            max_sequence_length=("max_position_embeddings", 8192),
+            attention_dropout=("attention_dropout", 0.0),
+            layer_norm_epsilon=("rms_norm_eps", 1e-5),
+            activation=("hidden_act", "silu"),
+        ),
+        constants={
+            "num_segments": 0,
+            "dropout": 0.0,
+            "gated": True,
+            "norms": eurobert_fields.NORMS,
+        },
+        defaults={"tie_word_embeddings": False},
+        read=eurobert_fields.read,
+        write=eurobert_fields.write,
+        tokenizer_fields=("pad_token_id", "bos_token_id", "eos_token_id"),
     ),
 }

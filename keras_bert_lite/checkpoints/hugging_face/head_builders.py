@@ -98,14 +98,18 @@ def electra_multiple_choice(encoder: keras.Model, raw: dict, head: Any) -> keras
 
 
 def masked_lm(encoder: keras.Model, raw: dict, head: Any) -> keras.Model:
-    biases: dict[str, Any] = {}
-    activation = head.activation
+    options: dict[str, Any] = {}
     if head.own_form:
-        form = _form(raw, head)
-        activation = form["hidden_activation"]
-        biases["hidden_bias"] = form["hidden_bias"]
-        biases["output_bias"] = _switch(raw, "decoder_bias", True)
-    return words.masked_lm(encoder, tied=is_tied(raw), activation=activation, **biases)
+        options["head_form"] = _form(raw, head)
+        options["output_bias"] = _switch(raw, "decoder_bias", True)
+    return words.masked_lm(
+        encoder, tied=is_tied(raw), activation=head.activation, **options
+    )
+
+
+def plain_masked_lm(encoder: keras.Model, raw: dict, head: Any) -> keras.Model:
+    """Builds EuroBERT's head: an output layer alone."""
+    return words.masked_lm(encoder, tied=is_tied(raw), head_form={})
 
 
 def enhanced_masked_lm(encoder: keras.Model, raw: dict, head: Any) -> keras.Model:

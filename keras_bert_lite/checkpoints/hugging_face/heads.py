@@ -262,6 +262,18 @@ GTE = {
     ),
 }
 JINA = {name: x for name, x in ROBERTA.items() if name != "ForMultipleChoice"}
+EUROBERT = {
+    "ForSequenceClassification": Head(
+        build.sequence_classifier,
+        {"dense": "head.hidden_dense", **PLAIN},
+        form=FAMILIES["eurobert"].head_form,
+        poolings={"late": "late", "bos": None, "mean": "mean"},
+    ),
+    "ForTokenClassification": Head(build.token_classifier, PLAIN),
+    "ForMaskedLM": Head(
+        build.plain_masked_lm, {"lm_head": "prediction_bias|prediction_dense"}
+    ),
+}
 HEADS: dict[str, dict[str, Head]] = {
     "bert": BERT,
     "roberta": ROBERTA,
@@ -276,4 +288,5 @@ HEADS: dict[str, dict[str, Head]] = {
     "nomic_bert": NOMIC,
     "gte": GTE,
     "jina_embeddings_v3": JINA,
+    "eurobert": EUROBERT,
 }

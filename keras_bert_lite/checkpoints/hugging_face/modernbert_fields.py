@@ -2,12 +2,16 @@
 
 from typing import Any
 
+from keras_bert_lite.checkpoints.hugging_face.bias_fields import (
+    read_biases,
+    write_biases,
+)
 from keras_bert_lite.checkpoints.hugging_face.rotary_fields import (
     read_rotary,
     write_rotary,
 )
 from keras_bert_lite.checks import check_bool, check_positive, check_rate
-from keras_bert_lite.config import Biases, LocalAttention, Norms, Rotary
+from keras_bert_lite.config import LocalAttention, Norms, Rotary
 
 GLOBAL, LOCAL = "full_attention", "sliding_attention"
 # The kinds of layers -> the older field of their rotary base, and its default.
@@ -26,13 +30,8 @@ def read(values: dict[str, Any], raw: dict[str, Any]) -> dict[str, Any]:
             f"`mlp_dropout` must be `embedding_dropout`, {values['dropout']}. "
             f"Received: {mlp_dropout}"
         )
-    switches = {
-        name: raw.get(name, False)
-        for name in ("attention_bias", "mlp_bias", "norm_bias")
-    }
-    for name, value in switches.items():
-        check_bool(name, value)
-    attention, mlp = switches["attention_bias"], switches["mlp_bias"]
+    norm_bias = raw.get("norm_bias", False)
+    check_bool("norm_bias", norm_bias)
     window = raw.get("local_attention", 128)
     check_positive("local_attention", window)
     every = _global_every(raw, values["num_layers"])
@@ -48,16 +47,9 @@ def read(values: dict[str, Any], raw: dict[str, Any]) -> dict[str, Any]:
             after=False,
             first=False,
             final=True,
-            bias=switches["norm_bias"],
+            bias=norm_bias,
         ),
-        "biases": Biases(
-            query=attention,
-            key=attention,
-            value=attention,
-            attention_output=attention,
-            intermediate=mlp,
-            output=mlp,
-        ),
+        "biases": read_biases(raw),
     }
 
 
@@ -68,8 +60,7 @@ def write(raw: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
     local_rotary = {**rotary, "base": rotary.get("local_base") or rotary.get("base")}
     fields: dict[str, Any] = {
         "mlp_dropout": values["dropout"],
-        "attention_bias": values["biases"]["query"],
-        "mlp_bias": values["biases"]["intermediate"],
+        **write_biases(values["biases"]),
         "norm_bias": values["norms"]["bias"],
         "local_attention": local["window"],
         "global_attn_every_n_layers": local["global_every"],

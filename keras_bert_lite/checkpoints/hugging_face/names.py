@@ -139,6 +139,17 @@ JINA_MODULES = {
     f"{_BLOCK}mlp.fc1": f"blocks.{{i}}.{ACTIVATED}",
     f"{_BLOCK}mlp.fc2": "blocks.{i}.feed_forward.output_dense",
 }
+EUROBERT = {
+    **{
+        name: path
+        for name, path in GTE_MODULES.items()
+        if name.startswith(_BLOCK) and "norm" not in name
+    },
+    "embed_tokens": "embeddings.token_embedding",
+    f"{_BLOCK}input_layernorm": "blocks.{i}.attention_input_norm",
+    f"{_BLOCK}post_attention_layernorm": "blocks.{i}.feed_forward_input_norm",
+    "norm": "encoder.final_norm",
+}
 _BLOCK = "encoder.layer.{i}."
 GTE: Table = {
     **EMBEDDINGS,
@@ -177,9 +188,11 @@ JINA: Table = {
 ENCODER_PARTS = (
     "embeddings.",
     "embeddings_project.",
+    "embed_tokens.",
     "emb_ln.",
     "encoder.",
     "transformer.",
     "layers.",
     "final_norm.",
+    "norm.",
 )

@@ -9,7 +9,6 @@ from keras import ops
 
 from keras_bert_lite.config import EncoderConfig
 from keras_bert_lite.layers.base import EncoderPart
-from keras_bert_lite.layers.execution.layer_norm import LayerNorm
 
 # The largest distance that is assigned a bucket; no sequence is longer.
 LONGEST_DISTANCE = 2**16
@@ -141,7 +140,7 @@ class RelativeTable(EncoderPart):
             raise ValueError("`config` must have `relative_positions`. Received: None")
         self.num_rows = 2 * relative.span
         self.embedding = self._table(self.num_rows, self.config.hidden_dim, "embedding")
-        self.layer_norm: LayerNorm | None = None
+        self.layer_norm: keras.layers.Layer | None = None
         if relative.normalize:
             self.layer_norm = self._layer_norm("layer_norm")
 

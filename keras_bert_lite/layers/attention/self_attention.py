@@ -27,8 +27,9 @@ class SelfAttention(BlockPart):
 
     Args:
         config: The encoder's `EncoderConfig`, or its fields in a dictionary. It
-            uses `num_heads`, `hidden_dim`, `attention_dropout`, `biases`,
-            `initializer_range` and the parts named above.
+            uses `num_heads`, `num_key_value_heads`, `hidden_dim`,
+            `attention_dropout`, `biases`, `initializer_range` and the parts named
+            above.
         layer: The index of its encoder layer, from 0.
 
     Call arguments:
@@ -60,9 +61,11 @@ class SelfAttention(BlockPart):
     ) -> None:
         super().__init__(config, layer, **kwargs)
         width, biases = self.config.hidden_dim, self.config.biases
+        shared = self.config.num_key_value_heads or self.config.num_heads
+        narrow = width // self.config.num_heads * shared
         self.query = self._dense(width, "query", biases.query)
-        self.key = self._dense(width, "key", biases.key)
-        self.value = self._dense(width, "value", biases.value)
+        self.key = self._dense(narrow, "key", biases.key)
+        self.value = self._dense(narrow, "value", biases.value)
         self.output_dense = self._dense(width, "output_dense", biases.attention_output)
         self.dropout = self._dropout(self.config.attention_dropout)
 
@@ -96,7 +99,8 @@ class SelfAttention(BlockPart):
     def _attend(self, x, rows, scores_of, relative_biases, return_weights, training):
         """Computes attention with the scores `scores_of(queries, keys)`."""
         queries, keys, values = (
-            rows.split_heads(dense(x)) for dense in (self.query, self.key, self.value)
+            rows.split_heads(self._repeated(dense(x)))
+            for dense in (self.query, self.key, self.value)
         )
         queries, keys = (self._turned(heads, rows) for heads in (queries, keys))
         biases = self._biases(rows, relative_biases)
@@ -140,13 +144,28 @@ class SelfAttention(BlockPart):
         layers = (self.query, self.key, self.value)
         if any(dense.quantization_mode is not None for dense in layers):
             shape = (*ops.shape(x)[:2], *sizes)
-            return [ops.reshape(dense(x), shape) for dense in layers]
-        kernels = [ops.reshape(y.kernel, (x.shape[-1], *sizes)) for y in layers]
+            return [ops.reshape(self._repeated(dense(x)), shape) for dense in layers]
+        kernels = [
+            ops.reshape(self._repeated(y.kernel), (x.shape[-1], *sizes)) for y in layers
+        ]
         heads = fused_attention.project(x, *kernels)
         return [
-            y if dense.bias is None else y + ops.reshape(dense.bias, sizes)
+            y
+            if dense.bias is None
+            else y + ops.reshape(self._repeated(dense.bias), sizes)
             for y, dense in zip(heads, layers, strict=True)
         ]
+
+    def _repeated(self, x):
+        """Repeats shared heads of keys or values for each head of queries: (..., H)."""
+        width, num_heads = self.config.hidden_dim, self.config.num_heads
+        if x.shape[-1] == width:
+            return x
+        size, others = width // num_heads, ops.shape(x)[:-1]
+        shared = x.shape[-1] // size
+        heads = ops.reshape(x, (*others, shared, size))
+        heads = ops.repeat(heads, num_heads // shared, axis=-2)
+        return ops.reshape(heads, (*others, width))
 
     def _turned(self, heads: list[Any], rows) -> list[Any]:
         """Applies rotary positions to queries or keys, if the layer has them."""

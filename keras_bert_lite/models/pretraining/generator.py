@@ -65,6 +65,7 @@ def _quarter(config: EncoderConfig) -> EncoderConfig:
     heads = max(1, config.num_heads // 4)
     return config.replace(
         num_heads=heads,
+        num_key_value_heads=None,
         hidden_dim=config.hidden_dim // config.num_heads * heads,
         intermediate_dim=max(1, config.intermediate_dim // 4),
         embedding_dim=config.embedding_dim or config.hidden_dim,

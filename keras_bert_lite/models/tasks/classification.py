@@ -212,7 +212,8 @@ def text_classifier(
             of the encoder's family; `{}` classifies the `pooled_output`.
         pooling: How to pool the tokens for the head; see `layers.Pooler`.
             `None` means the family's way, or `"mean"` if that needs a
-            `pooled_output` and the encoder has none.
+            `pooled_output` and the encoder has none. `"late"` scores every token and
+            gives the mean of the logits (EuroBERT).
         windows: For texts longer than the encoder takes: `"mean"` or `"max"`
             pools the vectors of a text's windows for the head. The inputs are
             then `(B, W, S)`, as a `Preprocessor` with a `stride` makes them.

@@ -1,6 +1,6 @@
 """Masked language modelling."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import keras
@@ -183,8 +183,8 @@ def masked_lm(
     tied: bool = True,
     activation: str | None = None,
     enhanced: bool = False,
-    hidden_bias: bool | None = None,
-    output_bias: bool = True,
+    head_form: dict[str, Any] | None = None,
+    output_bias: bool | None = None,
     name: str = "masked_lm",
 ) -> keras.Model:
     """Builds a masked language model, with logits for every position.
@@ -199,9 +199,11 @@ def masked_lm(
         activation: Activation of the hidden layer; `None` means the encoder's.
         enhanced: Whether checkpoints store the head in DeBERTa's own layout; the
             computation is the same.
-        hidden_bias: Whether the hidden layer has a bias; `None` means the family's
-            way (ModernBERT has none).
-        output_bias: Whether the output layer has a bias.
+        head_form: The hidden layer: whether it has a `hidden_bias`, and perhaps its
+            `hidden_activation`; `{}` for no hidden layer. `None` means the family's
+            way.
+        output_bias: Whether the output layer has a bias; by default it has, or
+            without a hidden layer if the feed-forward layers have (EuroBERT).
         name: Name of the model.
 
     Returns:
@@ -218,7 +220,7 @@ def masked_lm(
     """
     inputs = id_inputs()
     outputs = connect_layers(inputs, *encoder_layers(encoder)[:2], None)
-    head = masked_lm_layers(encoder, tied, activation, hidden_bias, output_bias)
+    head = masked_lm_layers(encoder, tied, activation, head_form, output_bias)
     logits = word_scores(encoder_layers(encoder)[0], *head, outputs["sequence_output"])
     outputs = {PREDICTION.name: logits}
     options = {"enhanced": True} if enhanced else {}
@@ -229,23 +231,26 @@ def masked_lm_layers(
     encoder: keras.Model,
     tied: bool,
     activation: str | None = None,
-    hidden_bias: bool | None = None,
-    output_bias: bool = True,
-) -> tuple[layers.MaskedLMTransform, keras.layers.Layer]:
+    head_form: Mapping[str, Any] | None = None,
+    output_bias: bool | None = None,
+) -> tuple[keras.layers.Layer, keras.layers.Layer]:
     """Makes the two layers of a masked language model's head; see `masked_lm`."""
     config = config_of(encoder)
-    form = FAMILIES[config.family].head_form
-    if hidden_bias is None:
-        hidden_bias = form.get("hidden_bias", True)
-    transform = layers.MaskedLMTransform(
-        config.embedding_dim or config.hidden_dim,
-        activation=activation or config.activation,
-        layer_norm_epsilon=config.layer_norm_epsilon,
-        use_bias=hidden_bias,
-        norm_bias=config.norms.bias,
-        initializer_range=config.initializer_range,
-        name="prediction_transform",
-    )
+    form = FAMILIES[config.family].word_form if head_form is None else head_form
+    transform: keras.layers.Layer = keras.layers.Identity(name="prediction_transform")
+    if form:
+        chosen = form.get("hidden_activation") or activation or config.activation
+        transform = layers.MaskedLMTransform(
+            config.embedding_dim or config.hidden_dim,
+            activation=chosen,
+            layer_norm_epsilon=config.layer_norm_epsilon,
+            use_bias=form.get("hidden_bias", True),
+            norm_bias=config.norms.bias,
+            initializer_range=config.initializer_range,
+            name="prediction_transform",
+        )
+    if output_bias is None:
+        output_bias = bool(form) or config.biases.output
     if not tied:
         rows = config.vocabulary_size
         return transform, keras.layers.Dense(
@@ -258,7 +263,7 @@ def masked_lm_layers(
 
 def masked_lm_head(
     model: keras.Model,
-) -> tuple[layers.MaskedLMTransform, keras.layers.Layer]:
+) -> tuple[keras.layers.Layer, keras.layers.Layer]:
     """Returns the two layers of a model's masked language modelling head.
 
     Raises:
@@ -275,7 +280,7 @@ def masked_lm_head(
 
 def word_scores(
     embeddings: layers.Embeddings,
-    transform: layers.MaskedLMTransform,
+    transform: keras.layers.Layer,
     last: keras.layers.Layer,
     x: keras.KerasTensor,
 ) -> keras.KerasTensor:

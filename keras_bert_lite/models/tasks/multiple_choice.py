@@ -92,7 +92,8 @@ def multiple_choice(
     """Builds a model that scores the choices of a question.
 
     Args:
-        encoder, dropout, pooling, name: See `text_classifier`.
+        encoder, dropout, name: See `text_classifier`.
+        pooling: See `text_classifier`; `"late"` is not for choices.
         head_form: See `text_classifier`; the default for RoBERTa is `{}`, because
             it scores choices with the `pooled_output`.
 

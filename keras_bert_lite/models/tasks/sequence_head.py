@@ -12,6 +12,8 @@ from keras_bert_lite.families import FAMILIES
 from keras_bert_lite.models.encoder_model import config_of, id_inputs, without_pooler
 from keras_bert_lite.models.tasks.task import Task, task_model
 
+LATE = "late"  # a pooling of logits, not of vectors
+
 
 def default_pooling(
     encoder: keras.Model, form: dict[str, Any] | None, pooling: str | None
@@ -43,7 +45,7 @@ def head_arguments(
         pooling: A pooling of `layers.Pooler`; `None` means the family's way.
 
     """
-    check_choice("pooling", pooling, (*POOLINGS, None))
+    check_choice("pooling", pooling, (*POOLINGS, LATE, None))
     config = config_of(encoder)
     form = FAMILIES[config.family].head_form if form is None else form
     return _arguments(config, dropout, form)
@@ -127,6 +129,8 @@ def with_head(
     """
     check_choice("windows", windows, ("mean", "max", None))
     check_bool("compare", compare)
+    if pooling == LATE:
+        return _late(task, encoder, head, windows is None and not compare, name)
     if windows is not None and compare:
         raise ValueError(
             f"`compare` needs one row per text. Received: windows={windows!r}"
@@ -147,6 +151,21 @@ def with_head(
     real = layers.AnyToken(name="has_tokens")(inputs["padding_mask"])
     vector = layers.Pooler(windows, name="window_pooling")(vectors, padding_mask=real)
     return _model(task, inputs, head, vector, name, pooling=pooling, windows=windows)
+
+
+def _late(
+    task: Task, encoder: keras.Model, head: layers.DenseHead, alone: bool, name: str
+) -> keras.Model:
+    """Builds a model that gives the mean of the real tokens' logits."""
+    if not alone:
+        raise ValueError(
+            "`pooling` must not be 'late' with `windows` or `compare`. Received: 'late'"
+        )
+    inputs = id_inputs()
+    logits = head(without_pooler(encoder)(inputs)["sequence_output"])
+    mean = layers.Pooler("mean", name="pooling")
+    outputs = {"logits": mean(logits, padding_mask=inputs["padding_mask"])}
+    return task_model(task, inputs, outputs, [head], name, pooling=LATE)
 
 
 def _model(
