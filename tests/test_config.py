@@ -127,6 +127,12 @@ LOCAL = {"window": 8, "global_every": 3}
     ("changes", "message"),
     [
         ({"norms": None}, "`norms` must be `Norms`. Received: None"),
+        ({"norms": {"rms": True}}, "`bias` must be False with `rms`. Received: True"),
+        ({"num_key_value_heads": 3}, "`num_key_value_heads` must divide .*num_heads=2"),
+        (
+            {"num_key_value_heads": 1, "relative_positions": {"max_distance": 8}},
+            "`num_key_value_heads` must be None with `relative_positions`.*: 1",
+        ),
         ({"norms": {"before": 1}}, "`before` must be True or False. Received: 1"),
         ({"biases": {"key": None}}, "`key` must be True or False. Received: None"),
         ({"gated": "yes"}, "`gated` must be True or False. Received: 'yes'"),

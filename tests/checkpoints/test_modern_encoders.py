@@ -2,15 +2,20 @@
 
 import json
 
+import keras
 import numpy as np
 import pytest
-from safetensors.numpy import load_file
+from safetensors.numpy import load_file, save_file
 
 import keras_bert_lite as kbl
+from keras_bert_lite.checkpoints.core.name_table import model_parts, targets
+from keras_bert_lite.checkpoints.hugging_face.families import LAYOUTS
+from keras_bert_lite.checkpoints.hugging_face.names import ENCODER_PARTS
 from keras_bert_lite.config import LocalAttention, Rotary
 from tests.checkpoints.family_cases import CASES
 from tests.families import checkpoints
 
+MODERN = ("modernbert", "nomic_bert", "gte", "jina_embeddings_v3", "eurobert")
 ROPE = "rope_parameters"
 GLOBAL, LOCAL = "full_attention", "sliding_attention"
 
@@ -22,9 +27,8 @@ def written(directory, name="modernbert-Model", **changes):
     return checkpoints.write(directory, configuration, case["tensors"])
 
 
-def config(directory, **changes):
-    encoder = kbl.load_encoder(written(directory, **changes))
-    return encoder.get_layer("blocks").config
+def loaded(directory, family, **changes):
+    return kbl.load_encoder(written(directory, f"{family}-Model", **changes))
 
 
 def saved(model, directory):
@@ -169,7 +173,7 @@ def test_other_poolings_are_not_saved(tmp_path, pooling):
 
 def test_heads_without_the_hidden_layer_are_not_saved(tmp_path):
     model = kbl.token_classifier(tiny(), ["no", "yes"], head_form={})
-    with pytest.raises(ValueError, match="must have the hidden layer"):
+    with pytest.raises(ValueError, match=r"without .'head.hidden_dense', "):
         kbl.save_hugging_face(model, None, tmp_path / "out")
 
 
@@ -189,9 +193,114 @@ def test_other_encoders_are_not_saved(tmp_path):
             kbl.save_hugging_face(tiny(**changes), None, tmp_path / "out")
 
 
-def test_keras_hub_has_none():
+@pytest.mark.parametrize("family", MODERN)
+def test_keras_hub_has_none(family):
+    encoder = tiny(family=family)
     with pytest.raises(ValueError, match="must be of a family that KerasHub has"):
-        kbl.to_keras_hub(tiny())
+        kbl.to_keras_hub(encoder)
+
+
+@pytest.mark.parametrize(
+    ("family", "options", "message"),
+    [
+        ("modernbert", {"head_form": {}}, "without .'prediction_transform.dense'"),
+        ("eurobert", {"head_form": {"hidden_bias": True}}, "output_bias .* must be False"),
+        ("eurobert", {"output_bias": True}, "output_bias .* must be False.*: True"),
+        ("nomic_bert", {"output_bias": False}, "output_bias .* must be True.*: False"),
+        ("gte", {"head_form": {"hidden_bias": False}}, "use_bias .* must be True"),
+    ],
+)
+def test_other_heads_of_words_are_not_saved(tmp_path, family, options, message):
+    model = kbl.masked_lm(loaded(tmp_path, family), **options)
+    with pytest.raises(ValueError, match=message):
+        kbl.save_hugging_face(model, None, tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("family", "builder", "suffix"),
+    [
+        ("nomic_bert", kbl.question_answerer, "ForQuestionAnswering"),
+        ("nomic_bert", kbl.multiple_choice, "ForMultipleChoice"),
+        ("gte", kbl.question_answerer, "ForQuestionAnswering"),
+        ("gte", kbl.multiple_choice, "ForMultipleChoice"),
+        ("jina_embeddings_v3", kbl.multiple_choice, "ForMultipleChoice"),
+        ("eurobert", kbl.question_answerer, "ForQuestionAnswering"),
+        ("eurobert", kbl.multiple_choice, "ForMultipleChoice"),
+    ],
+)
+def test_tasks_that_transformers_lacks_are_not_saved(tmp_path, family, builder, suffix):
+    model = builder(loaded(tmp_path, family))
+    with pytest.raises(ValueError, match=rf"transformers has no \w+{suffix}"):
+        kbl.save_hugging_face(model, None, tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("family", "changes", "message"),
+    [
+        ("nomic_bert", {"rope_theta": 0}, "`rope_theta` must be a positive .*: 0"),
+        ("nomic_bert", {ROPE: {"rope_type": "dynamic"}}, "`rope_type` .*'dynamic'"),
+        ("nomic_bert", {ROPE: [1]}, "`rope_parameters` must be a mapping"),
+        ("nomic_bert", {"head_dim": 8}, "`head_dim` must be 4. Received: 8"),
+        ("gte", {"rope_scaling": {"type": "ntk"}}, "`rope_type` must be .*'ntk'"),
+        ("gte", {"partial_rotary_factor": 0.5}, "`partial_rotary_factor` must be 1"),
+        ("jina_embeddings_v3", {"num_attention_heads": 16}, "heads of an even size"),
+        ("eurobert", {"num_key_value_heads": 3}, "must divide `num_heads`.*=3"),
+        ("eurobert", {"num_key_value_heads": 0}, "`num_key_value_heads` must be .*: 0"),
+        ("eurobert", {"attention_bias": 1}, "`attention_bias` must be True or False"),
+    ],
+)
+def test_relatives_are_refused(tmp_path, family, changes, message):
+    with pytest.raises(ValueError, match=message):
+        loaded(tmp_path, family, **changes)
+
+
+@pytest.mark.parametrize("family", ["nomic_bert", "gte", "jina_embeddings_v3"])
+def test_the_modules_of_transformers_are_read_too(tmp_path, family):
+    name = f"{family}-ForMaskedLM"
+    model = kbl.load_model(written(tmp_path, name))
+    layout = LAYOUTS[family]
+    names = {**layout.modules, **model_head(family)}
+    tensors = {
+        f"{layout.prefix}{key}" if key.startswith(ENCODER_PARTS) else key: x.read()
+        for key, x in targets(names, model_parts(model)).items()
+    }
+    assert any("self_attn.q_proj" in key for key in tensors)
+    save_file(tensors, tmp_path / "model.safetensors")
+    again = kbl.load_model(tmp_path)
+    for ours, theirs in zip(again.weights, model.weights, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def model_head(family):
+    """The names of the head in transformers."""
+    names = LAYOUTS[family].heads["ForMaskedLM"].names
+    stored = {name: alias for alias, name in LAYOUTS[family].aliases.items()}
+    return {stored.get(name, name): path for name, path in names.items()}
+
+
+@pytest.mark.parametrize("pooling", ["late", "mean", None])
+def test_poolings_of_eurobert(tmp_path, pooling):
+    encoder = loaded(tmp_path, "eurobert")
+    model = kbl.text_classifier(encoder, ["no", "yes"], pooling=pooling)
+    names = {"late": "late", "mean": "mean", None: "bos"}
+    assert saved(model, tmp_path / "out")["classifier_pooling"] == names[pooling]
+
+
+def test_late_pooling_is_the_mean_of_logits(tmp_path):
+    model = kbl.load_model(written(tmp_path, "eurobert-ForSequenceClassification"))
+    inputs = checkpoints.ids(0, 1)
+    states = kbl.encoder_of(model)(inputs)["sequence_output"]
+    logits = keras.ops.convert_to_numpy(model.get_layer("head")(states))
+    found = keras.ops.convert_to_numpy(model(inputs)["logits"])
+    for row, mask in enumerate(inputs["padding_mask"]):
+        expected = logits[row][mask].mean(axis=0)
+        np.testing.assert_allclose(found[row], expected, atol=1e-5)
+    encoder = kbl.encoder_of(model)
+    for option in ({"windows": "mean"}, {"compare": True}):
+        with pytest.raises(ValueError, match="`pooling` must not be 'late' with"):
+            kbl.text_classifier(encoder, ["a", "b"], pooling="late", **option)
+    with pytest.raises(ValueError, match="Received: 'late'"):
+        kbl.multiple_choice(encoder, pooling="late")
 
 
 def test_longer_rows_and_a_longer_limit():

@@ -10,6 +10,7 @@ from keras_bert_lite.checkpoints.hugging_face.heads import Head
 from keras_bert_lite.config import EncoderConfig
 from keras_bert_lite.layers import DenseHead, MaskedLMTransform
 from keras_bert_lite.models.tasks.classification import REGRESSION
+from keras_bert_lite.models.tasks.masked_lm import MASKED_LM
 from keras_bert_lite.models.tasks.registry import task_of
 from keras_bert_lite.models.tasks.sentence_embedding import SENTENCE_EMBEDDING
 from keras_bert_lite.models.tasks.task import head_layers, labels_of, options_of
@@ -96,10 +97,7 @@ def _form_fields(found: dict[str, keras.layers.Layer]) -> dict[str, Any]:
         if isinstance(layer, MaskedLMTransform):
             fields["classifier_activation"] = THEIRS[layer.activation]
             fields["classifier_bias"] = layer.use_bias
-            last = found.get("prediction_dense")
-            fields["decoder_bias"] = "prediction_bias" in found or (
-                last is not None and last.use_bias
-            )
+            fields["decoder_bias"] = _output_bias(found)
     return fields
 
 
@@ -115,13 +113,14 @@ def check_head(model: keras.Model, head: Head, config: EncoderConfig) -> None:
     sentences = task_of(model) is SENTENCE_EMBEDDING
     if pooling not in (None, *head.poolings.values()) and not sentences:
         raise ValueError(_other_form(model, "pooling"))
-    hidden = "head.hidden_dense" in head.names.values()
-    for layer in head_layers(model).values():
-        if hidden and isinstance(layer, DenseHead) and not layer.hidden_activation:
-            raise ValueError(
-                "`model` must have the hidden layer that transformers' head has; "
-                "`model.save` keeps other forms. Received: none"
-            )
+    found = head_layers(model)
+    lacking = [path for path in head.names.values() if _lacks(found, path)]
+    if lacking:
+        raise ValueError(
+            "`model` must have the layers of transformers' head; `model.save` keeps "
+            f"other forms. Received: a head without {lacking}"
+        )
+    for layer in found.values():
         for name, expected in _expected(layer, head, config).items():
             if getattr(layer, name) != expected:
                 raise ValueError(
@@ -129,20 +128,49 @@ def check_head(model: keras.Model, head: Head, config: EncoderConfig) -> None:
                     "config.json has no field for it. "
                     f"Received: {getattr(layer, name)!r}"
                 )
+    if task_of(model) is MASKED_LM and not head.own_form:
+        expected = _has_words(head) or config.biases.output
+        if _output_bias(found) != expected:
+            raise ValueError(
+                f"The output_bias of `model`'s head must be {expected}, since "
+                f"config.json has no field for it. Received: {not expected}"
+            )
+
+
+def _lacks(found: dict[str, keras.layers.Layer], path: str) -> bool:
+    """Returns whether a layer of a head has no sublayer of this path."""
+    owner, _, part = path.partition(".")
+    return bool(part) and owner in found and getattr(found[owner], part, None) is None
+
+
+def _has_words(head: Head) -> bool:
+    """Returns whether a masked language model's head has a hidden layer."""
+    return "prediction_transform.dense" in head.names.values()
+
+
+def _output_bias(found: dict[str, keras.layers.Layer]) -> bool:
+    last: Any = found.get("prediction_dense")
+    return "prediction_bias" in found if last is None else last.use_bias
 
 
 def _expected(
     layer: keras.layers.Layer, head: Head, config: EncoderConfig
 ) -> dict[str, Any]:
     """Returns the attributes of a head's layer that the architecture determines."""
-    if not isinstance(layer, MaskedLMTransform):
-        return {}
-    epsilon, norm_bias = config.layer_norm_epsilon, config.norms.bias
-    expected: dict[str, Any] = {"layer_norm_epsilon": epsilon, "norm_bias": norm_bias}
-    if not head.own_form:
-        expected["activation"] = head.activation or config.activation
-        expected["use_bias"] = True
-    return expected
+    if isinstance(layer, MaskedLMTransform):
+        epsilon, norm_bias = config.layer_norm_epsilon, config.norms.bias
+        expected: dict[str, Any] = {
+            "layer_norm_epsilon": epsilon,
+            "norm_bias": norm_bias,
+        }
+        if not head.own_form:
+            expected["activation"] = head.activation or config.activation
+            expected["use_bias"] = True
+        return expected
+    if isinstance(layer, DenseHead) and head.form and not head.own_form:
+        activation = head.form["hidden_activation"]
+        return {"hidden_activation": activation, "hidden_bias": True}
+    return {}
 
 
 def _names(labels: list[str]) -> dict[str, Any]:
