@@ -2,6 +2,7 @@
 
 import math
 
+import keras
 import numpy as np
 
 from keras_bert_lite.layers.attention.relative_positions import table_rows
@@ -41,6 +42,9 @@ def layer_norm(layer, x):
     """`x` itself where there is no normalization."""
     if layer is None:
         return x
+    if isinstance(layer, keras.layers.RMSNormalization):
+        size = np.sqrt((x**2).mean(axis=-1, keepdims=True) + layer.epsilon)
+        return x / size * to_numpy(layer.scale)
     centred = x - x.mean(axis=-1, keepdims=True)
     deviation = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + layer.epsilon)
     bias = to_numpy(layer.beta) if layer.center else 0
@@ -48,8 +52,10 @@ def layer_norm(layer, x):
 
 
 def heads(config, x):
-    """(..., H) -> (N, ..., D)."""
-    return np.moveaxis(np.reshape(x, (*x.shape[:-1], config.num_heads, -1)), -2, 0)
+    """(..., H) -> (N, ..., D); shared heads stand there once for each query's."""
+    size = config.hidden_dim // config.num_heads
+    found = np.moveaxis(np.reshape(x, (*x.shape[:-1], -1, size)), -2, 0)
+    return np.repeat(found, config.num_heads // len(found), axis=0)
 
 
 def rotated(x, base, rotary):
