@@ -204,7 +204,7 @@ def test_keras_hub_has_none(family):
     ("family", "options", "message"),
     [
         ("modernbert", {"head_form": {}}, "without .'prediction_transform.dense'"),
-        ("eurobert", {"head_form": {"hidden_bias": True}}, "output_bias .* must be False"),
+        ("eurobert", {"head_form": {"hidden_bias": True}}, "must be False.*: True"),
         ("eurobert", {"output_bias": True}, "output_bias .* must be False.*: True"),
         ("nomic_bert", {"output_bias": False}, "output_bias .* must be True.*: False"),
         ("gte", {"head_form": {"hidden_bias": False}}, "use_bias .* must be True"),
@@ -276,6 +276,17 @@ def model_head(family):
     names = LAYOUTS[family].heads["ForMaskedLM"].names
     stored = {name: alias for alias, name in LAYOUTS[family].aliases.items()}
     return {stored.get(name, name): path for name, path in names.items()}
+
+
+@pytest.mark.parametrize("family", MODERN)
+@pytest.mark.parametrize("pooling", ["cls", "mean"])
+def test_sentence_encoders(tmp_path, family, pooling):
+    model = kbl.sentence_encoder(loaded(tmp_path, family), pooling)
+    kbl.save_hugging_face(model, None, tmp_path / "out")
+    again = kbl.load_model(tmp_path / "out")
+    inputs = checkpoints.ids(0, 1)
+    expected, found = (x(inputs)["sentence_embedding"] for x in (model, again))
+    np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("pooling", ["late", "mean", None])

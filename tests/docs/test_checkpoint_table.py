@@ -11,6 +11,7 @@ PAGE = (ROOT / "docs" / "guide" / "checkpoints.md").read_text(encoding="utf-8")
 FAMILIES = (
     *("bert", "roberta", "xlm-roberta", "distilbert", "albert", "electra"),
     *("deberta-v2", "camembert", "data2vec-text", "ernie", "mpnet", "deberta"),
+    *("modernbert", "nomic_bert", "gte", "jina_embeddings_v3", "eurobert"),
 )
 REPLACED = "pretraining: replaced tokens"
 HEADS = {
