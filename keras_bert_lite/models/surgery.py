@@ -8,6 +8,7 @@ import keras
 import numpy as np
 
 from keras_bert_lite.checks import check_choice, check_positive
+from keras_bert_lite.config import EncoderConfig
 from keras_bert_lite.models.encoder_model import (
     check_plain_weights,
     config_of,
@@ -201,9 +202,9 @@ def keep_layers(
             the family.
 
     Raises:
-        ValueError: If an index is out of range, the encoder shares its blocks, is
-            quantized or has LoRA, or `family="distilbert"` is used with an
-            encoder other than BERT.
+        ValueError: If an index is out of range, a global layer would become local or
+            the reverse, the encoder shares its blocks, is quantized or has LoRA, or
+            `family="distilbert"` is used with an encoder other than BERT.
 
     Reference: [Sanh et al., 2019](https://arxiv.org/abs/1910.01108), section 3.
     """
@@ -227,6 +228,7 @@ def keep_layers(
         raise ValueError(
             f"`layers` must be numbers from 0 to {count - 1}. Received: {layers!r}"
         )
+    _check_kinds(config, layers)
     config = config.replace(num_layers=len(layers), family=family or config.family)
     if family == "distilbert":
         config = config.replace(num_segments=0, pooling=None)
@@ -247,6 +249,22 @@ def keep_layers(
     for target, source in pairs:
         copy_weights(source, target)
     return smaller
+
+
+def _check_kinds(config: EncoderConfig, layers: Sequence[int]) -> None:
+    """Refuses to move a block to a place that computes something else."""
+
+    def kind(layer: int) -> tuple[int | None, bool]:
+        bare = config.norms.before and not config.norms.first and layer == 0
+        return config.window(layer), bare
+
+    for place, layer in enumerate(layers):
+        if kind(place) != kind(layer):
+            raise ValueError(
+                "`layers` must keep global and local layers in their order, and a "
+                "first layer without a norm at its place. Received: "
+                f"layer {layer} in place {place} of {list(layers)}"
+            )
 
 
 @contextlib.contextmanager

@@ -193,6 +193,19 @@ def test_other_encoders_are_not_saved(tmp_path):
             kbl.save_hugging_face(tiny(**changes), None, tmp_path / "out")
 
 
+def test_kept_layers_stay_global_or_local():
+    encoder = tiny(num_layers=7)
+    smaller = kbl.surgery.keep_layers(encoder, [0, 4, 5, 6])
+    blocks = smaller.get_layer("blocks")
+    assert [blocks.config.window(i) for i in range(4)] == [None, 128, 128, None]
+    for layers, message in (
+        ([0, 3], "layer 3 in place 1"),
+        ([3, 4], "layer 3 in place 0"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            kbl.surgery.keep_layers(encoder, layers)
+
+
 @pytest.mark.parametrize("family", MODERN)
 def test_keras_hub_has_none(family):
     encoder = tiny(family=family)

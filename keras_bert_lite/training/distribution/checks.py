@@ -46,7 +46,9 @@ def check_batch(
     check_layout(model)
     for layer in sublayers(model):
         if isinstance(layer, layers.Embeddings) and sequence_length is not None:
-            _check_length(sequence_length, layer.config.max_sequence_length)
+            has_table = layer.position_embedding is not None
+            limit = layer.config.max_sequence_length if has_table else None
+            _check_length(sequence_length, limit)
 
 
 def _check_length(sequence_length: int, limit: int | None) -> None:
