@@ -388,6 +388,11 @@ class EncoderConfig:
             return 0
         return self.max_sequence_length + self.position_offset
 
+    @property
+    def has_relative_scores(self) -> bool:
+        """Whether terms of the attention scores depend on relative positions."""
+        return self.relative_positions is not None or self.relative_bias is not None
+
     def window(self, layer: int) -> int | None:
         """Returns the attention window of a layer; `None` if it is global."""
         local = self.local_attention

@@ -15,10 +15,10 @@
 # # Long documents
 #
 # BERT reads 512 tokens, because it has a vector for each position, and because every
-# token looks at every other: twice the length is four times the work. ModernBERT changed
-# both. It turns queries and keys by their positions (rotary positions), which needs no
-# vectors, and two of three layers look at nearby tokens only (local attention). So it
-# reads 8,192 tokens, and its work grows with the length.
+# token looks at every other: twice the length is four times the work. ModernBERT
+# changed both. It turns queries and keys by their positions (rotary positions), which
+# needs no vectors, and two of three layers look at nearby tokens only (local
+# attention). So it reads 8,192 tokens, and most of its work grows with the length.
 #
 # Here such an encoder, a small one with random weights, learns to find one sentence in
 # contracts of thousands of words. Then it is exported and reads a document of 8,192
@@ -100,10 +100,10 @@ print(f"{tokens.min():,} to {tokens.max():,} tokens")
 # %% [markdown]
 # ## An encoder by its configuration
 #
-# There is no class for ModernBERT: its differences from BERT are fields. `global_every`
-# says which layers look at all tokens, the others look at `window // 2` tokens on either
-# side. (`kbl.EncoderConfig.named("modernbert_base")` has the published sizes, and
-# `kbl.load_encoder` takes its checkpoints.)
+# There is no class for ModernBERT: its differences from BERT are fields.
+# `global_every` says which layers look at all tokens; the others look at
+# `window // 2` tokens on either side. (`kbl.EncoderConfig.named("modernbert_base")` has
+# the published sizes, and `kbl.load_encoder` takes its checkpoints.)
 
 # %%
 config = kbl.EncoderConfig(

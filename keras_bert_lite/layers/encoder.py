@@ -147,8 +147,10 @@ class Encoder(EncoderPart):
             mask = ops.cast(padding_mask, "bool")
             rows: Any = RealTokens(self.config, mask, training)
         else:
-            length = ops.shape(x)[1]
-            rows = PaddedRows(self.config, length, padding_mask, sequence_ids)
+            shape = ops.shape(x)[:2]
+            rows = PaddedRows(
+                self.config, shape, padding_mask, sequence_ids, self.attentions
+            )
         states, maps = self._run(rows.without_padding(x), rows, training)
         kept = states if self.hidden_states else states[-1:]
         states = [rows.with_padding(state) for state in kept]

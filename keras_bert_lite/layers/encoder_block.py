@@ -97,8 +97,10 @@ class EncoderBlock(BlockPart):
         training=None,
     ):
         if rows is None:
-            length = ops.shape(x)[1]
-            rows = PaddedRows(self.config, length, padding_mask, sequence_ids)
+            shape = ops.shape(x)[:2]
+            rows = PaddedRows(
+                self.config, shape, padding_mask, sequence_ids, return_weights
+            )
         relative: dict[str, Any] = {}
         if self.config.relative_positions is not None:
             relative["relative_embeddings"] = relative_embeddings

@@ -112,7 +112,7 @@ class DisentangledAttention(SelfAttention):
     ):
         if self.relative_positions.terms and relative_embeddings is None:
             raise ValueError("`relative_embeddings` must be given. Received: None")
-        rows = rows or self._padded(x, padding_mask, sequence_ids)
+        rows = rows or self._padded(x, padding_mask, sequence_ids, return_weights)
         scores_of = functools.partial(
             self._scores,
             lengths=rows.lengths,

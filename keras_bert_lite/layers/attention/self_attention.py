@@ -1,5 +1,6 @@
 """Bidirectional multi-head self-attention."""
 
+import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,7 +11,12 @@ from keras_bert_lite.config import EncoderConfig
 from keras_bert_lite.layers.attention import fused_attention
 from keras_bert_lite.layers.attention.rotary import Rotation, rotate
 from keras_bert_lite.layers.base import BlockPart
+from keras_bert_lite.layers.execution.local_blocks import LocalBlocks
 from keras_bert_lite.layers.execution.padded_rows import PaddedRows
+from keras_bert_lite.layers.execution.query_blocks import (
+    attend_by_blocks,
+    attend_in_loop,
+)
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
@@ -86,24 +92,55 @@ class SelfAttention(BlockPart):
         relative_biases=None,
         training=None,
     ):
-        rows = rows or self._padded(x, padding_mask, sequence_ids)
+        rows = rows or self._padded(x, padding_mask, sequence_ids, return_weights)
         if fused_attention.fuses() and not return_weights:
             return self._fused(x, rows, relative_biases, training)
         return self._attend(
             x, rows, self._scores, relative_biases, return_weights, training
         )
 
-    def _padded(self, x, padding_mask, sequence_ids) -> PaddedRows:
-        return PaddedRows(self.config, ops.shape(x)[1], padding_mask, sequence_ids)
+    def _padded(self, x, padding_mask, sequence_ids, return_weights) -> PaddedRows:
+        shape = ops.shape(x)[:2]
+        return PaddedRows(
+            self.config, shape, padding_mask, sequence_ids, return_weights
+        )
 
     def _attend(self, x, rows, scores_of, relative_biases, return_weights, training):
         """Computes attention with the scores `scores_of(queries, keys)`."""
-        queries, keys, values = (
-            rows.split_heads(self._repeated(dense(x)))
-            for dense in (self.query, self.key, self.value)
+        projected = [
+            self._repeated(dense(x)) for dense in (self.query, self.key, self.value)
+        ]
+        attend = functools.partial(
+            self._by_groups, projected, scores_of, relative_biases, training
         )
+        if return_weights or self.config.has_relative_scores:
+            joined, weights = attend(rows)
+            output = self.output_dense(joined)
+            return (output, weights) if return_weights else output
+        joined = rows.attend(
+            self.config.window(self.layer),
+            lambda layout, long: attend(layout, long)[0],
+            self._drops(training),
+        )
+        return self.output_dense(joined)
+
+    def _drops(self, training) -> bool:
+        return bool(training) and self.dropout.rate > 0
+
+    def _by_groups(
+        self, projected, scores_of, relative_biases, training, rows, long=False
+    ):
+        """Attends in each group of rows; returns also the weights of the last one."""
+        queries, keys, values = (rows.split_heads(x) for x in projected)
         queries, keys = (self._turned(heads, rows) for heads in (queries, keys))
+        keys, values = (
+            [rows.with_neighbours(group) for group in groups]
+            for groups in (keys, values)
+        )
         biases = self._biases(rows, relative_biases)
+        if long:
+            attended = self._by_queries(queries, keys, values, biases)
+            return rows.join_heads(attended, like=projected[0]), None
         attended, weights = [], None
         scores = scores_of(queries, keys)
         for group, value, added in zip(scores, values, biases, strict=True):
@@ -112,8 +149,26 @@ class SelfAttention(BlockPart):
             weights = ops.cast(ops.softmax(group, axis=-1), value.dtype)
             dropped = self.dropout(weights, training=training)
             attended.append(ops.matmul(dropped, value))
-        output = self.output_dense(rows.join_heads(attended, like=x))
-        return (output, weights) if return_weights else output
+        return rows.join_heads(attended, like=projected[0]), weights
+
+    def _by_queries(self, queries, keys, values, biases) -> list[Any]:
+        """Attends in blocks of queries, `(b, N, s, D)` for each group of rows."""
+        attended = []
+        for group in zip(queries, keys, values, biases, strict=True):
+            query, key, value, added = group
+            if query.shape[2] is None:
+                (bias,) = added
+                attended.append(attend_in_loop(query * self._scale, key, value, bias))
+            else:
+                attended.append(attend_by_blocks(self._values, *group, axis=2))
+        return attended
+
+    def _values(self, query, key, value, biases):
+        """Returns the weighted values, `(B, N, S, D)`, without dropout."""
+        (scores,) = self._scores([query], [key])
+        for bias in biases:
+            scores = scores + bias
+        return ops.matmul(ops.cast(ops.softmax(scores, axis=-1), value.dtype), value)
 
     def _fused(self, x, rows, relative_biases, training):
         """Computes attention on `(B, S, N, D)`, so that no axis is moved."""
@@ -123,20 +178,35 @@ class SelfAttention(BlockPart):
             (rotation,) = rows.rotations[base]
             rotation = Rotation(*(part[:, None] for part in rotation))
             query, key = rotate(query, rotation), rotate(key, rotation)
-        (biases,) = self._biases(rows, relative_biases)
-        kept = None
-        if training and self.dropout.rate:
-            batch, length, num_heads, _ = ops.shape(query)
-            kept = self.dropout.kept((batch, num_heads, length, length))
-        attended = fused_attention.attend(
-            query, key, value, biases, self._scale, kept, self.dropout.kept_share
-        )
+        heads = (query, key, value)
+        drops = self._drops(training)
+        attend = functools.partial(self._fused_heads, heads, relative_biases, drops)
+        attended = rows.attend(self.config.window(self.layer), attend, drops)
         if self.output_dense.quantization_mode is not None:
             return self.output_dense(ops.reshape(attended, ops.shape(x)))
         kernel = ops.reshape(self.output_dense.kernel, (*attended.shape[2:], -1))
         output = ops.einsum("bsnd,ndh->bsh", attended, kernel)
         bias = self.output_dense.bias
         return output if bias is None else output + bias
+
+    def _fused_heads(self, heads, relative_biases, drops, rows, long):
+        """Attends with `(B, S, N, D)`, in blocks of these if `rows` are blocks."""
+        (biases,) = self._biases(rows, relative_biases)
+        if isinstance(rows, LocalBlocks):
+            query, key, value = (rows.cut(x) for x in heads)
+            heads = (query, *(rows.with_neighbours(x, axis=1) for x in (key, value)))
+        query, key, value = heads
+        if long:
+            attend = functools.partial(fused_attention.attend, scale=self._scale)
+            return attend_by_blocks(attend, *heads, biases, axis=1)
+        kept = None
+        if drops:
+            batch, length, num_heads, _ = ops.shape(query)
+            kept = self.dropout.kept((batch, num_heads, length, ops.shape(key)[1]))
+        attended = fused_attention.attend(
+            query, key, value, biases, self._scale, kept, self.dropout.kept_share
+        )
+        return rows.join(attended) if isinstance(rows, LocalBlocks) else attended
 
     def _heads(self, x) -> list[Any]:
         """Projects to Q, K and V, `(B, S, N, D)` each."""

@@ -1,11 +1,14 @@
 """The padded layout of a batch: rows, masks and positions for attention."""
 
+from collections.abc import Callable
 from typing import Any
 
 from keras import ops
 
 from keras_bert_lite.config import EncoderConfig
 from keras_bert_lite.layers.attention.rotary import Rotation, rotations
+from keras_bert_lite.layers.execution import query_blocks
+from keras_bert_lite.layers.execution.local_blocks import LocalBlocks
 
 
 class PaddedRows:
@@ -16,11 +19,12 @@ class PaddedRows:
 
     Args:
         config: The encoder's configuration.
-        length: S, a number, or a tensor if it is only known in a graph.
+        shape: (B, S), numbers, or tensors if they are only known in a graph.
         padding_mask: Booleans of shape `(B, S)`, true at real tokens; all are
             real if absent.
         sequence_ids: Integers of shape `(B, S)`. Tokens attend only to tokens with
             the same number (several sequences packed in a row).
+        weights: Whether attention weights will be asked for, which need whole rows.
 
     Attributes:
         mask: The padding mask, or None.
@@ -32,14 +36,63 @@ class PaddedRows:
     """
 
     def __init__(
-        self, config: EncoderConfig, length: Any, padding_mask=None, sequence_ids=None
+        self,
+        config: EncoderConfig,
+        shape: tuple[Any, Any],
+        padding_mask=None,
+        sequence_ids=None,
+        weights: bool = False,
     ) -> None:
         self.num_heads = config.num_heads
         self.mask = None if padding_mask is None else ops.cast(padding_mask, "bool")
-        self.lengths = [length]
+        self.lengths = [shape[1]]
         visible = [_visible(self.mask, sequence_ids)]
-        self.biases = biases_by_window(config, visible, self.lengths)
         self.rotations = rotations_by_base(config, self.lengths)
+        self._blocks: dict[int, LocalBlocks] = {}
+        if not (weights or config.has_relative_scores):
+            self._blocks = self._local_blocks(config, shape, sequence_ids)
+        windows = windows_of(config) - set(self._blocks)
+        self.biases = biases_by_window(windows, visible, self.lengths)
+
+    def _local_blocks(
+        self, config: EncoderConfig, shape: tuple[Any, Any], sequence_ids
+    ) -> dict[int, LocalBlocks]:
+        """Returns the blocks for the windows that are narrow enough to pay."""
+        windows = [
+            window
+            for window in windows_of(config)
+            if window is not None and not _covers(window, shape[1])
+        ]
+        if not windows:
+            return {}
+        columns = ops.broadcast_to(ops.arange(shape[1], dtype="int32"), shape)
+        same = ops.zeros_like(columns)
+        numbers = (
+            columns,
+            same if sequence_ids is None else ops.cast(sequence_ids, "int32"),
+            same + 1 if self.mask is None else self.mask,
+        )
+        turns = local_rotations(config, self.rotations)
+        return {
+            window: LocalBlocks(config.num_heads, window, *numbers, turns)
+            for window in windows
+        }
+
+    def attend(self, window: int | None, attend: Callable, dropping: bool) -> Any:
+        """Calls `attend(rows, long)` with the layout for a layer with a window.
+
+        `long` is whether the rows are to be attended to block by block. With dropout
+        (`dropping`) they are not: the blocks' masks would have to be kept.
+        """
+        (length,) = self.lengths
+        long = isinstance(length, int) and length > query_blocks.LONG and not dropping
+        if window in self._blocks:
+            return attend(self._blocks[window], False)
+        return attend(self, long)
+
+    def with_neighbours(self, x):
+        """Returns `x`: keys and values are those of the row."""
+        return x
 
     def without_padding(self, x):
         """Returns `x` unchanged."""
@@ -63,13 +116,30 @@ class PaddedRows:
         return ops.reshape(ops.transpose(heads, (0, 2, 1, 3)), ops.shape(like))
 
 
+def windows_of(config: EncoderConfig) -> set[int | None]:
+    """Returns the windows of an encoder's layers."""
+    return {config.window(layer) for layer in range(config.num_layers)}
+
+
+def local_rotations(
+    config: EncoderConfig, rotations: dict[float, list[Rotation]]
+) -> dict[float, list[Rotation]]:
+    """Returns the rotations of the layers that have a window."""
+    bases = {
+        config.rotary_base(layer)
+        for layer in range(config.num_layers)
+        if config.window(layer) is not None
+    }
+    return {base: rotations[base] for base in bases if base is not None}
+
+
 def biases_by_window(
-    config: EncoderConfig, visible: list[Any], lengths: list[Any]
+    windows: set[int | None], visible: list[Any], lengths: list[Any]
 ) -> dict[int | None, list[Any]]:
     """Returns the mask biases of the attention scores, by window.
 
     Args:
-        config: The encoder's configuration, which has the windows of its layers.
+        windows: The windows.
         visible: For each group, booleans of shape `(b, 1, 1 or s, s)`, true where a
             query attends to a key; `None` if all queries attend to all keys.
         lengths: The length s of each group.
@@ -79,7 +149,6 @@ def biases_by_window(
         if nothing is masked. Masked weights are exactly zero. Rows without real
         positions have uniform weights, not NaN.
     """
-    windows = {config.window(layer) for layer in range(config.num_layers)}
     return {
         window: [
             _bias(seen, length, window)
@@ -109,6 +178,11 @@ def rotations_by_base(
         for base in bases
         if base is not None
     }
+
+
+def _covers(window: int, length: Any) -> bool:
+    """Whether rows are so short that blocks would hold no fewer scores."""
+    return isinstance(length, int) and length <= 2 * window
 
 
 def _visible(mask, sequence_ids):

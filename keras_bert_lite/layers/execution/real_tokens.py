@@ -2,15 +2,19 @@
 
 import contextlib
 import itertools
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 
 from keras_bert_lite.config import EncoderConfig
+from keras_bert_lite.layers.execution import query_blocks
+from keras_bert_lite.layers.execution.local_blocks import LocalBlocks
 from keras_bert_lite.layers.execution.padded_rows import (
     biases_by_window,
+    local_rotations,
     rotations_by_base,
+    windows_of,
 )
 
 # How many times the rows, sorted by length, are split in two for attention.
@@ -85,8 +89,66 @@ class RealTokens:
         ]
         self.lengths = [tf.shape(group.real)[1] for group in self._groups]
         visible = [group.real[:, None, None, :] for group in self._groups]
-        self.biases = biases_by_window(config, visible, self.lengths)
+        windows = windows_of(config)
+        # Blocks have no place for terms of relative positions.
+        local = set() if config.has_relative_scores else windows - {None}
+        self.biases = biases_by_window(windows - local, visible, self.lengths)
         self.rotations = rotations_by_base(config, self.lengths)
+        self._longest = tf.reduce_max(tf.stack(self.lengths))
+        self._may_be_long = not 0 < config.num_positions <= query_blocks.LONG
+        numbers = tf.gather(order, rows), columns
+        self._blocks: dict[int, LocalBlocks] = {}
+        for window in local:
+            self._blocks[window] = self._local_blocks(config, window, *numbers)
+            self.biases[window] = self._unless_long(window, visible)
+
+    def _local_blocks(
+        self, config: EncoderConfig, window: int, rows: tf.Tensor, columns: tf.Tensor
+    ) -> LocalBlocks:
+        """Returns the blocks of all tokens in one row, `(1, T)`."""
+        real = tf.ones_like(rows)
+        if self._more is not None:
+            rows, columns, real = (
+                tf.pad(x, [[0, self._more]]) for x in (rows, columns, real)
+            )
+        # The last group is the longest, so its rotations are those of all columns.
+        turns = local_rotations(config, self.rotations)
+        turns = {base: of_groups[-1:] for base, of_groups in turns.items()}
+        numbers = (x[None] for x in (columns, rows, real))
+        return LocalBlocks(self.num_heads, window, *numbers, turns)
+
+    def _unless_long(self, window: int, visible: list[tf.Tensor]) -> list[tf.Tensor]:
+        """Returns the biases of a window, which are empty where blocks are used."""
+
+        def made() -> list[tf.Tensor]:
+            return biases_by_window({window}, visible, self.lengths)[window]
+
+        def empty() -> list[tf.Tensor]:
+            return [tf.zeros([0, 1, 0, 0]) for _ in visible]
+
+        return tf.cond(self._longest <= 2 * window, made, empty)
+
+    def attend(self, window: int | None, attend: Callable, dropping: bool) -> Any:
+        """Calls `attend(rows, long)` with the layout for a layer; see `PaddedRows`.
+
+        Which one it is depends on the values of the batch, so both are in a graph.
+        """
+        if window is not None:
+            blocks = self._blocks[window]
+            if dropping:  # the state of the seeds cannot leave a branch
+                return attend(blocks, False)
+            short = self._longest <= 2 * window
+            return tf.cond(
+                short, lambda: attend(self, False), lambda: attend(blocks, False)
+            )
+        if dropping or not self._may_be_long:
+            return attend(self, False)
+        long = self._longest > query_blocks.LONG
+        return tf.cond(long, lambda: attend(self, True), lambda: attend(self, False))
+
+    def with_neighbours(self, x: tf.Tensor) -> tf.Tensor:
+        """Returns `x`: keys and values are those of the row."""
+        return x
 
     @classmethod
     @contextlib.contextmanager

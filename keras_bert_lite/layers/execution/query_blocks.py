@@ -1,0 +1,105 @@
+"""Attention of long rows in blocks of queries, so that no (S, S) array is held."""
+
+from collections.abc import Callable
+from typing import Any
+
+import keras
+import tensorflow as tf
+from keras import ops
+
+# Rows up to this length attend at once, which is faster.
+LONG = 1024
+# The queries of a block.
+QUERIES = 128
+
+
+def attend_by_blocks(attend: Callable, query, key, value, biases: list[Any], axis: int):
+    """Calls `attend` on blocks of queries, and again for the gradients.
+
+    Args:
+        attend: A function of queries, keys, values and biases.
+        query, key, value: Floats; the length S along `axis` is static.
+        biases: Terms of the scores, `(..., S or 1, S)`.
+        axis: Where the length is, also in the result.
+    """
+    length, blocks = query.shape[axis], []
+    for first in range(0, length, LONG):
+        part = slice(first, min(first + LONG, length))
+        queries = query[(*(slice(None),) * axis, part)]
+        terms = [x if x.shape[-2] == 1 else x[..., part, :] for x in biases]
+        run = keras.remat(lambda q, k, v, *terms: attend(q, k, v, list(terms)))
+        blocks.append(run(queries, key, value, *terms))
+    return ops.concatenate(blocks, axis=axis)
+
+
+@tf.custom_gradient
+def attend_in_loop(query: tf.Tensor, key: tf.Tensor, value: tf.Tensor, bias: tf.Tensor):
+    """Computes `softmax(Q K^T + bias) V` of any length, block by block.
+
+    The softmax runs in float32. Only the result is kept for the gradients, which
+    compute the weights of a block again.
+
+    Args:
+        query: `(b, N, s, D)`, scaled.
+        key, value: `(b, N, s, D)`.
+        bias: `(b, 1, 1, s)`, constant.
+
+    Reference: [Rabe and Staats, 2021](https://arxiv.org/abs/2112.05682); the gradient
+    of the scores: [Dao et al., 2022](https://arxiv.org/abs/2205.14135), appendix B.2.
+    """
+
+    def weights_of(queries):
+        scores = tf.cast(tf.matmul(queries, key, transpose_b=True), tf.float32)
+        return tf.cast(tf.nn.softmax(scores + bias), value.dtype)
+
+    def forward(queries):
+        return tf.matmul(weights_of(queries), value)
+
+    def gradient(upstream):
+        return *_backward(weights_of, query, key, value, output, upstream), None
+
+    output = _blocks(forward, query)
+    return output, gradient
+
+
+def _blocks(function: Callable, x: tf.Tensor) -> tf.Tensor:
+    """Returns a function of the blocks of `(b, N, s, D)`, joined."""
+    length = tf.shape(x)[2]
+    count = -(-length // QUERIES)
+    # Joined along the first axis.
+    parts = tf.TensorArray(x.dtype, count, infer_shape=False, element_shape=None)
+
+    def body(i, parts):
+        made = function(x[:, :, i * QUERIES : (i + 1) * QUERIES])
+        return i + 1, parts.write(i, tf.transpose(made, [2, 0, 1, 3]))
+
+    options = {"parallel_iterations": 1, "maximum_iterations": count}
+    _, parts = tf.while_loop(lambda i, _: i < count, body, (0, parts), **options)
+    joined = tf.transpose(parts.concat(), [1, 2, 0, 3])
+    return tf.reshape(joined, tf.shape(x))
+
+
+def _backward(weights_of, query, key, value, output, upstream):
+    """Returns the gradients of queries, keys and values."""
+    length, dtype = tf.shape(query)[2], query.dtype
+    count = -(-length // QUERIES)
+    sums = tf.reduce_sum(tf.cast(upstream * output, tf.float32), -1, keepdims=True)
+    parts = tf.TensorArray(dtype, count, infer_shape=False, element_shape=None)
+
+    def body(i, parts, to_key, to_value):
+        part = slice(i * QUERIES, (i + 1) * QUERIES)
+        queries, above = query[:, :, part], upstream[:, :, part]
+        weights = weights_of(queries)
+        to_weights = tf.matmul(above, value, transpose_b=True)
+        to_scores = tf.cast(to_weights, tf.float32) - sums[:, :, part]
+        to_scores = tf.cast(tf.cast(weights, tf.float32) * to_scores, dtype)
+        to_query = tf.transpose(tf.matmul(to_scores, key), [2, 0, 1, 3])
+        to_key += tf.matmul(to_scores, queries, transpose_a=True)
+        to_value += tf.matmul(weights, above, transpose_a=True)
+        return i + 1, parts.write(i, to_query), to_key, to_value
+
+    first = (0, parts, tf.zeros_like(key), tf.zeros_like(value))
+    options = {"parallel_iterations": 1, "maximum_iterations": count}
+    done = tf.while_loop(lambda i, *_: i < count, body, first, **options)
+    to_query = tf.transpose(done[1].concat(), [1, 2, 0, 3])
+    return tf.reshape(to_query, tf.shape(query)), done[2], done[3]
