@@ -83,6 +83,7 @@ def test_a_graph_reads_short_and_long_rows():
     )
     for length, numbers in zip(cut, expected, strict=True):
         assert_all_close(traced(X[:, :length], MASK[:, :length]), numbers, 1e-5)
+    assert_all_close(traced(X[:1], MASK[:1]), expected[0][:1], 1e-5)
     assert traced(X[:, :0], MASK[:, :0]).shape == (4, 0, HIDDEN)
     assert not np.any(traced(X, np.zeros_like(MASK)))
 

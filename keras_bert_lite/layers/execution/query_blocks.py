@@ -64,9 +64,7 @@ def attend_in_loop(query: tf.Tensor, key: tf.Tensor, value: tf.Tensor, bias: tf.
 
 def _blocks(function: Callable, x: tf.Tensor) -> tf.Tensor:
     """Returns a function of the blocks of `(b, N, s, D)`, joined."""
-    length = tf.shape(x)[2]
-    count = -(-length // QUERIES)
-    # Joined along the first axis.
+    count = _count(x)
     parts = tf.TensorArray(x.dtype, count, infer_shape=False, element_shape=None)
 
     def body(i, parts):
@@ -79,10 +77,14 @@ def _blocks(function: Callable, x: tf.Tensor) -> tf.Tensor:
     return tf.reshape(joined, tf.shape(x))
 
 
+def _count(x: tf.Tensor) -> tf.Tensor:
+    """Returns the number of blocks, at least one: none could not be joined."""
+    return tf.maximum(1, -(-tf.shape(x)[2] // QUERIES))
+
+
 def _backward(weights_of, query, key, value, output, upstream):
     """Returns the gradients of queries, keys and values."""
-    length, dtype = tf.shape(query)[2], query.dtype
-    count = -(-length // QUERIES)
+    count, dtype = _count(query), query.dtype
     sums = tf.reduce_sum(tf.cast(upstream * output, tf.float32), -1, keepdims=True)
     parts = tf.TensorArray(dtype, count, infer_shape=False, element_shape=None)
 
