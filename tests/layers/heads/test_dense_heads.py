@@ -50,3 +50,30 @@ def test_refuses_labels_that_are_not_names(labels):
 def test_refuses_rates_out_of_range(dropout):
     with pytest.raises(ValueError, match=r"`dropout` must be in \[0, 1\). Received: "):
         make(dropout=dropout)
+
+
+HIDDEN = {
+    "hidden_activation": "gelu",
+    "hidden_dropout": 0.0,
+    "hidden_bias": False,
+    "hidden_norm": {"epsilon": 1e-3, "center": False},
+}
+
+
+def test_a_normalized_hidden_layer_conforms():
+    check_layer(functools.partial(make, **HIDDEN), {"x": STATES})
+
+
+def test_a_normalized_hidden_layer_equals_the_formula():
+    layer = make(**HIDDEN)
+    layer.build(STATES.shape)
+    randomize(layer)
+    assert layer.hidden_dense.bias is None
+    hidden = formulas.gelu(formulas.dense(layer.hidden_dense, STATES))
+    hidden = formulas.layer_norm(layer.hidden_norm, hidden)
+    assert_all_close(layer(STATES), formulas.dense(layer.dense, hidden))
+
+
+def test_refuses_a_hidden_bias_that_is_no_switch():
+    with pytest.raises(ValueError, match="`hidden_bias` must be True or False"):
+        make(hidden_bias=None)
