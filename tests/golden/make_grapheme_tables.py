@@ -3,18 +3,21 @@
 Asks Hugging Face's `tokenizers` how it joins code points to grapheme clusters
 and what its NFKD decomposes, and writes the facts down as ranges. The
 `Precompiled` normalizer shows the clusters: it replaces a short cluster as a
-whole. Run it from the repository root when the library changes:
+whole. tensorflow-text's NFC knows later characters. Run it from the repository root
+when a library changes:
 
     python -m tests.golden.make_grapheme_tables
 """
 
+import functools
 import textwrap
 import unicodedata
 from pathlib import Path
 
+import tensorflow_text as tf_text
 import tokenizers
 from sentencepiece import sentencepiece_model_pb2
-from tokenizers.normalizers import NFKD, Precompiled, StripAccents
+from tokenizers.normalizers import NFC, NFKD, Precompiled, StripAccents
 
 from tests.golden.make_sentence_piece_golden import train
 from tests.golden.make_unicode_tables import CODE_POINTS, as_ranges
@@ -48,6 +51,7 @@ def collect():
         if nfkd(chr(c)) != unicodedata.normalize("NFKD", chr(c)):
             raise SystemExit(f"U+{c:04X}: NFKD of this Python is not the reference's")
     marks = [c for c in CODE_POINTS if not strip(chr(c))]
+    late = late_characters()
     # Deleted by the charsmap itself, whatever stands before them.
     deleted = {c for c in extends if run(chr(c)) == ""}
     return {
@@ -56,7 +60,34 @@ def collect():
         "PICTOGRAPHS": ("Joined to one another by U+200D.", pictographs),
         "DECOMPOSED": ("Changed by NFKD.", decomposed),
         "MARKS": ("Removed by `StripAccents`.", marks),
+        "LATE": ("Composed or reordered by tensorflow-text's NFC alone.", late),
     }
+
+
+def late_characters():
+    ours = functools.partial(normalized, "NFC")
+    theirs = NFC().normalize_str
+    code_points = [c for c in CODE_POINTS if c]
+
+    def differ(texts):
+        return {
+            c
+            for c, text, found in zip(code_points, texts, ours(texts), strict=True)
+            if theirs(text) != found
+        }
+
+    alone = [chr(c) for c in code_points]
+    parts = normalized("NFD", alone)
+    late = differ([f"a{x}\u0334" for x in alone])  # U+0334 has the lowest class
+    late |= differ([f"a\u0345{x}" for x in alone])  # U+0345 the highest
+    late |= {ord(x[0]) for x in parts if theirs(x) != ours([x])[0]}
+    if differ(alone):
+        raise SystemExit("tensorflow-text's NFC of single characters differs")
+    return late
+
+
+def normalized(form, texts):
+    return [x.decode() for x in tf_text.normalize_utf8(texts, form).numpy()]
 
 
 def main():

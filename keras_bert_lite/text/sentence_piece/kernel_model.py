@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from keras_bert_lite.text.sentence_piece.steps import METASPACE
+from keras_bert_lite.text.normalization.steps import METASPACE
 
 UNKNOWN_PENALTY = 10.0
 _UNIT = 2.0**-14  # exact up to sums of 1,024

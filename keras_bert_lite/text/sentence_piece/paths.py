@@ -6,16 +6,17 @@ regular expression finds the others, which go through `Normalizer`.
 
 import itertools
 import re
-import unicodedata
 from collections.abc import Iterable
 
 import tensorflow as tf
 import tensorflow_text as tf_text
 
-from keras_bert_lite.text.sentence_piece import steps as steps_of
-from keras_bert_lite.text.sentence_piece.charsmap import MAX_CLUSTER_BYTES
-from keras_bert_lite.text.sentence_piece.steps import METASPACE, Steps
+from keras_bert_lite.text.normalization import steps as steps_of
+from keras_bert_lite.text.normalization.charsmap import MAX_CLUSTER_BYTES
+from keras_bert_lite.text.normalization.composition import changing_patterns
+from keras_bert_lite.text.normalization.steps import METASPACE, Steps
 from keras_bert_lite.text.sentence_piece.words import StandIns
+from keras_bert_lite.text.unicode.code_points import character_class
 from keras_bert_lite.text.wordpiece.character_map import compile_character_map
 
 _MAX_IMAGE = 63  # bytes
@@ -114,7 +115,8 @@ class FastPath:
         if "charsmap" in names:
             yield from self._clusters()
         if "nfc" in names:
-            yield from self._compositions()
+            earlier = self._steps.images(names[: names.index("nfc")])
+            yield from changing_patterns(earlier)
         if not self._split_white_space:
             yield from self._spaces(changed)
 
@@ -133,21 +135,11 @@ class FastPath:
             after = {c for c in extends if c not in earlier}
             after |= {c for c, x in earlier.items() if x and ord(x[0]) in extends}
             if before and after:
-                between = f"{_class(gone)}*" if gone else ""
-                yield f"{_class(before)}{between}{_class(after)}"
+                between = f"{character_class(gone)}*" if gone else ""
+                yield f"{character_class(before)}{between}{character_class(after)}"
         inside = (c for c, x in earlier.items() if _has_extended(x))
         yield from _classes(set(inside))
         yield r"\r\n"
-
-    def _compositions(self) -> Iterable[str]:
-        """Yields patterns of text that NFC may change."""
-        names = self._steps.names
-        earlier = self._steps.images(names[: names.index("nfc")])
-        changing = _changed_by_nfc()
-        marks = {c for c in steps_of.EXTENDS if unicodedata.combining(chr(c))}
-        into = {c for c, x in earlier.items() if any(ord(y) in changing for y in x)}
-        yield _class(changing | into)
-        yield f"{_class(marks)}{{2}}"
 
     def _spaces(self, changed: dict[int, str]) -> Iterable[str]:
         """Yields patterns of spaces that need `Normalizer` if each begins a word."""
@@ -157,16 +149,16 @@ class FastPath:
         stripped = {"strip", "strip_right"} & set(names)
         spaces = {c for c, image in changed.items() if " " in image}
         if stripped:
-            yield f"{_class(spaces | odd)}$"
-            yield f"^{_class(spaces | odd)}"
+            yield f"{character_class(spaces | odd)}$"
+            yield f"^{character_class(spaces | odd)}"
         else:
-            yield f"{_class(spaces | steps_of.WHITE_SPACE)}$"
+            yield f"{character_class(spaces | steps_of.WHITE_SPACE)}$"
         if "collapse_white_space" in names:
-            yield _class(odd)
+            yield character_class(odd)
         elif "collapse_spaces" not in names:
-            yield f"{_class(spaces | {ord(' ')})}{{2}}"
+            yield f"{character_class(spaces | {ord(' ')})}{{2}}"
         if self._split_punctuation:
-            yield f"{_class(spaces | {ord(' ')})}{_class(steps_of.PUNCTUATION)}"
+            yield f"{character_class(spaces | {ord(' ')})}{character_class(steps_of.PUNCTUATION)}"
         singles = {ord(x) for x in self._stand_ins.of_token if len(x) == 1}
         yield from _classes(singles)
 
@@ -175,27 +167,6 @@ def _has_extended(text: str) -> bool:
     return any(ord(x) in steps_of.EXTENDS for x in text[1:])
 
 
-def _changed_by_nfc() -> set[int]:
-    changed = set(range(0x1161, 0x1176)) | set(range(0x11A8, 0x11C3))
-    for c in itertools.chain(range(0x80, 0xAC00), range(0xF900, 0x30000)):
-        parts = unicodedata.decomposition(chr(c)).split()
-        if parts and not parts[0].startswith("<"):
-            composed = unicodedata.normalize("NFC", chr(c)) == chr(c)
-            changed.add(int(parts[-1], 16) if composed else c)
-    return changed
-
-
 def _classes(code_points: set[int]) -> Iterable[str]:
     if code_points:
-        yield _class(code_points)
-
-
-def _class(code_points: Iterable[int]) -> str:
-    """Returns a character class of RE2."""
-    spans: list[list[int]] = []
-    for c in sorted(code_points):
-        if spans and spans[-1][1] == c - 1:
-            spans[-1][1] = c
-        else:
-            spans.append([c, c])
-    return "[" + "".join(rf"\x{{{a:x}}}-\x{{{b:x}}}" for a, b in spans) + "]"
+        yield character_class(code_points)

@@ -16,9 +16,9 @@ from keras_bert_lite.text.byte_offsets import Tokens
 from keras_bert_lite.text.parallel import in_shards
 from keras_bert_lite.text.sentence_piece import kernel_model
 from keras_bert_lite.text.sentence_piece.kernel import Kernel
-from keras_bert_lite.text.sentence_piece.normalizer import Normalizer
+from keras_bert_lite.text.normalization.normalizer import Normalizer
 from keras_bert_lite.text.sentence_piece.paths import FastPath
-from keras_bert_lite.text.sentence_piece.steps import METASPACE, Steps
+from keras_bert_lite.text.normalization.steps import METASPACE, Steps
 from keras_bert_lite.text.sentence_piece.words import StandIns, Words
 from keras_bert_lite.text.strings import valid_utf8
 

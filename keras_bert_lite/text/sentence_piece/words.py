@@ -6,10 +6,16 @@ from collections.abc import Iterable, Sequence
 import tensorflow as tf
 
 from keras_bert_lite.text.added_tokens import replace_tokens
-from keras_bert_lite.text.ragged import repeated_places, rows_of
-from keras_bert_lite.text.sentence_piece import steps as steps_of
-from keras_bert_lite.text.sentence_piece.characters import Characters, before, behind
-from keras_bert_lite.text.sentence_piece.steps import METASPACE
+from keras_bert_lite.text.ragged import repeated_places
+from keras_bert_lite.text.normalization import steps as steps_of
+from keras_bert_lite.text.normalization.characters import (
+    Characters,
+    before,
+    behind,
+    read_characters,
+    write_characters,
+)
+from keras_bert_lite.text.normalization.steps import METASPACE
 from keras_bert_lite.text.unicode.lookup import CodePointSet, CodePointTable
 
 _PRIVATE_USE = range(0x100000, 0x10FFFE)
@@ -80,18 +86,15 @@ class Words:
 
     def read(self, strings: tf.Tensor) -> Characters:
         """Decodes valid UTF-8, each recognized token as one character."""
-        decoded = tf.strings.unicode_decode(self._stand_ins.mark(strings), "UTF-8")
-        rows, points = rows_of(decoded.row_splits), decoded.values
-        starts = tf.range(tf.size(points, tf.int64)) - tf.gather(
-            decoded.row_starts(), rows
-        )
-        starts = tf.cast(starts, tf.int32)
-        stand_in = self._single(points)
-        points = tf.where(stand_in > 0, stand_in, points)
+        text = read_characters(self._stand_ins.mark(strings))
+        stand_in = self._single(text.code_points)
+        points = tf.where(stand_in > 0, stand_in, text.code_points)
         length = self._lengths(points)
-        borders = self._borders(rows, length > 0)
-        text = Characters(
-            points, starts, starts + tf.maximum(length, 1), tf.cumsum(borders), rows
+        borders = self._borders(text.rows, length > 0)
+        text = text._replace(
+            code_points=points,
+            ends=text.starts + tf.maximum(length, 1),
+            segments=tf.cumsum(borders),
         )
         return text.keep(tf.not_equal(points, ord(self._stand_ins.filler)))
 
@@ -143,7 +146,5 @@ class Words:
             alone | ~metaspace, index
         )
         written = tf.where(inner, tf.gather(seconds, index), ord(" "))
-        rows = tf.RaggedTensor.from_value_rowids(
-            written, tf.gather(words.rows, index), count, validate=False
-        )
-        return tf.strings.unicode_encode(rows, "UTF-8")
+        written_words = words.take(index)._replace(code_points=written)
+        return write_characters(written_words, count)

@@ -161,3 +161,13 @@ MARKS = """
     1e008-1e018 1e01b-1e021 1e023-1e024 1e026-1e02a 1e8d0-1e8d6 1e944-1e94a
     e0100-e01ef
 """
+
+# Composed or reordered by tensorflow-text's NFC alone.
+LATE = """
+    7fd 897-89f 8ca-8d3 9fe c3c d3b-d3c eba 1715 1abf-1ace 1df6-1dfa a82c
+    105d2 105da 10d24-10d27 10d69-10d6d 10eab-10eac 10efd-10eff 10f46-10f50
+    10f82-10f85 11070 1133b 11382 11384 1138b 11390 113c2 113ce-113d0 1145e
+    11839-1183a 11935 1193d-1193e 11943 119e0 11a34 11a47 11a99 11d42
+    11d44-11d45 11d97 11f41-11f42 1611e 16129 1612f 16d63 16d67 16ff0-16ff1
+    1e08f 1e130-1e136 1e2ae 1e2ec-1e2ef 1e4ec-1e4ef 1e5ee-1e5ef
+"""

@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from keras_bert_lite.text.ragged import rows_of
+
 
 class Characters(NamedTuple):
     """The N characters of a flat batch of strings."""
@@ -30,6 +32,23 @@ class Characters(NamedTuple):
         """(N,) bool: whether the previous character is in the same segment."""
         same = tf.equal(self.segments[1:], self.segments[:-1])
         return tf.concat([tf.zeros_like(self.segments[:1], tf.bool), same], 0)
+
+
+def read_characters(strings: tf.Tensor) -> Characters:
+    """Decodes valid UTF-8 `(B,)`, each string as one segment."""
+    decoded = tf.strings.unicode_decode(strings, "UTF-8")
+    rows = rows_of(decoded.row_splits)
+    positions = tf.range(tf.size(rows, tf.int64))
+    starts = tf.cast(positions - tf.gather(decoded.row_starts(), rows), tf.int32)
+    return Characters(decoded.values, starts, starts + 1, tf.cast(rows, tf.int32), rows)
+
+
+def write_characters(text: Characters, count: tf.Tensor) -> tf.Tensor:
+    """Returns the `count` strings of characters."""
+    rows = tf.RaggedTensor.from_value_rowids(
+        text.code_points, text.rows, count, validate=False
+    )
+    return tf.strings.unicode_encode(rows, "UTF-8")
 
 
 def before(flags: tf.Tensor) -> tf.Tensor:

@@ -7,16 +7,16 @@ import unicodedata
 import tensorflow as tf
 
 from keras_bert_lite.text.ragged import repeated_places
-from keras_bert_lite.text.sentence_piece import steps as steps_of
-from keras_bert_lite.text.sentence_piece.characters import (
+from keras_bert_lite.text.normalization import steps as steps_of
+from keras_bert_lite.text.normalization.characters import (
     Characters,
     before,
     latest,
     number_of,
     utf8_lengths,
 )
-from keras_bert_lite.text.sentence_piece.charsmap import MAX_CLUSTER_BYTES
-from keras_bert_lite.text.sentence_piece.steps import Steps
+from keras_bert_lite.text.normalization.charsmap import MAX_CLUSTER_BYTES
+from keras_bert_lite.text.normalization.steps import Steps
 from keras_bert_lite.text.unicode.lookup import CodePointSet, ImageTable
 
 _ZERO_WIDTH_JOINER = 0x200D

@@ -7,20 +7,18 @@ not need it take the `FastPath`, with one look-up per character.
 from collections.abc import Callable
 
 import tensorflow as tf
-import tensorflow_text as tf_text
 
-from keras_bert_lite.text.ragged import rows_of
-from keras_bert_lite.text.sentence_piece import steps as steps_of
-from keras_bert_lite.text.sentence_piece.characters import (
+from keras_bert_lite.text.normalization import steps as steps_of
+from keras_bert_lite.text.normalization.characters import (
     Characters,
     before,
     behind,
     latest,
     number_of,
-    utf8_lengths,
 )
-from keras_bert_lite.text.sentence_piece.clusters import Clusters, Replacement
-from keras_bert_lite.text.sentence_piece.steps import Steps
+from keras_bert_lite.text.normalization.clusters import Clusters, Replacement
+from keras_bert_lite.text.normalization.composition import Composition
+from keras_bert_lite.text.normalization.steps import Steps
 from keras_bert_lite.text.unicode.lookup import CodePointSet
 
 _PER_CHARACTER = ("lowercase", "strip_accents")
@@ -39,7 +37,7 @@ class Normalizer:
                 self._run.append(Clusters(steps))
             elif name == "nfc":
                 # Each character is decomposed alone first, which keeps its origin.
-                self._run += [Replacement(steps.images((name,))), composed_characters]
+                self._run += [Replacement(steps.images((name,))), Composition()]
             else:
                 self._run.append(getattr(self, f"_{name}"))
 
@@ -89,34 +87,3 @@ class Normalizer:
         segment = number_of(tf.logical_not(text.continues))
         total = tf.gather(tf.math.segment_max(seen, segment), segment)
         return text.keep(total > seen - ink)
-
-
-def composed_characters(text: Characters) -> Characters:
-    """Composes (NFC); a composed character keeps the origin of its first part."""
-    # Leave out empty strings, which an op refuses.
-    earlier = tf.concat([text.rows[:1] - 1, text.rows[:-1]], 0)
-    rows = tf.cumsum(tf.cast(tf.not_equal(text.rows, earlier), tf.int64)) - 1
-    strings = tf.strings.unicode_encode(
-        tf.RaggedTensor.from_value_rowids(text.code_points, rows), "UTF-8"
-    )
-    composed, edits = tf_text.normalize_utf8_with_offsets_map(strings, "NFC")
-    points, positions = tf.strings.unicode_decode_with_offsets(composed, "UTF-8")
-    sources = tf_text.find_source_offsets(edits, positions).values
-    row = rows_of(points.row_splits)
-    lengths = tf.cast(tf.strings.length(strings), tf.int64)
-    position = sources + tf.gather(tf.cumsum(lengths, exclusive=True), row)
-    # The old character that begins at or before a byte.
-    ends = tf.cumsum(utf8_lengths(text.code_points))
-    index = tf.searchsorted(ends, tf.cast(position, tf.int32), side="right")
-    # Inside an edit, ICU returns the end of the edit: count back from there.
-    group = tf.cumsum(
-        tf.cast(
-            tf.not_equal(position, before(position)) | tf.not_equal(row, before(row)),
-            tf.int32,
-        )
-    )
-    group -= group[:1]
-    at = tf.range(tf.size(group))
-    last = tf.gather(tf.math.segment_max(at, group), group)
-    back = last - at + tf.cast(tf.equal(sources, tf.gather(lengths, row)), tf.int32)
-    return text.take(index - back)._replace(code_points=points.values)

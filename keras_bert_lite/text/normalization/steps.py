@@ -5,7 +5,7 @@ import functools
 import itertools
 import unicodedata
 
-from keras_bert_lite.text.sentence_piece.charsmap import read_charsmap
+from keras_bert_lite.text.normalization.charsmap import read_charsmap
 from keras_bert_lite.text.unicode import (
     graphemes,
     properties,
