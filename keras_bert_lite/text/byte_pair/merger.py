@@ -1,11 +1,11 @@
 """Byte pair merges, by tensorflow-text's SentencePiece op.
 
 The op merges the adjacent symbols whose *union* has the best score; the reference
-merges the *pair* of the best rank. The two agree if every piece is learned after
-its halves. As long as neither end of a piece's bytes has been merged with its
-surroundings, the merges inside are those of the bytes alone. So only one pair can
-form the piece: the one that forms it from its bytes alone. Any other merge to that
-piece is always preempted and never happens; such merges are left out of the model.
+merges the *pair* of the best rank. The two agree, because only one pair can form a
+piece: as long as neither end of a piece's bytes has been merged with its
+surroundings, the merges inside are those of the bytes alone, which end with one pair.
+The union has the rank of that pair. A piece that its bytes alone do not form never
+appears, and is left out of the model.
 """
 
 import hashlib

@@ -1,5 +1,6 @@
 """Finds the byte pair merges that can happen."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 
 from keras_bert_lite.text.byte_pair.byte_level import BYTES, CHARACTERS, UTF8_BYTES
@@ -8,59 +9,50 @@ from keras_bert_lite.text.byte_pair.byte_level import BYTES, CHARACTERS, UTF8_BY
 class Merges:
     """The merges that can happen, with their ranks.
 
+    Each piece can be formed by one pair at most: the last that merges when the
+    piece's bytes are merged alone. See `merger`.
+
     Args:
-        merges: The merges in the order they were learned, each `"a b"`.
+        merges: The merges by rank, each `"a b"`.
         ids: The vocabulary.
 
     Raises:
-        ValueError: If a merge is not two pieces and a space, appears twice, has a
-            piece outside the vocabulary or comes before the merges of its halves.
+        ValueError: If a merge is not two pieces and a space, appears twice or has a
+            piece outside the vocabulary.
     """
 
     def __init__(self, merges: Sequence[str], ids: Mapping[str, int]) -> None:
         pairs = [_halves(merge) for merge in merges]
         _check(pairs, ids)
-        self.ranks: dict[str, int] = {}  # of the pieces that can be formed
-        self._rank_of_pair: dict[tuple[str, str], int] = {}
-        self._halves: dict[str, tuple[str, str]] = {}
-        last = {a + b: rank for rank, (a, b) in enumerate(pairs)}
-        for rank, pair in enumerate(pairs):
-            self._refuse_too_early(rank, pair, last)
-            if self._happens(rank, *pair):
-                piece = "".join(pair)
-                self.ranks[piece] = rank
-                self._rank_of_pair[pair] = rank
-                self._halves[piece] = pair
+        rank_of_pair = {pair: rank for rank, pair in enumerate(pairs)}
+        last = {a + b: _last_merge(a + b, rank_of_pair) for a, b in pairs}
+        # Of the pieces that can be formed.
+        self.ranks = {piece: rank for piece, rank in last.items() if rank is not None}
 
     def __contains__(self, piece: str) -> bool:
         """Returns whether text can be split into this piece."""
         return piece in BYTES or piece in self.ranks
 
-    def _refuse_too_early(
-        self, rank: int, pair: tuple[str, str], last: Mapping[str, int]
-    ) -> None:
-        for half in pair:
-            if half not in self and last.get(half, -1) > rank:
-                raise ValueError(
-                    "`merges` must be in the order they were learned. Received: "
-                    f"{' '.join(pair)!r} (number {rank}) before the merge to {half!r}"
-                )
 
-    def _happens(self, rank: int, left: str, right: str) -> bool:
-        """Returns whether nothing is merged across the middle before this merge."""
-        if left not in self or right not in self or left + right in self:
-            return False
-        limit = rank
-        while self._rank_of_pair.get((left, right), limit) >= limit:
-            left_rank = self.ranks.get(left, -1)
-            right_rank = self.ranks.get(right, -1)
-            if left_rank > right_rank:
-                limit, left = left_rank, self._halves[left][1]
-            elif right_rank >= 0:  # the leftmost of equal merges comes first
-                limit, right = right_rank + 1, self._halves[right][0]
-            else:
-                return True
-        return False
+def _last_merge(piece: str, rank_of_pair: Mapping[tuple[str, str], int]) -> int | None:
+    """Returns the rank of the merge that forms a piece of its bytes alone, if any."""
+    never = len(rank_of_pair)
+    rank_of = rank_of_pair.get
+    symbols = list(piece)
+    ranks = [rank_of(pair, never) for pair in itertools.pairwise(symbols)]
+    rank = never
+    while ranks:
+        rank = min(ranks)
+        if rank == never:
+            return None
+        at = ranks.index(rank)
+        symbols[at : at + 2] = [symbols[at] + symbols[at + 1]]
+        del ranks[at]
+        if at:
+            ranks[at - 1] = rank_of((symbols[at - 1], symbols[at]), never)
+        if at < len(ranks):
+            ranks[at] = rank_of((symbols[at], symbols[at + 1]), never)
+    return rank
 
 
 def _halves(merge: str) -> tuple[str, str]:
