@@ -11,12 +11,17 @@ from collections.abc import Iterable, Mapping, Sequence
 import tensorflow as tf
 
 from keras_bert_lite.text.unicode.character_classes import SPACES
-from keras_bert_lite.text.unicode.code_points import ranges
+from keras_bert_lite.text.unicode.code_points import (
+    character_class,
+    code_points,
+    ranges,
+)
 
 FLAGS = ("single_word", "lstrip", "rstrip", "normalized")
 SPACE_RANGES = ranges(SPACES)
+SPACE_PATTERN = character_class(code_points(SPACES))
 # A surrogate, which valid UTF-8 never contains, and a pattern for it.
-CUT, _CUT = b"\xed\xa0\x80", r"\x{D800}"
+CUT, CUT_PATTERN = b"\xed\xa0\x80", r"\x{D800}"
 
 
 def replace_tokens(strings: tf.Tensor, replacements: Mapping[str, str]) -> tf.Tensor:
@@ -31,9 +36,9 @@ def replace_tokens(strings: tf.Tensor, replacements: Mapping[str, str]) -> tf.Te
         for token, new in replacements.items():
             strings = replace(strings, re.escape(token), new)
         return strings
-    strings = replace(strings, _any_of(replacements), CUT + rb"\1" + CUT)
+    strings = replace(strings, any_of(replacements), CUT + rb"\1" + CUT)
     for token, new in replacements.items():
-        strings = replace(strings, _CUT + re.escape(token) + _CUT, new)
+        strings = replace(strings, CUT_PATTERN + re.escape(token) + CUT_PATTERN, new)
     return strings
 
 
@@ -49,7 +54,7 @@ def _can_overlap(tokens: Iterable[str]) -> bool:
     )
 
 
-def _any_of(tokens: Sequence[str] | Mapping[str, str]) -> str:
+def any_of(tokens: Iterable[str]) -> str:
     """Returns a pattern of the tokens, which prefers the longest match."""
     return f"({'|'.join(re.escape(x) for x in sorted(tokens, key=len, reverse=True))})"
 

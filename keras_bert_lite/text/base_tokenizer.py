@@ -62,6 +62,7 @@ class Tokenizer(TextLayer):
     """
 
     SPECIAL_TOKENS: ClassVar[dict[str, str]]  # by role
+    OPTIONAL_ROLES: ClassVar[tuple[str, ...]] = ("mask",)
     MASK_FLAGS: ClassVar[tuple[str, ...]] = ()  # of the mask, if no flags are given
     WORD_MARK = "▁"  # what the first piece of a word begins with
     SHOWS_UNKNOWN = False  # whether `detokenize` writes unknown tokens
@@ -93,7 +94,7 @@ class Tokenizer(TextLayer):
         named = {role: token for role, token in given.items() if token is not None}
         self._roles = {**self.SPECIAL_TOKENS, **named}
         for role, token in self._roles.items():
-            if token not in self._ids and role != "mask":
+            if token not in self._ids and role not in self.OPTIONAL_ROLES:
                 raise ValueError(
                     f"`vocabulary` must contain the {role} token {token!r}. "
                     f"Received {len(self._pieces)} pieces without it."
@@ -179,7 +180,8 @@ class Tokenizer(TextLayer):
 
     @property
     def unknown_id(self) -> int:
-        return self._ids[self._roles["unknown"]]
+        """The id of the unknown token; -1 for byte-level BPE without one."""
+        return self._ids.get(self._roles["unknown"], -1)
 
     @property
     def cls_id(self) -> int:

@@ -1,17 +1,56 @@
 """Byte-level BPE tokenizers from and to Hugging Face's files."""
 
 import copy
+import functools
 import json
 
 import pytest
 from tokenizers import Tokenizer
 
 from keras_bert_lite.checkpoints.tokenizers import byte_pair as byte_pair_files
+from keras_bert_lite.text.byte_pair.patterns import GPT2, LLAMA3
 from keras_bert_lite.text.byte_pair.tokenizer import BytePairTokenizer
 from keras_bert_lite.text.byte_pair.vocabulary import read_merges, read_pieces
 from tests.golden import make_byte_pair_golden
+from tests.golden.make_byte_pair_pipelines import PIPELINE_TEXTS
+from tests.paths import GOLDEN
+from tests.text.byte_pair import pipelines
 
 TEXTS = make_byte_pair_golden.TEXTS
+ROLES = {
+    "modernbert": {
+        "unknown_token": "[UNK]",
+        "pad_token": "[PAD]",
+        "mask_token": "[MASK]",
+    },
+    "eurobert": {"pad_token": "<|pad|>", "mask_token": "<|mask|>"},
+}
+NFC = {"type": "NFC"}
+GEMMA_SPLIT = {
+    "type": "Split",
+    "pattern": {"String": " "},
+    "behavior": "MergedWithPrevious",
+    "invert": False,
+}
+
+
+@functools.cache
+def golden_pipelines():
+    content = (GOLDEN / "byte_pair_pipelines.json").read_text(encoding="utf-8")
+    return json.loads(content)["pipelines"]
+
+
+def split(regex, behavior="Isolated", use_regex=False):
+    """A `Split` in front of `ByteLevel`."""
+    words = {"pattern": {"Regex": regex}, "behavior": behavior, "invert": False}
+    levels = {"add_prefix_space": False, "use_regex": use_regex}
+    return {
+        "type": "Sequence",
+        "pretokenizers": [
+            {"type": "Split", **words},
+            {"type": "ByteLevel", "trim_offsets": True, **levels},
+        ],
+    }
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +91,9 @@ class TestReading:
             "added_tokens": [],
             "additional_special_tokens": ["<s>", "<pad>", "</s>", "<unk>", "<mask>"],
             "token_flags": {"<mask>": ["lstrip"]},
+            "normalization": [],
+            "split_pattern": GPT2,
+            "ignore_merges": False,
         }
         assert read(tmp_path, saved) == expected
         assert read(tmp_path, changed(saved, "model.merges", merges)) == expected
@@ -93,17 +135,22 @@ class TestReading:
             ("model.end_of_word_suffix", "</w>"),
             ("model.continuing_subword_prefix", "##"),
             ("model.byte_fallback", True),
-            ("model.ignore_merges", True),
+            ("model.ignore_merges", 1.5),
             ("model.vocab", []),
             ("model.vocab", {"a": 7}),
             ("model.merges", None),
             ("pre_tokenizer", None),
-            ("pre_tokenizer.type", "Whitespace"),
-            ("pre_tokenizer.use_regex", False),
-            ("normalizer", {"type": "NFC"}),
+            ("pre_tokenizer", {"type": "Whitespace"}),
+            ("pre_tokenizer", GEMMA_SPLIT),
+            ("pre_tokenizer", {"type": "Sequence", "pretokenizers": [None]}),
+            ("pre_tokenizer", split("[a-z]+")),
+            ("pre_tokenizer", split(LLAMA3, behavior="Removed")),
+            ("pre_tokenizer", split(LLAMA3, use_regex=True)),
+            ("normalizer", {"type": "NFKC"}),
+            ("normalizer", {"type": "Sequence", "normalizers": [NFC, NFC]}),
             ("post_processor.add_prefix_space", True),
             ("added_tokens", [{"id": 3}]),
-            ("added_tokens", [{"id": 3, "content": "<x>", "lstrip": True}]),
+            ("added_tokens", [{"id": 3, "content": "<x>", "single_word": True}]),
         ],
     )
     def test_refused_by_name(self, saved, tmp_path, path, value):
@@ -147,3 +194,67 @@ class TestWriting:
         assert restored.get_config() | changes == expected
         assert read_pieces(tmp_path / "vocab.json") == tokenizer.get_vocabulary()
         assert read_merges(tmp_path / "merges.txt") == tokenizer.get_merges()
+
+
+@pytest.mark.parametrize("name", pipelines.MAKERS)
+class TestPipelines:
+    """tokenizer.json of ModernBERT and EuroBERT, read and written again."""
+
+    @pytest.fixture
+    def read_again(self, name, tmp_path):
+        """The tokenizer, the sections as they were and as they are written."""
+        content = golden_pipelines()[name]["content"]
+        tokenizer = BytePairTokenizer(
+            **read(tmp_path, content), **ROLES[name], special_tokens_in_text=True
+        )
+        byte_pair_files.write(tokenizer, tmp_path, num_separators=1)
+        return tokenizer, content, json.loads((tmp_path / "tokenizer.json").read_text())
+
+    def test_sections_come_back(self, read_again):
+        _, content, written = read_again
+        for name in ("normalizer", "pre_tokenizer"):
+            assert written[name] == content[name]
+        merges = [" ".join(merge) for merge in content["model"]["merges"]]
+        assert written["model"]["merges"] == merges
+        ignored = content["model"]["ignore_merges"]
+        assert written["model"]["ignore_merges"] == ignored
+        assert written["added_tokens"] == content["added_tokens"]
+
+    def test_tokenizers_reads_it(self, read_again, name, tmp_path):
+        theirs = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+        encodings = theirs.encode_batch(PIPELINE_TEXTS, add_special_tokens=False)
+        rows = golden_pipelines()[name]["rows"]["special_tokens"]
+        assert [x.ids for x in encodings] == [row["ids"] for row in rows]
+        pair = theirs.encode("the  cafe", "don't").ids
+        assert pair == golden_pipelines()[name]["pair"]
+
+    def test_and_so_does_this_package(self, read_again, name, tmp_path):
+        tokenizer, *_ = read_again
+        again = BytePairTokenizer(
+            **byte_pair_files.arguments_from(tmp_path),
+            **ROLES[name],
+            special_tokens_in_text=True,
+            name=tokenizer.name,
+        )
+        assert again.get_config() == tokenizer.get_config()
+
+    @pytest.mark.parametrize(
+        ("template", "changed", "message"),
+        [
+            ("single", [{"Sequence": {"id": "A", "type_id": 0}}], r"\[CLS\] A \[SEP\]"),
+            ("single", {"A": 1}, "a list of special tokens and texts"),
+        ],
+    )
+    def test_templates_that_are_refused(
+        self, name, tmp_path, template, changed, message
+    ):
+        content = copy.deepcopy(golden_pipelines()[name]["content"])
+        for part in content["post_processor"].get(
+            "processors", [content["post_processor"]]
+        ):
+            if part["type"] == "TemplateProcessing":
+                part[template] = changed
+        with pytest.raises(
+            ValueError, match=rf"`post_processor.{template}`.*{message}"
+        ):
+            read(tmp_path, content)

@@ -6,7 +6,9 @@ from typing import Any, NoReturn
 
 from keras_bert_lite.checkpoints.sources import read_json
 from keras_bert_lite.checkpoints.tokenizers import added_tokens
-from keras_bert_lite.checkpoints.tokenizers.post_processor import template
+from keras_bert_lite.checkpoints.tokenizers.post_processor import ends, template
+from keras_bert_lite.checkpoints.tokenizers.sections import parts
+from keras_bert_lite.text.byte_pair.patterns import GPT2, PATTERNS
 from keras_bert_lite.text.byte_pair.tokenizer import BytePairTokenizer
 from keras_bert_lite.text.byte_pair.vocabulary import in_order, read_merges, read_pieces
 
@@ -18,9 +20,10 @@ _MODEL = {
     "continuing_subword_prefix": (None, ""),
     "end_of_word_suffix": (None, ""),
     "byte_fallback": (False,),
-    "ignore_merges": (False,),
+    "ignore_merges": (False, True),
 }
-_PRE_TOKENIZER = {"type": ("ByteLevel",), "use_regex": (True,)}
+_SPLIT = {"type": ("Split",), "behavior": ("Isolated",), "invert": (False,)}
+_NFC = {"type": "NFC"}
 _TRIMMING = ("RobertaProcessing", "ByteLevel")
 
 
@@ -79,38 +82,52 @@ def write(
 def _from_tokenizer_json(content: dict[str, Any], path: Path) -> dict[str, Any]:
     model = content["model"]
     _check(model, "model", _MODEL, path)
-    pre_tokenizer = _section(content, "pre_tokenizer", path)
-    _check(pre_tokenizer, "pre_tokenizer", _PRE_TOKENIZER, path)
-    if content.get("normalizer") is not None:
-        _refuse(path, "normalizer", "null", content["normalizer"])
     if isinstance(model.get("vocab"), dict):
-        # There is no normalizer, so `normalized` has no effect.
-        refused = ("single_word", "lstrip", "rstrip")
-        added = added_tokens.read(content, path, refused)
+        added = added_tokens.read(content, path, ("single_word",))
         ids = {**model["vocab"], **added.ids}
         vocabulary = in_order(ids, f"{path}: `model.vocab`")
     else:
         _refuse(path, "model.vocab", "an object", model.get("vocab"))
-    prefix = pre_tokenizer.get("add_prefix_space", True)
+    split_pattern, prefix = _words(content.get("pre_tokenizer"), path)
     return {
         "vocabulary": vocabulary,
         "merges": _merges(model.get("merges"), path),
         "added_tokens": added.plain,
         **added.arguments,
+        **ends(content.get("post_processor"), path),
         "add_prefix_space": prefix,
         "trim_offsets": _trims(content.get("post_processor"), prefix, path),
+        "normalization": _normalization(content.get("normalizer"), path),
+        "split_pattern": split_pattern,
+        "ignore_merges": model.get("ignore_merges", False),
     }
 
 
-def _section(content: dict[str, Any], name: str, path: Path) -> dict[str, Any]:
-    section = content.get(name)
-    if not isinstance(section, dict):
-        _refuse(path, name, "an object", section)
-    if section.get("type") == "Sequence":
-        parts = section.get("pretokenizers")
-        if isinstance(parts, list) and len(parts) == 1:
-            return parts[0]
-    return section
+def _normalization(normalizer: Any, path: Path) -> list[str]:
+    found = parts(normalizer, "normalizer", path)
+    if found not in ([], [_NFC]):
+        _refuse(path, "normalizer", f"null or {_NFC}", normalizer)
+    return ["nfc"] * len(found)
+
+
+def _words(pre_tokenizer: Any, path: Path) -> tuple[str, bool]:
+    """Returns the pattern of words, and whether a space is added before the first."""
+    name = "pre_tokenizer"
+    *before, last = parts(pre_tokenizer, name, path) or [{}]
+    own_pattern = last.get("use_regex", True)
+    is_known = last.get("type") == "ByteLevel" and own_pattern in (True, False)
+    if not is_known or len(before) != (not own_pattern):
+        expected = "`ByteLevel`, or `Split` and `ByteLevel` without its pattern"
+        _refuse(path, name, expected, pre_tokenizer)
+    prefix = last.get("add_prefix_space", True)
+    if own_pattern:
+        return GPT2, prefix
+    _check(before[0], name, _SPLIT, path)
+    pattern = before[0].get("pattern")
+    regex = pattern.get("Regex") if isinstance(pattern, dict) else None
+    if not isinstance(regex, str) or regex not in PATTERNS:
+        _refuse(path, f"{name}.pattern.Regex", f"one of {tuple(PATTERNS)}", pattern)
+    return regex, prefix
 
 
 def _check(
@@ -133,9 +150,7 @@ def _merges(merges: Any, path: Path) -> list[str]:
 
 def _trims(processor: Any, prefix: bool, path: Path) -> bool:
     """Returns whether a post-processor trims white space from offsets."""
-    if not isinstance(processor, dict):
-        return False
-    for part in processor.get("processors", [processor]):
+    for part in parts(processor, "post_processor", path):
         if part.get("type") in _TRIMMING and part.get("trim_offsets", True):
             if part.get("add_prefix_space", True) != prefix:
                 _refuse(
@@ -162,13 +177,24 @@ def _tokenizer_json(
 ) -> dict[str, Any]:
     byte_level = {"type": "ByteLevel", "trim_offsets": True, "use_regex": True}
     prefix = {"add_prefix_space": tokenizer.add_prefix_space}
+    pre_tokenizer = {**byte_level, **prefix}
+    if tokenizer.split_pattern != GPT2:
+        pattern = {"Regex": tokenizer.split_pattern}
+        split = {key: values[0] for key, values in _SPLIT.items()}
+        pre_tokenizer = {
+            "type": "Sequence",
+            "pretokenizers": [
+                {**split, "pattern": pattern},
+                {**pre_tokenizer, "use_regex": False},
+            ],
+        }
     return {
         "version": "1.0",
         "truncation": None,
         "padding": None,
         "added_tokens": added_tokens.entries(tokenizer, tokenizer.added_tokens),
-        "normalizer": None,
-        "pre_tokenizer": {**byte_level, **prefix},
+        "normalizer": _NFC if tokenizer.normalization else None,
+        "pre_tokenizer": pre_tokenizer,
         "post_processor": {
             "type": "Sequence",
             "processors": [
@@ -185,7 +211,7 @@ def _tokenizer_json(
             "end_of_word_suffix": "",
             "fuse_unk": False,
             "byte_fallback": False,
-            "ignore_merges": False,
+            "ignore_merges": tokenizer.ignore_merges,
             "vocab": ids,
             "merges": merges,
         },

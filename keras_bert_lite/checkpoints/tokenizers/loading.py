@@ -10,6 +10,7 @@ from keras_bert_lite.checkpoints.tokenizers import (
     sentence_piece as sentence_piece_files,
     wordpiece as wordpiece_files,
 )
+from keras_bert_lite.checkpoints.tokenizers.post_processor import separators
 from keras_bert_lite.checkpoints.tokenizers.tokenizer_config import (
     CONFIG,
     additional_special_tokens,
@@ -113,45 +114,16 @@ def _check_class(directory: Path, config: dict[str, Any]) -> None:
 def _num_separators(directory: Path) -> int:
     """Returns the number of separators between two texts."""
     path = directory / "tokenizer.json"
-    whole = optional_json(path).get("post_processor")
-    for processor in _processors(path, whole):
-        if processor.get("type") == "RobertaProcessing":
-            return 2
-        if processor.get("type") == "BertProcessing":
-            return 1
-        if processor.get("type") == "TemplateProcessing":
-            return _separators_in_template(path, processor.get("pair", []))
+    count = separators(optional_json(path).get("post_processor"), path)
+    if count is not None:
+        return count
     family = _family(optional_json(directory / "config.json"))
     return family.num_separators if family else 1
-
-
-def _processors(path: Path, processor: Any) -> list[dict[str, Any]]:
-    """Returns the post-processors of tokenizer.json, with a sequence expanded."""
-    parts: Any = [] if processor is None else [processor]
-    if isinstance(processor, dict) and processor.get("type") == "Sequence":
-        parts = processor.get("processors")
-    if not isinstance(parts, list) or not all(isinstance(x, dict) for x in parts):
-        raise ValueError(
-            f"{path}: `post_processor` must be an object, or a sequence of them. "
-            f"Received: {processor!r:.200}"
-        )
-    return parts
 
 
 def _family(config: dict[str, Any]) -> Family | None:
     name = config.get("model_type")
     return FAMILIES.get(name) if isinstance(name, str) else None
-
-
-def _separators_in_template(path: Path, pair: Any) -> int:
-    if not isinstance(pair, list) or not all(isinstance(x, dict) for x in pair):
-        raise ValueError(
-            f"{path}: `post_processor.pair` must be a list of objects. "
-            f"Received: {pair!r}"
-        )
-    kinds = [kind for part in pair for kind in part]
-    positions = [i for i, kind in enumerate(kinds) if kind == "Sequence"]
-    return max(positions[1] - positions[0] - 1, 1) if len(positions) == 2 else 1
 
 
 def _sequence_length(directory: Path) -> int | None:

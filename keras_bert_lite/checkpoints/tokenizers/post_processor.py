@@ -1,7 +1,9 @@
 """The `post_processor` of tokenizer.json, which adds the special tokens."""
 
+from pathlib import Path
 from typing import Any
 
+from keras_bert_lite.checkpoints.tokenizers.sections import parts
 from keras_bert_lite.text.base_tokenizer import Tokenizer
 
 
@@ -35,3 +37,60 @@ def template(tokenizer: Tokenizer, num_separators: int) -> dict[str, Any]:
             for x in dict.fromkeys((cls, sep))
         },
     }
+
+
+def ends(processor: Any, path: Path) -> dict[str, str]:
+    """Returns the arguments for the special tokens around a text, if a template
+    has them.
+
+    Raises:
+        ValueError: If the template is not `[CLS] A [SEP]`.
+    """
+    for part in parts(processor, "post_processor", path):
+        if part.get("type") == "TemplateProcessing":
+            single = _names(part, "single", path)
+            if len(single) != 3 or single[1] != {"A"}:
+                raise _other(path, "single", "[CLS] A [SEP]", part)
+            return {"cls_token": single[0], "sep_token": single[2]}
+    return {}
+
+
+def separators(processor: Any, path: Path) -> int | None:
+    """Returns the number of separators between two texts, if it is said.
+
+    Raises:
+        ValueError: If the template is not `[CLS] A [SEP] B [SEP]` with one or two
+            separators between the texts.
+    """
+    for part in parts(processor, "post_processor", path):
+        if part.get("type") == "RobertaProcessing":
+            return 2
+        if part.get("type") == "BertProcessing":
+            return 1
+        if part.get("type") == "TemplateProcessing":
+            tokens = ends(part, path)
+            cls, sep = tokens["cls_token"], tokens["sep_token"]
+            pair = _names(part, "pair", path)
+            for count in (1, 2):
+                if pair == [cls, {"A"}, *[sep] * count, {"B"}, sep]:
+                    return count
+            raise _other(path, "pair", "[CLS] A [SEP] B [SEP]", part)
+    return None
+
+
+def _names(part: dict[str, Any], name: str, path: Path) -> list[Any]:
+    """Returns a template: special tokens as strings, texts as sets of their name."""
+    try:
+        return [
+            x["SpecialToken"]["id"] if "SpecialToken" in x else {x["Sequence"]["id"]}
+            for x in part[name]
+        ]
+    except (KeyError, TypeError):
+        raise _other(path, name, "a list of special tokens and texts", part) from None
+
+
+def _other(path: Path, name: str, expected: str, part: dict[str, Any]) -> ValueError:
+    return ValueError(
+        f"{path}: `post_processor.{name}` must be {expected}. "
+        f"Received: {part.get(name)!r:.300}"
+    )

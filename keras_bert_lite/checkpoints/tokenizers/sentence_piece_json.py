@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from keras_bert_lite.checkpoints.tokenizers import added_tokens
+from keras_bert_lite.checkpoints.tokenizers.post_processor import ends
+from keras_bert_lite.checkpoints.tokenizers.sections import parts
 
 _QUOTES = [
     {"type": "Replace", "pattern": {"String": pair}, "content": '"'}
@@ -36,37 +38,37 @@ _PARTS: list[tuple[str, list[dict[str, Any]]]] = [
 
 def read_normalizer(part: Any, path: Path) -> dict[str, Any]:
     """Returns the arguments `normalization` and `charsmap`."""
-    parts = _flat(part, "normalizer", "normalizers", path)
+    left = parts(part, "normalizer", path)
     steps: list[str] = []
     charsmap = ""
-    while parts:
-        if parts[0].get("type") == "Precompiled":
-            charsmap = parts[0].get("precompiled_charsmap") or ""
+    while left:
+        if left[0].get("type") == "Precompiled":
+            charsmap = left[0].get("precompiled_charsmap") or ""
             if not isinstance(charsmap, str):
-                raise _unknown(path, "normalizer", parts[0])
-            del parts[0]
+                raise _unknown(path, "normalizer", left[0])
+            del left[0]
             steps += ["charsmap"] if charsmap else []
             continue
         for step, written in _PARTS:
-            if parts[: len(written)] == written:
+            if left[: len(written)] == written:
                 steps.append(step)
-                del parts[: len(written)]
+                del left[: len(written)]
                 break
         else:
-            raise _unknown(path, "normalizer", parts[0])
+            raise _unknown(path, "normalizer", left[0])
     return {"normalization": steps, "charsmap": charsmap}
 
 
 def read_pre_tokenizer(part: Any, path: Path) -> dict[str, Any]:
     """Returns the arguments `split_white_space` and `split_punctuation`."""
-    parts = _flat(part, "pre_tokenizer", "pretokenizers", path)
-    split = {"type": "WhitespaceSplit"} in parts
+    found = parts(part, "pre_tokenizer", path)
+    split = {"type": "WhitespaceSplit"} in found
     isolated = {"type": "Punctuation", "behavior": "Isolated"}
-    punctuation = isolated in parts
-    rest = [x for x in parts if x not in ({"type": "WhitespaceSplit"}, isolated)]
+    punctuation = isolated in found
+    rest = [x for x in found if x not in ({"type": "WhitespaceSplit"}, isolated)]
     if not rest or not _is_metaspace(rest[0]):
         raise _unknown(path, "pre_tokenizer", rest[0] if rest else part)
-    if len(rest) > 1 or parts[-1] != rest[0] or (split and parts[0] == isolated):
+    if len(rest) > 1 or found[-1] != rest[0] or (split and found[0] == isolated):
         raise _unknown(path, "pre_tokenizer", part)
     return {"split_white_space": split, "split_punctuation": punctuation}
 
@@ -77,38 +79,10 @@ def read_special_tokens(
     """Returns the arguments for special tokens and `added_tokens`."""
     added = added_tokens.read(content, path)
     tokens: dict[str, Any] = {"added_tokens": added.plain, **added.arguments}
-    ends = _ends(content.get("post_processor"), path)
-    if len(ends) == 2:
-        tokens |= {"cls_token": ends[0], "sep_token": ends[1]}
+    tokens |= ends(content.get("post_processor"), path)
     for role, names in (("pad", ("<pad>", "[PAD]")), ("mask", ("<mask>", "[MASK]"))):
         tokens |= {f"{role}_token": name for name in names if name in vocabulary}
     return tokens
-
-
-def _ends(processor: Any, path: Path) -> list[str]:
-    """Returns the special tokens around one text."""
-    try:
-        template = (processor or {}).get("single") or []
-        ends = [x["SpecialToken"]["id"] for x in template if "SpecialToken" in x]
-    except (AttributeError, KeyError, TypeError):
-        ends = [None]
-    if not all(isinstance(x, str) for x in ends):
-        raise _unknown(path, "post_processor", processor)
-    return ends
-
-
-def _flat(part: Any, name: str, key: str, path: Path) -> list[dict[str, Any]]:
-    """Returns the parts of a section, with sequences expanded."""
-    if part is None or part == {}:
-        return []
-    if not isinstance(part, dict):
-        raise _unknown(path, name, part)
-    if part.get("type") != "Sequence":
-        return [part]
-    inner = part.get(key)
-    if not isinstance(inner, list):
-        raise _unknown(path, name, part)
-    return [x for one in inner for x in _flat(one, name, key, path)]
 
 
 def _is_metaspace(part: dict[str, Any]) -> bool:
@@ -131,16 +105,16 @@ def _unknown(path: Path, name: str, part: Any) -> ValueError:
 def normalizer_json(steps: list[str], charsmap: str) -> dict[str, Any] | None:
     written: dict[str, list[dict[str, Any]]] = dict(reversed(_PARTS))
     written["charsmap"] = [{"type": "Precompiled", "precompiled_charsmap": charsmap}]
-    parts = [part for step in steps for part in written[step]]
-    return {"type": "Sequence", "normalizers": parts} if parts else None
+    found = [part for step in steps for part in written[step]]
+    return {"type": "Sequence", "normalizers": found} if found else None
 
 
 def pre_tokenizer_json(
     config: dict[str, Any], metaspace: dict[str, Any]
 ) -> dict[str, Any]:
-    parts: list[dict[str, Any]] = []
+    splits: list[dict[str, Any]] = []
     if config["split_white_space"]:
-        parts.append({"type": "WhitespaceSplit"})
+        splits.append({"type": "WhitespaceSplit"})
     if config["split_punctuation"]:
-        parts.append({"type": "Punctuation", "behavior": "Isolated"})
-    return {"type": "Sequence", "pretokenizers": [*parts, metaspace]}
+        splits.append({"type": "Punctuation", "behavior": "Isolated"})
+    return {"type": "Sequence", "pretokenizers": [*splits, metaspace]}

@@ -66,6 +66,14 @@ class Alphabet:
         self.letters = "A-Za-z" + used["letter"]
         self.numbers = "0-9" + used["number"]
         self.spaces = f"{SPACE}{self.images[10]}{used['space']}"
+        self._spaces = stand_ins["space"]
+
+    def spaces_without(self, excluded: str) -> str:
+        """Returns `spaces` without some characters of the alphabet."""
+        first = _FIRST["space"]
+        kept = {first + i for i, x in enumerate(self._spaces) if x not in excluded}
+        names = "".join(rf"\x{{{c:x}}}" for c in sorted(kept | {first}))
+        return SPACE + names + self.images[10] * ("\n" not in excluded)
 
     def write(self, text: str) -> str | None:
         """Returns text in stand-ins, or `None` if a character has none."""

@@ -1,10 +1,10 @@
 """Byte-level BPE of plain text: looks words up and merges the others."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import tensorflow as tf
 
-from keras_bert_lite.text.byte_pair.byte_level import piece_bytes
+from keras_bert_lite.text.byte_pair.byte_level import BYTES, piece_bytes
 from keras_bert_lite.text.byte_pair.merger import Merger
 from keras_bert_lite.text.byte_pair.merges import Merges
 from keras_bert_lite.text.byte_pair.words import WordFinder, Words
@@ -19,15 +19,25 @@ class BytePairModel:
     Args:
         ids: The vocabulary, in the order of the ids 0 to V - 1.
         merges: The merges in the order they were learned, each `"a b"`.
+        split_pattern: The pattern of words, one of `PATTERNS`.
+        whole: Pieces that need no merges if they are whole words; those that are not
+            written in `byte_level`'s characters are no words.
     """
 
-    def __init__(self, ids: Mapping[str, int], merges: Sequence[str]) -> None:
+    def __init__(
+        self,
+        ids: Mapping[str, int],
+        merges: Sequence[str],
+        split_pattern: str,
+        whole: Collection[str] = (),
+    ) -> None:
         self.merges = tuple(merges)
         learned = Merges(self.merges, ids)
         self._merger = Merger(learned, ids)
-        words = [_text(piece) if piece in learned else None for piece in ids]
+        whole = {x for x in whole if BYTES.keys() >= set(x)}
+        words = [_text(x) if x in learned or x in whole else None for x in ids]
         self._missing = len(words)
-        self._finder = WordFinder([*words, None], self._missing)
+        self._finder = WordFinder([*words, None], self._missing, split_pattern)
         signature = [tf.TensorSpec([None], tf.string)]
         self._traced = tf.function(self._split, signature, autograph=False)
 

@@ -1,11 +1,13 @@
 """Spans of byte-level tokens in characters of the original strings."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import tensorflow as tf
 
 from keras_bert_lite.text.byte_offsets import Tokens
 from keras_bert_lite.text.byte_pair.byte_level import CHARACTERS
+from keras_bert_lite.text.normalization.characters import Characters
 from keras_bert_lite.text.ragged import rows_of
 
 
@@ -46,6 +48,33 @@ def character_spans(tokens: Tokens, source: tf.Tensor) -> tuple[tf.Tensor, tf.Te
     return starts - first, ends - first
 
 
+class Origins(NamedTuple):
+    """Where each character of B normalized strings is from."""
+
+    starts: tf.RaggedTensor  # (B, None) int32, in characters of the original
+    ends: tf.RaggedTensor  # (B, None) int32, exclusive
+
+    @classmethod
+    def of(cls, text: Characters, count: tf.Tensor) -> "Origins":
+        """Returns the origins of the characters of `count` strings."""
+        return cls(
+            *(
+                tf.RaggedTensor.from_value_rowids(x, text.rows, count, validate=False)
+                for x in (text.starts, text.ends)
+            )
+        )
+
+    def original(
+        self, tokens: Tokens, starts: tf.Tensor, ends: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Returns the spans in the original of spans (T,) in the normalized strings."""
+        shift = tf.cast(tf.gather(self.starts.row_starts(), tokens.rows), tf.int32)
+        return (
+            tf.gather(self.starts.values, starts + shift),
+            tf.gather(self.ends.values, ends - 1 + shift),
+        )
+
+
 class Trimmer:
     """Removes the white space at a token's ends from its span.
 
@@ -64,11 +93,11 @@ class Trimmer:
         self._add_prefix_space = add_prefix_space
 
     def trim(
-        self, tokens: Tokens, eaten: tf.Tensor, starts: tf.Tensor, ends: tf.Tensor
+        self, tokens: Tokens, taken: tf.Tensor, starts: tf.Tensor, ends: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """Returns trimmed spans; `eaten` (T,) counts the white space before tokens."""
-        leading = tf.gather(self._leading, tokens.ids) + eaten
-        trailing = tf.gather(self._trailing, tokens.ids)
+        """Returns trimmed spans; `taken` is that of `Pieces`."""
+        leading = tf.gather(self._leading, tokens.ids) + taken[:, 0]
+        trailing = tf.gather(self._trailing, tokens.ids) + taken[:, 1]
         if self._add_prefix_space:
             position = tf.range(tf.size(tokens.rows, tf.int64))
             firsts = tf.equal(tf.gather(tokens.row_splits, tokens.rows), position)

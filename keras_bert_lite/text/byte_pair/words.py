@@ -1,4 +1,4 @@
-"""Words of byte-level BPE: found by GPT-2's pattern, looked up whole."""
+"""Words of byte-level BPE: found by a pattern, looked up whole."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -6,15 +6,11 @@ from typing import NamedTuple
 import tensorflow as tf
 import tensorflow_text as tf_text
 
-from keras_bert_lite.text.byte_pair.alphabet import (
-    APOSTROPHE,
-    SPACE,
-    UNREACHABLE,
-    Alphabet,
-)
+from keras_bert_lite.text.byte_pair.alphabet import UNREACHABLE, Alphabet
+from keras_bert_lite.text.byte_pair.patterns import PATTERNS
 from keras_bert_lite.text.wordpiece.character_map import compile_character_map
 
-_MAX_BYTES_PER_WORD = 200  # in stand-ins; longer ones are not looked up
+MAX_BYTES_PER_WORD = 200  # in stand-ins; longer ones are not looked up
 
 
 class Words(NamedTuple):
@@ -53,21 +49,30 @@ class WordFinder:
         pieces: The pieces' texts in the order of their ids; `None` for pieces
             that are not words.
         missing_id: The id of words that are not among the pieces.
+        split_pattern: The pattern of words, one of `PATTERNS`.
+        longest: The most bytes of a word that is looked up, in stand-ins.
     """
 
-    def __init__(self, pieces: Sequence[str | None], missing_id: int) -> None:
+    def __init__(
+        self,
+        pieces: Sequence[str | None],
+        missing_id: int,
+        split_pattern: str,
+        longest: int = MAX_BYTES_PER_WORD,
+    ) -> None:
+        pattern = PATTERNS[split_pattern]
         characters = {x for piece in pieces if piece for x in piece}
-        alphabet = Alphabet(characters)
+        alphabet = Alphabet(characters.union(pattern.characters))
         table = compile_character_map(alphabet.images)
         self._writer = tf_text.FastBertNormalizer(model_buffer=table)
-        written = list(_written(pieces, alphabet))
+        written = list(_written(pieces, alphabet, longest))
         self._kernel = tf_text.FastWordpieceTokenizer(
             written,
-            max_bytes_per_word=_MAX_BYTES_PER_WORD,
+            max_bytes_per_word=longest,
             token_out_type=tf.int32,
             unknown_token=written[missing_id],
         )
-        self._spaces, self._words = _patterns(alphabet)
+        self._spaces, self._words = pattern.written(alphabet)
 
     def find(self, source: tf.Tensor) -> Words:
         """Returns the words of (B,) strings."""
@@ -82,23 +87,11 @@ class WordFinder:
         return Words(ids.flat_values, ids.row_splits, ends, starts, origins)
 
 
-def _written(pieces: Sequence[str | None], alphabet: Alphabet) -> Iterable[str]:
+def _written(
+    pieces: Sequence[str | None], alphabet: Alphabet, longest: int
+) -> Iterable[str]:
     for i, piece in enumerate(pieces):
         text = alphabet.write(piece) if piece else None
-        if text is None or len(text.encode()) > _MAX_BYTES_PER_WORD:
+        if text is None or len(text.encode()) > longest:
             text = f"{UNREACHABLE}{i}"
         yield text
-
-
-def _patterns(alphabet: Alphabet) -> tuple[str, str]:
-    r"""Returns GPT-2's pattern for RE2, which has no look-ahead (`\s+(?!\S)`).
-
-    The first pattern cuts a run of white space before its last character if
-    text follows; the second matches words.
-    """
-    letters, numbers, spaces = alphabet.letters, alphabet.numbers, alphabet.spaces
-    cut = f"([{spaces}]+)([{spaces}][^{spaces}])"
-    suffixes = f"{APOSTROPHE}(?:[stmd]|re|ve|ll)"
-    others = f"[^ {spaces}{letters}{numbers}]+"
-    words = f"{SPACE}?(?:[{letters}]+|[{numbers}]+|{others})"
-    return cut, f"{suffixes}|{words}|[{spaces}]+"

@@ -6,7 +6,6 @@ import unicodedata
 
 import tensorflow as tf
 
-from keras_bert_lite.text.ragged import repeated_places
 from keras_bert_lite.text.normalization import steps as steps_of
 from keras_bert_lite.text.normalization.characters import (
     Characters,
@@ -17,6 +16,7 @@ from keras_bert_lite.text.normalization.characters import (
 )
 from keras_bert_lite.text.normalization.charsmap import MAX_CLUSTER_BYTES
 from keras_bert_lite.text.normalization.steps import Steps
+from keras_bert_lite.text.ragged import repeated_places
 from keras_bert_lite.text.unicode.lookup import CodePointSet, ImageTable
 
 _ZERO_WIDTH_JOINER = 0x200D

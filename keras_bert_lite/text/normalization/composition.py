@@ -9,59 +9,90 @@ import tensorflow as tf
 import tensorflow_text as tf_text
 
 from keras_bert_lite.text.normalization import steps as steps_of
-from keras_bert_lite.text.normalization.characters import (
-    Characters,
-    before,
-    utf8_lengths,
-)
-from keras_bert_lite.text.ragged import rows_of
+from keras_bert_lite.text.normalization.characters import Characters, before
+from keras_bert_lite.text.ragged import repeated_places, rows_of
 from keras_bert_lite.text.unicode import graphemes
 from keras_bert_lite.text.unicode.code_points import character_class, code_points
-from keras_bert_lite.text.unicode.lookup import CodePointSet
+from keras_bert_lite.text.unicode.lookup import CodePointSet, CodePointTable, ImageTable
 
 
 class Composition:
-    """Composes characters; a composed one keeps the origin of its first part."""
+    """Composes characters, and finds the origin that the reference gives each.
+
+    The reference decomposes text, sorts its marks and composes it. Of what a
+    character decomposes to, the first part stands for the character and the others
+    for none; a composed character stands for those of its parts. The characters
+    that the results stand for are counted from the start of the text, whatever the
+    sorting did to their order.
+    """
 
     def __init__(self) -> None:
-        # Nothing is composed or reordered across these in the reference.
-        self._late = CodePointSet(code_points(graphemes.LATE))
+        late = code_points(graphemes.LATE)
+        self._late = CodePointSet(late)
+        decomposed = code_points(graphemes.DECOMPOSED) - late
+        images = {c: unicodedata.normalize("NFD", chr(c)) for c in decomposed}
+        self._images = ImageTable({c: x for c, x in images.items() if x != chr(c)})
+        marks = set(steps_of.EXTENDS) - late
+        self._classes = CodePointTable(
+            {c: unicodedata.combining(chr(c)) for c in marks}
+        )
 
     def __call__(self, text: Characters) -> Characters:
+        parts = self._parts(text)
         strings = tf.strings.unicode_encode(
-            tf.RaggedTensor.from_value_rowids(text.code_points, self._parts(text)),
-            "UTF-8",
+            tf.RaggedTensor.from_value_rowids(text.code_points, parts), "UTF-8"
         )
-        composed, edits = tf_text.normalize_utf8_with_offsets_map(strings, "NFC")
-        points, positions = tf.strings.unicode_decode_with_offsets(composed, "UTF-8")
-        sources = tf_text.find_source_offsets(edits, positions).values
-        row = rows_of(points.row_splits)
-        lengths = tf.cast(tf.strings.length(strings), tf.int64)
-        position = sources + tf.gather(tf.cumsum(lengths, exclusive=True), row)
-        # The old character that begins at or before a byte.
-        ends = tf.cumsum(utf8_lengths(text.code_points))
-        index = tf.searchsorted(ends, tf.cast(position, tf.int32), side="right")
-        # Inside an edit, ICU returns the end of the edit: count back from there.
-        group = tf.cumsum(
-            tf.cast(
-                tf.not_equal(position, before(position))
-                | tf.not_equal(row, before(row)),
-                tf.int32,
-            )
+        composed = tf.strings.unicode_decode(
+            tf_text.normalize_utf8(strings, "NFC"), "UTF-8"
         )
-        group -= group[:1]
-        at = tf.range(tf.size(group))
-        last = tf.gather(tf.math.segment_max(at, group), group)
-        back = last - at + tf.cast(tf.equal(sources, tf.gather(lengths, row)), tf.int32)
-        return text.take(index - back)._replace(code_points=points.values)
+        first = self._sorted_parts(text.code_points, parts)[1]
+        owners, _ = self._sorted_parts(composed.values, rows_of(composed.row_splits))
+        counts = tf.math.unsorted_segment_sum(
+            tf.cast(first, tf.int32), owners, tf.size(composed.values)
+        )
+        origin = tf.cumsum(counts, exclusive=True)
+        origin -= tf.cast(tf.equal(counts, 0), tf.int32)
+        return text.take(origin)._replace(code_points=composed.values)
 
     def _parts(self, text: Characters) -> tf.Tensor:
-        """(N,) int64: the part of the text that each character is composed in."""
-        # Leave out empty strings, which an op refuses.
+        """(N,) int64: the part of the text that each character is composed in.
+
+        Nothing is composed or moved across characters that the reference does not
+        know, and parts are never empty.
+        """
         earlier = tf.concat([text.rows[:1] - 1, text.rows[:-1]], 0)
         late = self._late(text.code_points)
         begins = tf.not_equal(text.rows, earlier) | late | before(late)
         return tf.cumsum(tf.cast(begins, tf.int64)) - 1
+
+    def _sorted_parts(
+        self, points: tf.Tensor, parts: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Returns what characters (N,) decompose to, M characters in canonical order.
+
+        Returns:
+            The index of the character that each is from, (M,) int32, and whether it
+            is the first from there, (M,) bool.
+        """
+        numbers = self._images.of(points)
+        lengths = self._images.lengths(numbers)
+        index = tf.cast(repeated_places(lengths), tf.int32)
+        position = tf.range(tf.size(index)) - tf.gather(
+            tf.cumsum(lengths, exclusive=True), index
+        )
+        number = tf.gather(numbers, index)
+        stays = tf.equal(number, 0)
+        decomposed = tf.where(
+            stays,
+            tf.gather(points, index),
+            self._images.character(number, tf.where(stays, 0, position)),
+        )
+        classes = tf.cast(self._classes(decomposed), tf.int64)
+        part = tf.gather(parts, index)
+        begins = tf.equal(classes, 0) | tf.not_equal(part, before(part))
+        run = tf.cumsum(tf.cast(begins, tf.int64))
+        order = tf.argsort(256 * run + classes, stable=True)
+        return tf.gather(index, order), tf.equal(tf.gather(position, order), 0)
 
 
 def changing_patterns(earlier: Mapping[int, str]) -> Iterable[str]:

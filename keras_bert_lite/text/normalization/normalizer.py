@@ -36,8 +36,7 @@ class Normalizer:
             elif name == "charsmap":
                 self._run.append(Clusters(steps))
             elif name == "nfc":
-                # Each character is decomposed alone first, which keeps its origin.
-                self._run += [Replacement(steps.images((name,))), Composition()]
+                self._run.append(Composition())
             else:
                 self._run.append(getattr(self, f"_{name}"))
 

@@ -158,7 +158,8 @@ class FastPath:
         elif "collapse_spaces" not in names:
             yield f"{character_class(spaces | {ord(' ')})}{{2}}"
         if self._split_punctuation:
-            yield f"{character_class(spaces | {ord(' ')})}{character_class(steps_of.PUNCTUATION)}"
+            before = character_class(spaces | {ord(" ")})
+            yield before + character_class(steps_of.PUNCTUATION)
         singles = {ord(x) for x in self._stand_ins.of_token if len(x) == 1}
         yield from _classes(singles)
 

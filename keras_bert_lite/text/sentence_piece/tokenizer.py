@@ -13,12 +13,12 @@ import tensorflow as tf
 from keras_bert_lite.text.added_tokens import refuse_flags
 from keras_bert_lite.text.base_tokenizer import Tokenizer, TokenizerOptions
 from keras_bert_lite.text.byte_offsets import Tokens
+from keras_bert_lite.text.normalization.normalizer import Normalizer
+from keras_bert_lite.text.normalization.steps import METASPACE, Steps
 from keras_bert_lite.text.parallel import in_shards
 from keras_bert_lite.text.sentence_piece import kernel_model
 from keras_bert_lite.text.sentence_piece.kernel import Kernel
-from keras_bert_lite.text.normalization.normalizer import Normalizer
 from keras_bert_lite.text.sentence_piece.paths import FastPath
-from keras_bert_lite.text.normalization.steps import METASPACE, Steps
 from keras_bert_lite.text.sentence_piece.words import StandIns, Words
 from keras_bert_lite.text.strings import valid_utf8
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 import tensorflow as tf
 
 from keras_bert_lite.text.added_tokens import replace_tokens
-from keras_bert_lite.text.ragged import repeated_places
 from keras_bert_lite.text.normalization import steps as steps_of
 from keras_bert_lite.text.normalization.characters import (
     Characters,
@@ -16,6 +15,7 @@ from keras_bert_lite.text.normalization.characters import (
     write_characters,
 )
 from keras_bert_lite.text.normalization.steps import METASPACE
+from keras_bert_lite.text.ragged import repeated_places
 from keras_bert_lite.text.unicode.lookup import CodePointSet, CodePointTable
 
 _PRIVATE_USE = range(0x100000, 0x10FFFE)
