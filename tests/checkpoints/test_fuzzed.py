@@ -609,7 +609,9 @@ class TestTokenizers:
 
     @pytest.mark.parametrize("pair", [5, "x", {}, [5], ["Sequence"], [None]])
     def test_template(self, tmp_path, pair):
-        processor = {"type": "TemplateProcessing", "pair": pair}
+        single = [{"SpecialToken": {"id": x}} for x in ("[CLS]", "[SEP]")]
+        single.insert(1, {"Sequence": {"id": "A"}})
+        processor = {"type": "TemplateProcessing", "single": single, "pair": pair}
         self._write(tmp_path, {**TOKENIZER_JSON, "post_processor": processor})
         refuse(tmp_path, "`post_processor.pair`", load=kbl.load_preprocessor)
 
