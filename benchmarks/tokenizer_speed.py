@@ -1,12 +1,13 @@
 """Speed of the tokenizers beside Hugging Face's `encode_batch_fast`.
 
 All turn the same strings into the ids of bert-base-uncased, or of roberta-base
-(`--kind byte_pair`) or of ALBERT (`--kind sentence_piece`), one thread each, no
-offsets and no special tokens; this package once from a string tensor, as in
-tf.data and in serving, and once from a Python list. `--keras-hub` adds KerasHub's
-tokenizer of the kind, from a string tensor. The sides take turns, since the speed
-of a shared machine swings: what counts is the median of the ratios within a round,
-above 1 where this package is faster from a tensor.
+(`--kind byte_pair`) or of ALBERT (`--kind sentence_piece`), or of ModernBERT's or
+EuroBERT's tokenizer with a vocabulary trained on the lines (`--kind modernbert`,
+`eurobert`), one thread each, no offsets and no special tokens; this package once from
+a string tensor, as in tf.data and in serving, and once from a Python list.
+`--keras-hub` adds KerasHub's tokenizer of the kind, from a string tensor. The sides
+take turns, since the speed of a shared machine swings: what counts is the median of
+the ratios within a round, above 1 where this package is faster from a tensor.
 
     python benchmarks/tokenizer_speed.py --data ../shared/data
 
@@ -14,14 +15,20 @@ DATA holds glue/SST-2, wikitext2, multilingual_lines and vocabularies.
 """
 
 import argparse
+import functools
 import os
 import statistics
+import tempfile
 import time
 from pathlib import Path
 
 os.environ["RAYON_NUM_THREADS"] = "1"
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+
+TRAINED = ("modernbert", "eurobert")
+PIECES = 30_000
 
 
 def lines(path):
@@ -46,7 +53,19 @@ def our_tokenizer(kind, vocabularies):
         return kbl.WordPieceTokenizer(vocabularies / "bert-base-uncased" / "vocab.txt")
     if kind == "sentence_piece":
         return kbl.load_tokenizer(vocabularies / "albert")
+    if kind in TRAINED:
+        return kbl.load_tokenizer(trained(kind, vocabularies.parent))
     return kbl.BytePairTokenizer(*byte_pair_files(vocabularies))
+
+
+@functools.cache
+def trained(kind, data):
+    """Returns a directory with a tokenizer trained on the corpora."""
+    from tests.text.byte_pair import pipelines
+
+    directory = Path(tempfile.mkdtemp())
+    texts = [line for corpus in corpora(data, 100_000).values() for line in corpus]
+    return pipelines.write(kind, texts, PIECES, directory)
 
 
 def byte_pair_files(vocabularies):
@@ -94,7 +113,7 @@ def make_keras_hub(kind, vocabularies):
 
 
 def make_theirs(kind, vocabularies):
-    from tokenizers import BertWordPieceTokenizer, ByteLevelBPETokenizer
+    from tokenizers import BertWordPieceTokenizer, ByteLevelBPETokenizer, Tokenizer
 
     if kind == "wordpiece":
         path = vocabularies / "bert-base-uncased" / "vocab.txt"
@@ -104,6 +123,9 @@ def make_theirs(kind, vocabularies):
 
         directory = str(vocabularies / "albert")
         tokenizer = AlbertTokenizer.from_pretrained(directory)._tokenizer
+    elif kind in TRAINED:
+        path = trained(kind, vocabularies.parent) / "tokenizer.json"
+        tokenizer = Tokenizer.from_file(str(path))
     else:
         tokenizer = ByteLevelBPETokenizer(*byte_pair_files(vocabularies))._tokenizer
     tokenizer.encode_special_tokens = True
@@ -152,10 +174,12 @@ def main():
     parser.add_argument("--data", required=True, type=Path)
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--rows", type=int, default=20_000, help="most lines a corpus")
-    kinds = ("wordpiece", "byte_pair", "sentence_piece")
+    kinds = ("wordpiece", "byte_pair", "sentence_piece", *TRAINED)
     parser.add_argument("--kind", choices=kinds, default=kinds[0])
     parser.add_argument("--keras-hub", action="store_true")
     arguments = parser.parse_args()
+    if arguments.keras_hub and arguments.kind in TRAINED:
+        parser.error(f"KerasHub has no tokenizer of {arguments.kind}'s kind")
     vocabularies = arguments.data / "vocabularies"
     one_thread()
     ours, as_tensor = make_ours(arguments.kind, vocabularies)

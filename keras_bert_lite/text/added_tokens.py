@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import tensorflow as tf
 
-from keras_bert_lite.text.unicode.character_classes import SPACES
+from keras_bert_lite.text.unicode.character_classes import SPACES, WORDS
 from keras_bert_lite.text.unicode.code_points import (
     character_class,
     code_points,
@@ -20,6 +20,7 @@ from keras_bert_lite.text.unicode.code_points import (
 FLAGS = ("single_word", "lstrip", "rstrip", "normalized")
 SPACE_RANGES = ranges(SPACES)
 SPACE_PATTERN = character_class(code_points(SPACES))
+WORD_PATTERN = character_class(code_points(WORDS))
 # A surrogate, which valid UTF-8 never contains, and a pattern for it.
 CUT, CUT_PATTERN = b"\xed\xa0\x80", r"\x{D800}"
 

@@ -150,7 +150,6 @@ class TestReading:
             ("normalizer", {"type": "Sequence", "normalizers": [NFC, NFC]}),
             ("post_processor.add_prefix_space", True),
             ("added_tokens", [{"id": 3}]),
-            ("added_tokens", [{"id": 3, "content": "<x>", "single_word": True}]),
         ],
     )
     def test_refused_by_name(self, saved, tmp_path, path, value):

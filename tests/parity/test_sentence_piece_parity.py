@@ -109,12 +109,9 @@ def test_ids_and_offsets(name, texts, folders):
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_random_strings(name, folders):
-    """Where marks change places, DeBERTa's offsets may be off by one."""
     texts = random_strings()
     expected = encodings(theirs(name, folders(name)).backend_tokenizer, texts)
-    assert ours(folders(name))(texts).to_list() == [x.ids for x in expected]
-    found = differing(ours(folders(name)), expected, texts)
-    assert len(found) <= (6 if name == "deberta" else 0)
+    assert differing(ours(folders(name)), expected, texts) == []
 
 
 @pytest.mark.parametrize("name", FAMILIES)

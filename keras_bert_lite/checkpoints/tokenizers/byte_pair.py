@@ -83,7 +83,7 @@ def _from_tokenizer_json(content: dict[str, Any], path: Path) -> dict[str, Any]:
     model = content["model"]
     _check(model, "model", _MODEL, path)
     if isinstance(model.get("vocab"), dict):
-        added = added_tokens.read(content, path, ("single_word",))
+        added = added_tokens.read(content, path, refused=())
         ids = {**model["vocab"], **added.ids}
         vocabulary = in_order(ids, f"{path}: `model.vocab`")
     else:

@@ -10,11 +10,16 @@ from keras_bert_lite.text.added_tokens import (
     CUT,
     CUT_PATTERN,
     SPACE_PATTERN,
+    WORD_PATTERN,
     any_of,
 )
 from keras_bert_lite.text.byte_pair.model import joined
 from keras_bert_lite.text.byte_pair.spans import Origins
-from keras_bert_lite.text.normalization.characters import read_characters
+from keras_bert_lite.text.normalization.characters import (
+    before,
+    behind,
+    read_characters,
+)
 from keras_bert_lite.text.ragged import rows_of
 
 _PLAIN = -1  # the id of plain text
@@ -117,8 +122,9 @@ class TokenFinder:
 
     Args:
         ids: The tokens with their ids.
-        flags: The flags of tokens, of which `lstrip` and `rstrip` count: such a token
-            takes in the white space before or behind it.
+        flags: The flags of tokens. One with `lstrip` or `rstrip` takes in the white
+            space before or behind it, and one with `single_word` is not found beside
+            a letter, digit, mark or underscore.
 
     Reference: `AddedVocabulary` in Hugging Face tokenizers.
     """
@@ -129,6 +135,7 @@ class TokenFinder:
         self._any = any_of(ids)
         self._left = [x for x in ids if "lstrip" in flags.get(x, ())]
         self._right = [x for x in ids if "rstrip" in flags.get(x, ())]
+        self._single = [x for x in ids if "single_word" in flags.get(x, ())]
         # Looked up by hash: a pass for each of a hundred tokens would take long.
         hashes = tf.strings.to_hash_bucket_fast(list(ids), _BUCKETS).numpy()
         order = hashes.argsort()
@@ -139,6 +146,8 @@ class TokenFinder:
         """Splits (B,) strings at their tokens."""
         replace = tf.strings.regex_replace
         cut = replace(source, self._any, CUT + rb"\1" + CUT)
+        if self._single:
+            cut = self._without_parts_of_words(cut)
         if self._right:
             token = f"({CUT_PATTERN}{any_of(self._right)}){CUT_PATTERN}"
             cut = replace(cut, f"{token}({SPACE_PATTERN}+)", rb"\1\3" + CUT)
@@ -147,14 +156,30 @@ class TokenFinder:
             before = f"({SPACE_PATTERN}+){CUT_PATTERN}"
             cut = replace(cut, before + token, CUT + rb"\1\2")
         segments = tf.strings.split(cut, CUT)
-        strings, row_splits = segments.values, segments.row_splits
-        # Each token has a cut before and behind it.
-        position = tf.range(tf.size(strings, tf.int64)) - tf.gather(
-            segments.row_starts(), rows_of(row_splits)
+        contents, taken = self._contents(segments.values)
+        found = _is_token(segments)
+        ids = tf.where(found, self._ids_of(contents), _PLAIN)
+        return Segments(segments.values, segments.row_splits, ids, taken)
+
+    def _without_parts_of_words(self, cut: tf.Tensor) -> tf.Tensor:
+        """Removes the cuts around parts of words that must be words."""
+        segments = tf.strings.split(cut, CUT)
+        strings = segments.values
+        ends = tf.strings.regex_full_match(strings, f"(?s).*{WORD_PATTERN}")
+        begins = tf.strings.regex_full_match(strings, f"(?s){WORD_PATTERN}.*")
+        # Between two tokens there may be nothing.
+        rows = rows_of(segments.row_splits)
+        same = tf.equal(rows[1:], rows[:-1])
+        border = tf.zeros_like(strings[:1], tf.bool)
+        nothing = tf.equal(strings, "")
+        ends |= nothing & before(ends) & tf.concat([border, same], 0)
+        begins |= nothing & behind(begins) & tf.concat([same, border], 0)
+        single = tf.strings.regex_full_match(strings, any_of(self._single))
+        part = single & (before(ends) | behind(begins))
+        marked = tf.where(
+            _is_token(segments) & ~part, tf.strings.join([CUT, strings, CUT]), strings
         )
-        contents, taken = self._contents(strings)
-        ids = tf.where(tf.equal(position % 2, 1), self._ids_of(contents), _PLAIN)
-        return Segments(strings, row_splits, ids, taken)
+        return tf.strings.reduce_join(segments.with_values(marked), axis=-1)
 
     def _contents(self, strings: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Returns tokens without the white space that they take in, and its length."""
@@ -183,3 +208,10 @@ class TokenFinder:
             sorted_inputs=self._hashes[None], values=hashes[None]
         )[0]
         return tf.gather(self._ids, tf.minimum(at, tf.size(self._ids) - 1))
+
+
+def _is_token(segments: tf.RaggedTensor) -> tf.Tensor:
+    """Returns which segments, (S,) bool, are tokens: each has two cuts around it."""
+    starts = tf.gather(segments.row_starts(), rows_of(segments.row_splits))
+    position = tf.range(tf.size(segments.values, tf.int64)) - starts
+    return tf.equal(position % 2, 1)

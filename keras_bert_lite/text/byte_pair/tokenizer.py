@@ -9,7 +9,6 @@ import keras
 import tensorflow as tf
 
 from keras_bert_lite.checks import check_choice
-from keras_bert_lite.text.added_tokens import refuse_flags
 from keras_bert_lite.text.base_tokenizer import Tokenizer, TokenizerOptions
 from keras_bert_lite.text.byte_offsets import Tokens
 from keras_bert_lite.text.byte_pair.byte_level import piece_bytes
@@ -61,10 +60,9 @@ class BytePairTokenizer(Tokenizer):
             form it (EuroBERT).
         **options: Options of every tokenizer, see `Tokenizer`: `added_tokens`,
             `additional_special_tokens`, `special_tokens_in_text`, `token_flags`
-            (`normalized`, `lstrip` and `rstrip` are honored: a token with `lstrip`
-            includes the white space before it, as the mask does by default), and the
-            special tokens `unknown_token` (`"<unk>"`, which may be missing from the
-            vocabulary), `cls_token` (`"<s>"`), `sep_token`
+            (all are honored: a token with `lstrip` includes the white space before it,
+            as the mask does by default), and the special tokens `unknown_token`
+            (`"<unk>"`, which the vocabulary may lack), `cls_token` (`"<s>"`), `sep_token`
             (`"</s>"`), `pad_token` (`"<pad>"`) and `mask_token` (`"<mask>"`).
 
     Call arguments:
@@ -167,8 +165,6 @@ class BytePairTokenizer(Tokenizer):
         found = list(self.added_tokens)
         if self.special_tokens_in_text:
             found += self.special_tokens
-        honored = {"normalized", "lstrip", "rstrip"}
-        refuse_flags(found, self.token_flags, dict.fromkeys(found, honored))
         normalized = [x for x in found if "normalized" in self.flags_of(x)]
         verbatim = [x for x in found if x not in normalized]
         self._nfc = NFC() if self.normalization else None

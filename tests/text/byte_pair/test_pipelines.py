@@ -12,6 +12,7 @@ import tokenizers
 
 import keras_bert_lite as kbl
 from keras_bert_lite.checkpoints.tokenizers import byte_pair as byte_pair_files
+from keras_bert_lite.text.added_tokens import FLAGS
 from keras_bert_lite.text.byte_pair.patterns import LLAMA3
 from tests import paths, tiny
 from tests.golden.make_byte_pair_pipelines import PIPELINE_TEXTS, reference
@@ -189,13 +190,13 @@ class TestFlags:
     """Added tokens with flags, in random strings."""
 
     TOKENS = ("[E1]", "abc", "bcde", "fine", "e.f", "東京", "weather")
-    PARTS = (*TOKENS, "[MASK]", " ", "  ", "\t", "\n", "\u3000", "ab", "e\u0301")
+    PARTS = (*TOKENS, "[MASK]", " ", "  ", "\t", "\n", "\u3000", "e\u0301", "_", "x")
 
     @pytest.mark.parametrize("seed", range(4))
-    def test_strip_and_normalized(self, seed, tmp_path):
+    def test_all(self, seed, tmp_path):
         rng = random.Random(seed)
         flags = {
-            token: rng.sample(["lstrip", "rstrip", "normalized"], rng.randrange(3))
+            token: rng.sample(FLAGS, rng.randrange(4))
             for token in (*self.TOKENS, "[MASK]")
         }
         tokenizer = byte_pair(
