@@ -7,9 +7,9 @@ ids: this package's encoder in a `tf.function`, transformers' `ModernBertModel` 
 SDPA, which is its default. A step is one of fine-tuning a classifier of two labels by
 AdamW: `train_on_batch` here, a loop in torch there. Each side is a process; they take
 turns, and the times are ratios of the medians, transformers' by ours, on the clock and
-of CPU. Texts of SST-2 have the lengths of its development sentences in `bert_mini_books`'
-pieces; a step of about 60 tokens has those of pairs of MRPC. Memory is the peak of
-a fresh process above what it holds with the model loaded. Writes
+of CPU. Texts of SST-2 have the lengths of its development sentences in the pieces of
+`bert_mini_books`; a step of about 60 tokens has those of pairs of MRPC. Memory is the
+peak of a fresh process above what it holds with the model loaded. Writes
 `results/long_rows.json`.
 """
 
@@ -33,7 +33,7 @@ RESULTS = Path(__file__).parent / "results" / "long_rows.json"
 VOCABULARY, PADDING = 50368, 50283
 HALF = (4096, 2048, 1024, 1024)  # fill 0.5
 DOCUMENTS = (3900, 1800, 900, 520)  # of a step
-ROUNDS = 5
+ROUNDS = 3
 MEMORY = {
     "1 x 4,096": ((4096,), False),
     "1 x 8,192": ((8192,), False),

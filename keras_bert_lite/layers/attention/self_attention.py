@@ -154,13 +154,14 @@ class SelfAttention(BlockPart):
     def _by_queries(self, queries, keys, values, biases) -> list[Any]:
         """Attends in blocks of queries, `(b, N, s, D)` for each group of rows."""
         attended = []
-        for group in zip(queries, keys, values, biases, strict=True):
-            query, key, value, added = group
+        groups = zip(queries, keys, values, biases, strict=True)
+        for query, key, value, added in groups:
             if query.shape[2] is None:
                 (bias,) = added
-                attended.append(attend_in_loop(query * self._scale, key, value, bias))
+                made = attend_in_loop(query * self._scale, key, value, bias)
             else:
-                attended.append(attend_by_blocks(self._values, *group, axis=2))
+                made = attend_by_blocks(self._values, query, key, value, added, axis=2)
+            attended.append(made)
         return attended
 
     def _values(self, query, key, value, biases):
@@ -198,7 +199,7 @@ class SelfAttention(BlockPart):
         query, key, value = heads
         if long:
             attend = functools.partial(fused_attention.attend, scale=self._scale)
-            return attend_by_blocks(attend, *heads, biases, axis=1)
+            return attend_by_blocks(attend, query, key, value, biases, axis=1)
         kept = None
         if drops:
             batch, length, num_heads, _ = ops.shape(query)

@@ -91,8 +91,8 @@ class RealTokens:
         visible = [group.real[:, None, None, :] for group in self._groups]
         windows = windows_of(config)
         # Blocks have no place for terms of relative positions.
-        local = set() if config.has_relative_scores else windows - {None}
-        self.biases = biases_by_window(windows - local, visible, self.lengths)
+        local = [x for x in windows if x is not None and not config.has_relative_scores]
+        self.biases = biases_by_window(windows - set(local), visible, self.lengths)
         self.rotations = rotations_by_base(config, self.lengths)
         self._longest = tf.reduce_max(tf.stack(self.lengths))
         self._may_be_long = not 0 < config.num_positions <= query_blocks.LONG
@@ -114,8 +114,9 @@ class RealTokens:
         # The last group is the longest, so its rotations are those of all columns.
         turns = local_rotations(config, self.rotations)
         turns = {base: of_groups[-1:] for base, of_groups in turns.items()}
-        numbers = (x[None] for x in (columns, rows, real))
-        return LocalBlocks(self.num_heads, window, *numbers, turns)
+        return LocalBlocks(
+            self.num_heads, window, columns[None], rows[None], real[None], turns
+        )
 
     def _unless_long(self, window: int, visible: list[tf.Tensor]) -> list[tf.Tensor]:
         """Returns the biases of a window, which are empty where blocks are used."""

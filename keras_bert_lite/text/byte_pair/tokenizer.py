@@ -62,8 +62,9 @@ class BytePairTokenizer(Tokenizer):
             `additional_special_tokens`, `special_tokens_in_text`, `token_flags`
             (all are honored: a token with `lstrip` includes the white space before it,
             as the mask does by default), and the special tokens `unknown_token`
-            (`"<unk>"`, which the vocabulary may lack), `cls_token` (`"<s>"`), `sep_token`
-            (`"</s>"`), `pad_token` (`"<pad>"`) and `mask_token` (`"<mask>"`).
+            (`"<unk>"`, which the vocabulary may lack), `cls_token` (`"<s>"`),
+            `sep_token` (`"</s>"`), `pad_token` (`"<pad>"`) and `mask_token`
+            (`"<mask>"`).
 
     Call arguments:
         text: Strings of any shape: Python strings, lists, numpy arrays, string
