@@ -37,7 +37,8 @@ def attend_in_loop(query: tf.Tensor, key: tf.Tensor, value: tf.Tensor, bias: tf.
     """Computes `softmax(Q K^T + bias) V` of any length, block by block.
 
     The softmax runs in float32. Only the result is kept for the gradients, which
-    compute the weights of a block again.
+    compute the weights of a block again. Not for a branch of `tf.cond`: TensorFlow does
+    not find there what the gradients need.
 
     Args:
         query: `(b, N, s, D)`, scaled.
@@ -48,18 +49,19 @@ def attend_in_loop(query: tf.Tensor, key: tf.Tensor, value: tf.Tensor, bias: tf.
     of the scores: [Dao et al., 2022](https://arxiv.org/abs/2205.14135), appendix B.2.
     """
 
-    def weights_of(queries):
-        scores = tf.cast(tf.matmul(queries, key, transpose_b=True), tf.float32)
-        return tf.cast(tf.nn.softmax(scores + bias), value.dtype)
-
-    def forward(queries):
-        return tf.matmul(weights_of(queries), value)
+    output = _blocks(
+        lambda queries: tf.matmul(_weights(queries, key, bias), value), query
+    )
 
     def gradient(upstream):
-        return *_backward(weights_of, query, key, value, output, upstream), None
+        return *_backward(query, key, value, bias, output, upstream), None
 
-    output = _blocks(forward, query)
     return output, gradient
+
+
+def _weights(query: tf.Tensor, key: tf.Tensor, bias: tf.Tensor) -> tf.Tensor:
+    scores = tf.cast(tf.matmul(query, key, transpose_b=True), tf.float32)
+    return tf.cast(tf.nn.softmax(scores + bias), key.dtype)
 
 
 def _blocks(function: Callable, x: tf.Tensor) -> tf.Tensor:
@@ -82,7 +84,7 @@ def _count(x: tf.Tensor) -> tf.Tensor:
     return tf.maximum(1, -(-tf.shape(x)[2] // QUERIES))
 
 
-def _backward(weights_of, query, key, value, output, upstream):
+def _backward(query, key, value, bias, output, upstream):
     """Returns the gradients of queries, keys and values."""
     count, dtype = _count(query), query.dtype
     sums = tf.reduce_sum(tf.cast(upstream * output, tf.float32), -1, keepdims=True)
@@ -91,7 +93,7 @@ def _backward(weights_of, query, key, value, output, upstream):
     def body(i, parts, to_key, to_value):
         part = slice(i * QUERIES, (i + 1) * QUERIES)
         queries, above = query[:, :, part], upstream[:, :, part]
-        weights = weights_of(queries)
+        weights = _weights(queries, key, bias)
         to_weights = tf.matmul(above, value, transpose_b=True)
         to_scores = tf.cast(to_weights, tf.float32) - sums[:, :, part]
         to_scores = tf.cast(tf.cast(weights, tf.float32) * to_scores, dtype)

@@ -132,20 +132,19 @@ class RealTokens:
     def attend(self, window: int | None, attend: Callable, dropping: bool) -> Any:
         """Calls `attend(rows, long)` with the layout for a layer; see `PaddedRows`.
 
-        Which one it is depends on the values of the batch, so both are in a graph.
+        How long the rows are is only known with the batch. So where a layer has a
+        window, both layouts are in a graph; and a global layer goes block by block if
+        the encoder takes long rows at all.
         """
-        if window is not None:
-            blocks = self._blocks[window]
-            if dropping:  # the state of the seeds cannot leave a branch
-                return attend(blocks, False)
-            short = self._longest <= 2 * window
-            return tf.cond(
-                short, lambda: attend(self, False), lambda: attend(blocks, False)
-            )
-        if dropping or not self._may_be_long:
-            return attend(self, False)
-        long = self._longest > query_blocks.LONG
-        return tf.cond(long, lambda: attend(self, True), lambda: attend(self, False))
+        if window is None:
+            return attend(self, self._may_be_long and not dropping)
+        blocks = self._blocks[window]
+        if dropping:  # the state of the seeds cannot leave a branch
+            return attend(blocks, False)
+        short = self._longest <= 2 * window
+        return tf.cond(
+            short, lambda: attend(self, False), lambda: attend(blocks, False)
+        )
 
     def with_neighbours(self, x: tf.Tensor) -> tf.Tensor:
         """Returns `x`: keys and values are those of the row."""
