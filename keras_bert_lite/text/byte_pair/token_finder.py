@@ -24,6 +24,8 @@ from keras_bert_lite.text.ragged import rows_of
 
 _PLAIN = -1  # the id of plain text
 _BUCKETS = 2**63 - 1
+# Another surrogate, behind tokens as `CUT` is before them.
+END, END_PATTERN = b"\xed\xa0\x81", r"\x{D801}"
 
 
 class Pieces(NamedTuple):
@@ -145,17 +147,17 @@ class TokenFinder:
     def segment(self, source: tf.Tensor) -> Segments:
         """Splits (B,) strings at their tokens."""
         replace = tf.strings.regex_replace
-        cut = replace(source, self._any, CUT + rb"\1" + CUT)
+        cut = replace(source, self._any, CUT + rb"\1" + END)
         if self._single:
             cut = self._without_parts_of_words(cut)
         if self._right:
-            token = f"({CUT_PATTERN}{any_of(self._right)}){CUT_PATTERN}"
-            cut = replace(cut, f"{token}({SPACE_PATTERN}+)", rb"\1\3" + CUT)
+            token = f"({CUT_PATTERN}{any_of(self._right)}){END_PATTERN}"
+            cut = replace(cut, f"{token}({SPACE_PATTERN}+)", rb"\1\3" + END)
         if self._left:
-            token = f"({any_of(self._left)}{SPACE_PATTERN}*{CUT_PATTERN})"
-            before = f"({SPACE_PATTERN}+){CUT_PATTERN}"
-            cut = replace(cut, before + token, CUT + rb"\1\2")
-        segments = tf.strings.split(cut, CUT)
+            token = f"({any_of(self._left)}{SPACE_PATTERN}*{END_PATTERN})"
+            spaces = f"({SPACE_PATTERN}+){CUT_PATTERN}"
+            cut = replace(cut, spaces + token, CUT + rb"\1\2")
+        segments = _split(cut)
         contents, taken = self._contents(segments.values)
         found = _is_token(segments)
         ids = tf.where(found, self._ids_of(contents), _PLAIN)
@@ -163,7 +165,7 @@ class TokenFinder:
 
     def _without_parts_of_words(self, cut: tf.Tensor) -> tf.Tensor:
         """Removes the cuts around parts of words that must be words."""
-        segments = tf.strings.split(cut, CUT)
+        segments = _split(cut)
         strings = segments.values
         ends = tf.strings.regex_full_match(strings, f"(?s).*{WORD_PATTERN}")
         begins = tf.strings.regex_full_match(strings, f"(?s){WORD_PATTERN}.*")
@@ -177,7 +179,7 @@ class TokenFinder:
         single = tf.strings.regex_full_match(strings, any_of(self._single))
         part = single & (before(ends) | behind(begins))
         marked = tf.where(
-            _is_token(segments) & ~part, tf.strings.join([CUT, strings, CUT]), strings
+            _is_token(segments) & ~part, tf.strings.join([CUT, strings, END]), strings
         )
         return tf.strings.reduce_join(segments.with_values(marked), axis=-1)
 
@@ -208,6 +210,11 @@ class TokenFinder:
             sorted_inputs=self._hashes[None], values=hashes[None]
         )[0]
         return tf.gather(self._ids, tf.minimum(at, tf.size(self._ids) - 1))
+
+
+def _split(cut: tf.Tensor) -> tf.RaggedTensor:
+    """Splits (B,) strings at the beginnings and ends of tokens."""
+    return tf.strings.split(tf.strings.regex_replace(cut, END_PATTERN, CUT), CUT)
 
 
 def _is_token(segments: tf.RaggedTensor) -> tf.Tensor:
