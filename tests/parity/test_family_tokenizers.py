@@ -3,9 +3,12 @@
 Each is transformers' own class over a vocabulary of another family.
 """
 
+import json
+
 import pytest
 
 import keras_bert_lite as kbl
+from keras_bert_lite.checkpoints.tokenizers.saving import write_tokenizer
 from tests import tiny
 from tests.parity.data import needs_data
 from tests.paths import VOCABULARIES
@@ -47,6 +50,19 @@ def deberta():
     )
 
 
+def bert():
+    pieces = kbl.load_tokenizer(VOCABULARIES / "bert-base-uncased").get_vocabulary()
+    return transformers.BertTokenizer(vocab={x: i for i, x in enumerate(pieces)})
+
+
+def xlm_roberta():
+    config = kbl.load_tokenizer(VOCABULARIES / "albert").get_config()
+    pieces = zip(config["vocabulary"], config["scores"], strict=False)
+    own = dict.fromkeys(("<s>", "<pad>", "</s>", "<unk>"), 0.0)
+    rest = [(piece, score) for piece, score in pieces if piece not in own]
+    return transformers.XLMRobertaTokenizer(vocab=[*own.items(), *rest, ("<mask>", 0)])
+
+
 # Family -> its tokenizer, changes of the tiny encoder, separators between a pair.
 FAMILIES = {
     "camembert": (camembert, {"position_offset": 2, "num_segments": 1}, 2),
@@ -84,6 +100,34 @@ def test_ids_are_those_of_transformers_and_come_back(tmp_path, family):
     size = preprocessor.tokenizer.vocabulary_size()
     model = tiny.encoder(family=family, vocabulary_size=size, **changes)
     kbl.save_hugging_face(model, preprocessor, tmp_path / "ours")
+    again = transformers.AutoTokenizer.from_pretrained(tmp_path / "ours")
+    assert type(again).__name__ == type(theirs).__name__
+    check(preprocessor, again, separators)
+    check(kbl.load_preprocessor(tmp_path / "ours"), theirs, separators)
+
+
+@needs_data
+@pytest.mark.parametrize(
+    ("family", "make", "separators"),
+    [
+        ("nomic_bert", bert, 1),
+        ("gte", bert, 1),
+        ("gte", xlm_roberta, 2),
+        ("jina_embeddings_v3", xlm_roberta, 2),
+    ],
+)
+def test_families_with_tokenizers_of_others(tmp_path, family, make, separators):
+    theirs = make()
+    for folder in ("theirs", "ours"):
+        (tmp_path / folder).mkdir()
+        config = json.dumps({"model_type": family, "max_position_embeddings": 8192})
+        (tmp_path / folder / "config.json").write_text(config)
+    theirs.save_pretrained(tmp_path / "theirs")
+    preprocessor = kbl.load_preprocessor(tmp_path / "theirs")
+    assert preprocessor.sequence_length == 8192
+    preprocessor = kbl.load_preprocessor(tmp_path / "theirs", sequence_length=24)
+    check(preprocessor, theirs, separators)
+    write_tokenizer(preprocessor, tiny.config(family=family), tmp_path / "ours")
     again = transformers.AutoTokenizer.from_pretrained(tmp_path / "ours")
     assert type(again).__name__ == type(theirs).__name__
     check(preprocessor, again, separators)

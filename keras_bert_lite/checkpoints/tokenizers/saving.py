@@ -22,6 +22,23 @@ WRITERS: dict[type[Tokenizer], Any] = {
     BytePairTokenizer: byte_pair_files,
     SentencePieceTokenizer: sentence_piece_files,
 }
+# The classes in transformers of each kind. The first is for tokenizers of another kind
+# than their family's class: GTE has both XLM-R's tokenizers and BERT's (in English).
+CLASSES: dict[type[Tokenizer], tuple[str, ...]] = {
+    WordPieceTokenizer: (
+        "BertTokenizer",
+        "DistilBertTokenizer",
+        "ElectraTokenizer",
+        "MPNetTokenizer",
+    ),
+    BytePairTokenizer: ("TokenizersBackend", "RobertaTokenizer", "DebertaTokenizer"),
+    SentencePieceTokenizer: (
+        "XLMRobertaTokenizer",
+        "AlbertTokenizer",
+        "CamembertTokenizer",
+        "DebertaV2Tokenizer",
+    ),
+}
 # Fields of tokenizer_config.json in addition to the special tokens.
 CONFIG_FIELDS = {WordPieceTokenizer: wordpiece_files.config_fields}
 ROLES = {
@@ -43,13 +60,18 @@ def write_tokenizer(
     tokens = special_tokens(tokenizer)
     length = preprocessor.sequence_length or config.max_sequence_length
     fields = {
-        "tokenizer_class": FAMILIES[config.family].tokenizer,
+        "tokenizer_class": _class_name(tokenizer, config.family),
         **({"model_max_length": length} if length else {}),
         **CONFIG_FIELDS.get(type(tokenizer), _no_fields)(tokenizer),
         **tokens,
     }
     _write(directory / "tokenizer_config.json", fields)
     _write(directory / "special_tokens_map.json", tokens)
+
+
+def _class_name(tokenizer: Tokenizer, family: str) -> str:
+    name, classes = FAMILIES[family].tokenizer, CLASSES[type(tokenizer)]
+    return name if name in ("TokenizersBackend", *classes) else classes[0]
 
 
 def _no_fields(tokenizer: Tokenizer) -> dict[str, Any]:
