@@ -40,9 +40,9 @@ def golden_pipelines():
     return json.loads(content)["pipelines"]
 
 
-def split(regex, behavior="Isolated", use_regex=False):
+def split(regex, behavior="Isolated", invert=False, use_regex=False):
     """A `Split` in front of `ByteLevel`."""
-    words = {"pattern": {"Regex": regex}, "behavior": behavior, "invert": False}
+    words = {"pattern": {"Regex": regex}, "behavior": behavior, "invert": invert}
     levels = {"add_prefix_space": False, "use_regex": use_regex}
     return {
         "type": "Sequence",
@@ -127,6 +127,14 @@ class TestReading:
         assert arguments["trim_offsets"] is False
         untrimmed = read(tmp_path, changed(saved, "post_processor", None))
         assert untrimmed["trim_offsets"] is False
+
+    @pytest.mark.parametrize(
+        "written", [split(LLAMA3), split(LLAMA3, behavior="Removed", invert=True)]
+    )
+    def test_split_pattern(self, saved, tmp_path, written):
+        content = changed(saved, "pre_tokenizer", written)
+        content["post_processor"] = None
+        assert read(tmp_path, content)["split_pattern"] == LLAMA3
 
     @pytest.mark.parametrize(
         ("path", "value"),

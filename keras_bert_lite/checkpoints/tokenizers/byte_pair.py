@@ -22,7 +22,10 @@ _MODEL = {
     "byte_fallback": (False,),
     "ignore_merges": (False, True),
 }
-_SPLIT = {"type": ("Split",), "behavior": ("Isolated",), "invert": (False,)}
+_SPLIT = {"type": "Split", "behavior": "Isolated", "invert": False}
+# The patterns match all of a text, so what is left when nothing else is removed are
+# the same words.
+_SPLITS = (_SPLIT, {"type": "Split", "behavior": "Removed", "invert": True})
 _NFC = {"type": "NFC"}
 _TRIMMING = ("RobertaProcessing", "ByteLevel")
 
@@ -122,7 +125,9 @@ def _words(pre_tokenizer: Any, path: Path) -> tuple[str, bool]:
     prefix = last.get("add_prefix_space", True)
     if own_pattern:
         return GPT2, prefix
-    _check(before[0], name, _SPLIT, path)
+    split = {key: before[0].get(key) for key in _SPLIT}
+    if split not in _SPLITS:
+        _refuse(path, name, f"one of {_SPLITS} before `ByteLevel`", split)
     pattern = before[0].get("pattern")
     regex = pattern.get("Regex") if isinstance(pattern, dict) else None
     if not isinstance(regex, str) or regex not in PATTERNS:
@@ -180,11 +185,10 @@ def _tokenizer_json(
     pre_tokenizer = {**byte_level, **prefix}
     if tokenizer.split_pattern != GPT2:
         pattern = {"Regex": tokenizer.split_pattern}
-        split = {key: values[0] for key, values in _SPLIT.items()}
         pre_tokenizer = {
             "type": "Sequence",
             "pretokenizers": [
-                {**split, "pattern": pattern},
+                {**_SPLIT, "pattern": pattern},
                 {**pre_tokenizer, "use_regex": False},
             ],
         }
