@@ -9,6 +9,7 @@ from keras_bert_lite.config import EncoderConfig
 from keras_bert_lite.layers.attention.rotary import Rotation, rotations
 from keras_bert_lite.layers.execution import query_blocks
 from keras_bert_lite.layers.execution.local_blocks import LocalBlocks
+from keras_bert_lite.layers.execution.whole_rows import only_whole_rows
 
 
 class PaddedRows:
@@ -49,7 +50,8 @@ class PaddedRows:
         visible = [_visible(self.mask, sequence_ids)]
         self.rotations = rotations_by_base(config, self.lengths)
         self._blocks: dict[int, LocalBlocks] = {}
-        if not (weights or config.has_relative_scores):
+        self._in_blocks = not (weights or only_whole_rows())
+        if self._in_blocks and not config.has_relative_scores:
             self._blocks = self._local_blocks(config, shape, sequence_ids)
         windows = windows_of(config) - set(self._blocks)
         self.biases = biases_by_window(windows, visible, self.lengths)
@@ -85,10 +87,10 @@ class PaddedRows:
         (`dropping`) they are not: the blocks' masks would have to be kept.
         """
         (length,) = self.lengths
-        long = isinstance(length, int) and length > query_blocks.LONG and not dropping
+        long = isinstance(length, int) and length > query_blocks.LONG
         if window in self._blocks:
             return attend(self._blocks[window], False)
-        return attend(self, long)
+        return attend(self, long and self._in_blocks and not dropping)
 
     def with_neighbours(self, x):
         """Returns `x`: keys and values are those of the row."""

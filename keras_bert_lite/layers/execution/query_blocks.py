@@ -23,6 +23,8 @@ def attend_by_blocks(attend: Callable, query, key, value, biases: list[Any], axi
         axis: Where the length is, also in the result.
     """
     length, blocks = query.shape[axis], []
+    if length <= LONG:
+        return attend(query, key, value, biases)
     for first in range(0, length, LONG):
         part = slice(first, min(first + LONG, length))
         queries = query[(*(slice(None),) * axis, part)]

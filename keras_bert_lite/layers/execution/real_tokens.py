@@ -16,6 +16,7 @@ from keras_bert_lite.layers.execution.padded_rows import (
     rotations_by_base,
     windows_of,
 )
+from keras_bert_lite.layers.execution.whole_rows import only_whole_rows
 
 # How many times the rows, sorted by length, are split in two for attention.
 CUTS = 1
@@ -90,12 +91,15 @@ class RealTokens:
         self.lengths = [tf.shape(group.real)[1] for group in self._groups]
         visible = [group.real[:, None, None, :] for group in self._groups]
         windows = windows_of(config)
+        self._may_be_long = not 0 < config.num_positions <= query_blocks.LONG
+        self._may_be_long &= not only_whole_rows()
         # Blocks have no place for terms of relative positions.
-        local = [x for x in windows if x is not None and not config.has_relative_scores]
+        local = [x for x in windows if x is not None]
+        if config.has_relative_scores or only_whole_rows():
+            local = []
         self.biases = biases_by_window(windows - set(local), visible, self.lengths)
         self.rotations = rotations_by_base(config, self.lengths)
         self._longest = tf.reduce_max(tf.stack(self.lengths))
-        self._may_be_long = not 0 < config.num_positions <= query_blocks.LONG
         numbers = tf.gather(order, rows), columns
         self._blocks: dict[int, LocalBlocks] = {}
         for window in local:
@@ -138,6 +142,8 @@ class RealTokens:
         """
         if window is None:
             return attend(self, self._may_be_long and not dropping)
+        if window not in self._blocks:
+            return attend(self, False)
         blocks = self._blocks[window]
         if dropping:  # the state of the seeds cannot leave a branch
             return attend(blocks, False)

@@ -14,6 +14,7 @@ import tensorflow as tf
 from keras_bert_lite._files import replaced_file
 from keras_bert_lite._private import sublayers
 from keras_bert_lite.layers.execution.layer_norm import LayerNorm
+from keras_bert_lite.layers.execution.whole_rows import whole_rows
 from keras_bert_lite.models.text_model import TextModel, load_text_model, model_on_ids
 from keras_bert_lite.serving.runtimes.file_metadata import METADATA_KEY, file_metadata
 
@@ -86,7 +87,7 @@ def _convert(model: TextModel, file: Path) -> None:
         for name, x in body.input.items()
     }
     _register_erfc()
-    with _plain_normalization(body):
+    with _plain_normalization(body), whole_rows():
         body.export(
             file,
             format="onnx",
