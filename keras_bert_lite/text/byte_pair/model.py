@@ -38,8 +38,20 @@ class BytePairModel:
         words = [_text(x) if x in learned or x in whole else None for x in ids]
         self._missing = len(words)
         self._finder = WordFinder([*words, None], self._missing, split_pattern)
+        self._refuse_long(whole - learned.ranks.keys())
         signature = [tf.TensorSpec([None], tf.string)]
         self._traced = tf.function(self._split, signature, autograph=False)
+
+    def _refuse_long(self, pieces: Collection[str]) -> None:
+        """Refuses words that would have to be found whole, but are too long for it."""
+        texts = (text for text in map(_text, pieces) if text is not None)
+        long = [text for text in texts if not self._finder.looks_up(text)]
+        if long:
+            raise ValueError(
+                "`ignore_merges` is possible only if merges form the longest pieces "
+                "(50 characters; 200, if they are Latin letters, digits or common "
+                f"marks). Received no merges for: {long[0]!r} ({len(long)} in all)"
+            )
 
     def split(self, source: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Splits (B,) strings of valid UTF-8.

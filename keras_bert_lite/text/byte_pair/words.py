@@ -1,6 +1,6 @@
 """Words of byte-level BPE: found by a pattern, looked up whole."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import tensorflow as tf
@@ -50,29 +50,36 @@ class WordFinder:
             that are not words.
         missing_id: The id of words that are not among the pieces.
         split_pattern: The pattern of words, one of `PATTERNS`.
-        longest: The most bytes of a word that is looked up, in stand-ins.
     """
 
     def __init__(
-        self,
-        pieces: Sequence[str | None],
-        missing_id: int,
-        split_pattern: str,
-        longest: int = MAX_BYTES_PER_WORD,
+        self, pieces: Sequence[str | None], missing_id: int, split_pattern: str
     ) -> None:
         pattern = PATTERNS[split_pattern]
         characters = {x for piece in pieces if piece for x in piece}
-        alphabet = Alphabet(characters.union(pattern.characters))
+        self._alphabet = alphabet = Alphabet(characters.union(pattern.characters))
         table = compile_character_map(alphabet.images)
         self._writer = tf_text.FastBertNormalizer(model_buffer=table)
-        written = list(_written(pieces, alphabet, longest))
+        written = [
+            self._written(piece) or f"{UNREACHABLE}{i}"
+            for i, piece in enumerate(pieces)
+        ]
         self._kernel = tf_text.FastWordpieceTokenizer(
             written,
-            max_bytes_per_word=longest,
+            max_bytes_per_word=MAX_BYTES_PER_WORD,
             token_out_type=tf.int32,
             unknown_token=written[missing_id],
         )
         self._spaces, self._words = pattern.written(alphabet)
+
+    def looks_up(self, word: str) -> bool:
+        """Returns whether a word is not too long to be found as a piece."""
+        return self._written(word) is not None
+
+    def _written(self, word: str | None) -> str | None:
+        text = self._alphabet.write(word) if word else None
+        fits = text is not None and len(text.encode()) <= MAX_BYTES_PER_WORD
+        return text if fits else None
 
     def find(self, source: tf.Tensor) -> Words:
         """Returns the words of (B,) strings."""
@@ -85,13 +92,3 @@ class WordFinder:
         ends = tf.cumsum(tf.cast(lengths, tf.int64))
         starts = ends - tf.cast(lengths, tf.int64)
         return Words(ids.flat_values, ids.row_splits, ends, starts, origins)
-
-
-def _written(
-    pieces: Sequence[str | None], alphabet: Alphabet, longest: int
-) -> Iterable[str]:
-    for i, piece in enumerate(pieces):
-        text = alphabet.write(piece) if piece else None
-        if text is None or len(text.encode()) > longest:
-            text = f"{UNREACHABLE}{i}"
-        yield text

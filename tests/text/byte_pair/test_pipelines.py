@@ -226,6 +226,22 @@ class TestFlags:
         assert counts == [1, 2]
 
 
+@pytest.mark.parametrize(
+    ("piece", "found"), [("Ġ" * 130, True), ("_" * 90, False), ("æĹ¥" * 70, False)]
+)
+def test_long_pieces_that_no_merges_form(piece, found):
+    base = byte_pair().get_config()
+    changes = {"vocabulary": [*base["vocabulary"], piece], "split_pattern": LLAMA3}
+    config = {**base, **changes, "ignore_merges": True}
+    if found:
+        text = piece.replace("Ġ", " ")
+        expected = [len(base["vocabulary"])]
+        assert kbl.BytePairTokenizer(**config)(text).numpy().tolist() == expected
+    else:
+        with pytest.raises(ValueError, match="`ignore_merges` is possible only if"):
+            kbl.BytePairTokenizer(**config)
+
+
 class TestErrors:
     @pytest.mark.parametrize(
         ("changes", "message"),
