@@ -7,6 +7,7 @@ import pytest
 from keras_bert_lite import layers
 from keras_bert_lite.config import LocalAttention, Norms, Rotary
 from keras_bert_lite.layers.execution import query_blocks
+from keras_bert_lite.layers.execution.whole_rows import whole_rows
 from tests.conformance import assert_all_close, randomize, to_numpy
 from tests.layers.samples import HIDDEN, maker
 
@@ -38,7 +39,8 @@ def stack(**changes) -> layers.Encoder:
         "local_attention": LOCAL,
         "norms": Norms(before=True, after=False, first=False, final=True),
     }
-    made = maker(layers.Encoder, **{**fields, **changes})(unpadding=False)
+    unpadding = changes.pop("unpadding", False)
+    made = maker(layers.Encoder, **{**fields, **changes})(unpadding=unpadding)
     made.build(X.shape)
     randomize(made)
     return made
@@ -114,6 +116,21 @@ def gradients(made, mask=MASK):
         loss = tf.reduce_sum(tf.square(y) * tf.constant(X[:, ::-1]))
     weights = [weight.value for weight in made.trainable_weights]
     return tape.gradient(loss, [x, *weights])
+
+
+@tensorflow_only
+def test_a_converter_may_ask_for_whole_rows():
+    import tensorflow as tf
+
+    made = stack(unpadding=True)
+    shapes = [tf.TensorSpec([None, None, HIDDEN]), tf.TensorSpec([None, None], "bool")]
+    with whole_rows():
+        traced = tf.function(
+            lambda x, mask: made(x, padding_mask=mask)["sequence_output"]
+        ).get_concrete_function(*shapes)
+    kinds = {x.type for x in traced.graph.get_operations()}
+    assert not [x for x in kinds if x.endswith(("If", "While"))]
+    assert_all_close(traced(tf.constant(X), tf.constant(MASK)), whole(made), 1e-5)
 
 
 def test_packed_rows_do_not_see_each_other():

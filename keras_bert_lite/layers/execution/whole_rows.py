@@ -9,7 +9,7 @@ _only: ContextVar[bool] = ContextVar("_only", default=False)
 
 @contextlib.contextmanager
 def whole_rows() -> Iterator[None]:
-    """Lets layers that are traced here attend to whole rows, also where these are long."""
+    """Lets layers that are traced here attend to whole rows, also to long ones."""
     before = _only.set(True)
     try:
         yield

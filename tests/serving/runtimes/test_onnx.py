@@ -83,6 +83,15 @@ def test_an_encoders_outputs(tmp_path):
         np.testing.assert_allclose(values, expected[name], atol=1e-4)
 
 
+def test_local_attention_reads_whole_rows(tmp_path):
+    parts = {"rotary": {}, "local_attention": {"window": 4, "global_every": 2}}
+    body = tiny.classifier(**parts)
+    path = export_onnx(kbl.with_text(body, tiny.preprocessor()), tmp_path / "l.onnx")
+    assert not {"If", "Loop"} & set(types_in(path))
+    (logits,) = session_of(path).run(["logits"], ids_of(tiny.TEXTS))
+    np.testing.assert_allclose(logits, body(ids_of(tiny.TEXTS))["logits"], atol=1e-5)
+
+
 def test_int8(body, model, path, tmp_path):
     small = export_onnx(model, tmp_path / "int8.onnx", int8=True)
     kinds = types_in(small)
