@@ -99,11 +99,12 @@ class RealTokens:
             local = []
         self.biases = biases_by_window(windows - set(local), visible, self.lengths)
         self.rotations = rotations_by_base(config, self.lengths)
-        self._longest = tf.reduce_max(tf.stack(self.lengths))
-        numbers = tf.gather(order, rows), columns
         self._blocks: dict[int, LocalBlocks] = {}
+        if local:
+            self._longest = tf.reduce_max(tf.stack(self.lengths))
+            rows = tf.gather(order, rows)
         for window in local:
-            self._blocks[window] = self._local_blocks(config, window, *numbers)
+            self._blocks[window] = self._local_blocks(config, window, rows, columns)
             self.biases[window] = self._unless_long(window, visible)
 
     def _local_blocks(
