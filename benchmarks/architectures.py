@@ -23,6 +23,7 @@ import keras
 import keras_bert_lite as kbl
 from benchmarks.inference.environment import environment
 from benchmarks.objectives import read_log, split
+from keras_bert_lite.presets import PUBLISHED
 from keras_bert_lite.training.flops import training_flops
 
 RESULTS = Path(__file__).parent / "results"
@@ -42,24 +43,7 @@ COMMON: dict[str, Any] = {
 }
 ARCHITECTURES: dict[str, dict[str, Any]] = {
     "BERT": {"intermediate_dim": 1024},
-    "ModernBERT": {
-        "intermediate_dim": 680,
-        "gated": True,
-        "rotary": {},
-        "local_attention": {},
-        "norms": {
-            "before": True,
-            "after": False,
-            "first": False,
-            "final": True,
-            "bias": False,
-        },
-        "biases": dict.fromkeys(
-            ("query", "key", "value", "attention_output", "intermediate", "output"),
-            False,
-        ),
-        "family": "modernbert",
-    },
+    "ModernBERT": {**PUBLISHED["modernbert_base"], "intermediate_dim": 680},
 }
 
 
@@ -73,7 +57,7 @@ def run(name: str, options: argparse.Namespace) -> dict[str, Any]:
         )
     keras.utils.set_random_seed(0)
     size = texts.tokenizer.vocabulary_size()
-    fields = {**COMMON, **ARCHITECTURES[name], "vocabulary_size": size}
+    fields = {**ARCHITECTURES[name], **COMMON, "vocabulary_size": size}
     encoder = kbl.encoder(kbl.EncoderConfig(**fields))
     model = kbl.pretraining.masked_positions_model(kbl.masked_lm(encoder), packed=True)
     masking = kbl.pretraining.Masking(texts.tokenizer, rate=0.3)

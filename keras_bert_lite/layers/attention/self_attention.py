@@ -11,7 +11,6 @@ from keras_bert_lite.config import EncoderConfig
 from keras_bert_lite.layers.attention import fused_attention
 from keras_bert_lite.layers.attention.rotary import Rotation, rotate
 from keras_bert_lite.layers.base import BlockPart
-from keras_bert_lite.layers.execution.local_blocks import LocalBlocks
 from keras_bert_lite.layers.execution.padded_rows import PaddedRows
 from keras_bert_lite.layers.execution.query_blocks import (
     attend_by_blocks,
@@ -144,9 +143,7 @@ class SelfAttention(BlockPart):
         attended, weights = [], None
         scores = scores_of(queries, keys)
         for group, value, added in zip(scores, values, biases, strict=True):
-            for bias in added:
-                group = group + bias
-            weights = ops.cast(ops.softmax(group, axis=-1), value.dtype)
+            weights = ops.cast(_softmax(group, added), value.dtype)
             dropped = self.dropout(weights, training=training)
             attended.append(ops.matmul(dropped, value))
         return rows.join_heads(attended, like=projected[0]), weights
@@ -167,9 +164,7 @@ class SelfAttention(BlockPart):
     def _values(self, query, key, value, biases):
         """Returns the weighted values, `(B, N, S, D)`, without dropout."""
         (scores,) = self._scores([query], [key])
-        for bias in biases:
-            scores = scores + bias
-        return ops.matmul(ops.cast(ops.softmax(scores, axis=-1), value.dtype), value)
+        return ops.matmul(ops.cast(_softmax(scores, biases), value.dtype), value)
 
     def _fused(self, x, rows, relative_biases, training):
         """Computes attention on `(B, S, N, D)`, so that no axis is moved."""
@@ -193,10 +188,8 @@ class SelfAttention(BlockPart):
     def _fused_heads(self, heads, relative_biases, drops, rows, long):
         """Attends with `(B, S, N, D)`, in blocks of these if `rows` are blocks."""
         (biases,) = self._biases(rows, relative_biases)
-        if isinstance(rows, LocalBlocks):
-            query, key, value = (rows.cut(x) for x in heads)
-            heads = (query, *(rows.with_neighbours(x, axis=1) for x in (key, value)))
-        query, key, value = heads
+        query, key, value = (rows.cut(x) for x in heads)
+        key, value = (rows.with_neighbours(x, axis=1) for x in (key, value))
         if long:
             attend = functools.partial(fused_attention.attend, scale=self._scale)
             return attend_by_blocks(attend, query, key, value, biases, axis=1)
@@ -207,7 +200,7 @@ class SelfAttention(BlockPart):
         attended = fused_attention.attend(
             query, key, value, biases, self._scale, kept, self.dropout.kept_share
         )
-        return rows.join(attended) if isinstance(rows, LocalBlocks) else attended
+        return rows.join(attended)
 
     def _heads(self, x) -> list[Any]:
         """Projects to Q, K and V, `(B, S, N, D)` each."""
@@ -288,3 +281,9 @@ class SelfAttention(BlockPart):
         self, x_shape, padding_mask_shape=None, sequence_ids_shape=None
     ):
         return x_shape
+
+
+def _softmax(scores, biases: list[Any]):
+    for bias in biases:
+        scores = scores + bias
+    return ops.softmax(scores, axis=-1)

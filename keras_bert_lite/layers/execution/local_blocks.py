@@ -7,6 +7,11 @@ from keras import ops
 from keras_bert_lite.layers.attention.rotary import Rotation
 
 
+def blocks_pay(length: Any, window: int) -> Any:
+    """Whether blocks hold fewer scores than rows of a length, a number or a tensor."""
+    return length > 2 * window
+
+
 class LocalBlocks:
     """Rows `(B, S)` cut into blocks of queries, for a layer with an attention window.
 

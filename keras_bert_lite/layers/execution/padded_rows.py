@@ -8,7 +8,7 @@ from keras import ops
 from keras_bert_lite.config import EncoderConfig
 from keras_bert_lite.layers.attention.rotary import Rotation, rotations
 from keras_bert_lite.layers.execution import query_blocks
-from keras_bert_lite.layers.execution.local_blocks import LocalBlocks
+from keras_bert_lite.layers.execution.local_blocks import LocalBlocks, blocks_pay
 from keras_bert_lite.layers.execution.whole_rows import only_whole_rows
 
 
@@ -63,7 +63,7 @@ class PaddedRows:
         windows = [
             window
             for window in windows_of(config)
-            if window is not None and not _covers(window, shape[1])
+            if window is not None and not _short(shape[1], window)
         ]
         if not windows:
             return {}
@@ -92,9 +92,15 @@ class PaddedRows:
             return attend(self._blocks[window], False)
         return attend(self, long and self._in_blocks and not dropping)
 
-    def with_neighbours(self, x):
+    def with_neighbours(self, x, axis: int = 2):
         """Returns `x`: keys and values are those of the row."""
         return x
+
+    def cut(self, x):
+        """Returns `x`: rows are whole."""
+        return x
+
+    join = cut
 
     def without_padding(self, x):
         """Returns `x` unchanged."""
@@ -182,9 +188,9 @@ def rotations_by_base(
     }
 
 
-def _covers(window: int, length: Any) -> bool:
-    """Whether rows are so short that blocks would hold no fewer scores."""
-    return isinstance(length, int) and length <= 2 * window
+def _short(length: Any, window: int) -> bool:
+    """Whether rows are known to be so short that blocks do not pay."""
+    return isinstance(length, int) and not blocks_pay(length, window)
 
 
 def _visible(mask, sequence_ids):

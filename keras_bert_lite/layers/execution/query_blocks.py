@@ -26,7 +26,7 @@ def attend_by_blocks(attend: Callable, query, key, value, biases: list[Any], axi
     if length <= LONG:
         return attend(query, key, value, biases)
     for first in range(0, length, LONG):
-        part = slice(first, min(first + LONG, length))
+        part = slice(first, first + LONG)
         queries = query[(*(slice(None),) * axis, part)]
         terms = [x if x.shape[-2] == 1 else x[..., part, :] for x in biases]
         run = keras.remat(lambda q, k, v, *terms: attend(q, k, v, list(terms)))
@@ -50,7 +50,6 @@ def attend_in_loop(query: tf.Tensor, key: tf.Tensor, value: tf.Tensor, bias: tf.
     Reference: [Rabe and Staats, 2021](https://arxiv.org/abs/2112.05682); the gradient
     of the scores: [Dao et al., 2022](https://arxiv.org/abs/2205.14135), appendix B.2.
     """
-
     output = _blocks(
         lambda queries: tf.matmul(_weights(queries, key, bias), value), query
     )

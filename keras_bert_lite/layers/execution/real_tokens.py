@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from keras_bert_lite.config import EncoderConfig
 from keras_bert_lite.layers.execution import query_blocks
-from keras_bert_lite.layers.execution.local_blocks import LocalBlocks
+from keras_bert_lite.layers.execution.local_blocks import LocalBlocks, blocks_pay
 from keras_bert_lite.layers.execution.padded_rows import (
     biases_by_window,
     local_rotations,
@@ -132,7 +132,7 @@ class RealTokens:
         def empty() -> list[tf.Tensor]:
             return [tf.zeros([0, 1, 0, 0]) for _ in visible]
 
-        return tf.cond(self._longest <= 2 * window, made, empty)
+        return tf.cond(blocks_pay(self._longest, window), empty, made)
 
     def attend(self, window: int | None, attend: Callable, dropping: bool) -> Any:
         """Calls `attend(rows, long)` with the layout for a layer; see `PaddedRows`.
@@ -148,9 +148,10 @@ class RealTokens:
         blocks = self._blocks[window]
         if dropping:  # the state of the seeds cannot leave a branch
             return attend(blocks, False)
-        short = self._longest <= 2 * window
         return tf.cond(
-            short, lambda: attend(self, False), lambda: attend(blocks, False)
+            blocks_pay(self._longest, window),
+            lambda: attend(blocks, False),
+            lambda: attend(self, False),
         )
 
     def with_neighbours(self, x: tf.Tensor) -> tf.Tensor:
