@@ -29,7 +29,7 @@ TABLES = {
     "encoders": ("encoders", "markdown"),
     "first_answer": ("first_answer", "markdown"),
     "int8": ("int8", "markdown"),
-    "long_rows": ("long_rows", "markdown"),
+    "long_rows": ("long_rows.report", "markdown"),
     "few_labels": ("few_labels.__main__", "table"),
     "pretraining_data": ("pretraining_data.__main__", "summary"),
     "pretraining_speed": ("pretraining_speed", "summary"),
