@@ -174,6 +174,7 @@ def export_saved_model(
     storage: Literal["float16", "bfloat16"] | None = None,
     int8: bool = False,
     calibration: list[str] | str | None = None,
+    keep: list[int] | None = None,
     verbose: int = 1,
 ) -> None:
     """Write a model for TensorFlow Serving.
@@ -189,6 +190,7 @@ def export_saved_model(
         storage: half precision for matrices and embeddings
         int8: multiply in int8, for servers from 2.17.1 on
         calibration: for int8, a file with some hundred texts, one a line
+        keep: for int8, layers, from 0, that multiply in float32 all the same
         verbose: 1 shows a progress bar over these texts, 0 nothing
     """
     options = dict(locals())

@@ -3,12 +3,14 @@ import numpy as np
 import pytest
 
 import keras_bert_lite as kbl
+from keras_bert_lite.presets import MODERNBERT_FAMILY
 from tests import tiny
 from tests.conformance import assert_all_close, randomize, to_numpy
 from tests.models import samples
 
 POSITIONS = np.array([[1, 3, 0], [2, 4, 0]], "int32")
 PLAIN = {"dropout": 0.0, "attention_dropout": 0.0}
+POOLED = {"pooling": "cls_dense"}
 
 
 def masked(encoder):
@@ -23,7 +25,8 @@ def pair(build, internals=False, **changes):
     """A student of one block and a teacher of two."""
     models = []
     for layers, more in ((1, changes), (2, {})):
-        encoder = kbl.encoder(tiny.config(num_layers=layers, **PLAIN, **more))
+        fields = {**PLAIN, **more, "num_layers": layers}
+        encoder = kbl.encoder(tiny.config(**fields))
         models.append(build(kbl.with_hidden_states(encoder) if internals else encoder))
         randomize(models[-1])
     return models
@@ -127,8 +130,9 @@ def test_hidden_states(loss, width):
     assert added(model, given) == pytest.approx(3 * want, rel=1e-4)
 
 
-def test_attentions():
-    student, teacher = pair(classifier, True)
+@pytest.mark.parametrize("changes", [{}, MODERNBERT_FAMILY], ids=["bert", "modern"])
+def test_attentions(changes):
+    student, teacher = pair(classifier, True, **{**changes, **POOLED})
     layer = kbl.layers.AttentionDistillation([(0, 1)], weight=2.0)
     model = kbl.distillation.distillation_model(student, teacher, [layer])
     given = inputs(classifier)

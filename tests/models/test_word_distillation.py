@@ -8,6 +8,7 @@ from keras_bert_lite.models.word_distillation import (
     share_segments,
     word_distillation_model,
 )
+from keras_bert_lite.presets import MODERNBERT_FAMILY
 from tests import tiny
 from tests.conformance import randomize, to_numpy
 from tests.models import samples
@@ -17,10 +18,10 @@ TEACHER_STARTS = np.array([[0, 2, 1], [0, 1, 0]], "int32")
 WORDS = np.array([[True, True, True], [True, True, False]])
 
 
-def pair(width=16):
+def pair(width=16, **changes):
     """A student of one block and a teacher of two."""
     plain = {"dropout": 0.0, "attention_dropout": 0.0, "pooling": None}
-    student = kbl.encoder(tiny.config(num_layers=1, **plain))
+    student = kbl.encoder(tiny.config(num_layers=1, **{**plain, **changes}))
     teacher = kbl.encoder(tiny.config(hidden_dim=width, **plain))
     for encoder in (student, teacher):
         randomize(encoder)
@@ -55,8 +56,9 @@ def mean(states, mask):
     return (states * mask[..., None]).sum(1) / mask.sum(1)[:, None]
 
 
-def test_loss_is_the_distance_of_words_and_texts():
-    student, teacher = pair()
+@pytest.mark.parametrize("changes", [{}, MODERNBERT_FAMILY], ids=["bert", "modern"])
+def test_loss_is_the_distance_of_words_and_texts(changes):
+    student, teacher = pair(**changes)
     given = inputs()
     model = word_distillation_model(student, teacher)
     words = to_numpy(model(given, training=True))

@@ -37,6 +37,7 @@ def export_saved_model(
     storage: str | None = None,
     int8: bool = False,
     calibration: Sequence[str] | str | os.PathLike | None = None,
+    keep: Sequence[int] | None = None,
     verbose: int = 1,
 ) -> Path:
     """Exports a model made by `with_text` to a SavedModel for TF Serving.
@@ -83,6 +84,8 @@ def export_saved_model(
             relative positions (DeBERTa) nor a gated feed-forward network.
         calibration: With `int8`, some hundred texts like those that will be answered,
             or a file with one a line: they tell how large the encoder's numbers get.
+        keep: With `int8`, encoder layers, from 0, that multiply in float32 all the
+            same, where int8 changes answers too much.
         verbose: With `int8`, 1 shows a progress bar over these texts, 0 nothing.
 
     Returns:
@@ -95,7 +98,8 @@ def export_saved_model(
         FileNotFoundError: If there is no such file.
         ValueError: If the version is not a positive integer, the storage is
             invalid or a weight exceeds its range, the encoder or `calibration` does
-            not allow `int8`, or a warm-up request fails.
+            not allow `int8`, `keep` has other numbers than those of some layers, or a
+            warm-up request fails.
         FileExistsError: If the version exists.
 
     Example:
@@ -112,12 +116,8 @@ def export_saved_model(
         check_choice("storage", storage, STORAGES)
     texts = _warmup_texts(model, warmup)
     target = _version_path(Path(directory), version)
-    if calibration is not None and not int8:
-        raise ValueError(
-            "`calibration` must be None without `int8=True`. Received: "
-            f"{type(calibration).__name__}"
-        )
-    encoder = EncoderInInt8(model, calibration, verbose) if int8 else None
+    _check_only_int8(int8, calibration=calibration, keep=keep)
+    encoder = EncoderInInt8(model, calibration, verbose, keep) if int8 else None
     with new_directory(target) as draft, _traced(model, encoder) as (weights, others):
         signatures = signatures_of(model)
         stored = half_stored(weights, storage) if storage else weights
@@ -129,6 +129,15 @@ def export_saved_model(
             write_warmup(draft, _requests(model, texts, signatures))
             replay_warmup(draft)
     return target
+
+
+def _check_only_int8(int8: bool, **options: Any) -> None:
+    for name, value in options.items():
+        if value is not None and not int8:
+            raise ValueError(
+                f"`{name}` must be None without `int8=True`. Received: "
+                f"{type(value).__name__}"
+            )
 
 
 @contextlib.contextmanager

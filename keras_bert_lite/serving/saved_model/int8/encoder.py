@@ -1,7 +1,7 @@
 """A model whose encoder multiplies in int8 while it is traced."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import keras
@@ -29,20 +29,27 @@ class EncoderInInt8:
     """What the encoder of a model needs to multiply in int8.
 
     Args:
-        model, calibration, verbose: See `export_saved_model`.
+        model, calibration, verbose, keep: See `export_saved_model`.
 
     Raises:
         NotImplementedError, TypeError, ValueError: See `export_saved_model`.
     """
 
-    def __init__(self, model: TextModel, calibration: Texts, verbose: int) -> None:
+    def __init__(
+        self,
+        model: TextModel,
+        calibration: Texts,
+        verbose: int = 0,
+        keep: Sequence[int] | None = None,
+    ) -> None:
         check_kernel()
         body = model_on_ids(model)
         check_plain_weights(body)
         self._model = model
         self._embeddings, encoder, _ = encoder_layers(encoder_of(body))
-        self._blocks = encoder.blocks
-        check_covered(self._blocks)
+        check_covered(encoder.blocks)
+        kept = _kept(keep, len(encoder.blocks))
+        self._blocks = [x for i, x in enumerate(encoder.blocks) if i not in kept]
         layers = observed_layers(self._blocks)
         self._seen = observe(model, calibration, layers, verbose)
 
@@ -64,3 +71,19 @@ class EncoderInInt8:
         with in_int8(self._blocks, self._seen) as variables:
             stored = [x for t in tables for x in in_parts(t.value, "int8")]
             yield kept, [*variables, *stored]
+
+
+def _kept(keep: Sequence[int] | None, count: int) -> set[int]:
+    """Returns the layers that stay in float32.
+
+    Raises:
+        ValueError: If `keep` has others than some of the layers, or all of them.
+    """
+    given = [] if keep is None else [*keep] if isinstance(keep, Sequence) else [keep]
+    known = range(count)
+    if not all(type(x) is int and x in known for x in given) or {*given} == {*known}:
+        raise ValueError(
+            f"`keep` must be a list of some of the {count} layers, from 0, but not of "
+            f"all. Received: {keep!r}"
+        )
+    return set(given)

@@ -143,9 +143,37 @@ def test_other_texts(texts, error, message, tmp_path):
     assert not (tmp_path / "m").exists()
 
 
-def test_texts_without_int8(tmp_path):
-    with pytest.raises(ValueError, match="`calibration` must be None without"):
-        exported(classifier(), tmp_path / "m", int8=False)
+def test_layers_in_float32(example, tmp_path):
+    _, path = example
+    model, kept = exported(classifier(), tmp_path, keep=[0])
+    expected = model.predict(tiny.TEXTS, verbose=0)["scores"]
+    errors = [np.abs(answers(x)["scores"] - expected).max() for x in (kept, path)]
+    assert 0 < errors[0] < errors[1]
+    products = [product_count(x) for x in (kept, path)]
+    assert products == [4, 8]
+
+
+def product_count(path):
+    graph = tf.saved_model.load(str(path)).signatures["serving_default"].graph
+    functions = graph.as_graph_def().library.function
+    nodes = [x for function in functions for x in function.node_def]
+    return sum(x.op == "_QuantizedMatMul" for x in nodes)
+
+
+@pytest.mark.parametrize("keep", [[2], [-1], [0, 1], ["0"], [True], "0"])
+def test_other_layers(keep, tmp_path):
+    with pytest.raises(ValueError, match="`keep` must be a list of some of the 2"):
+        exported(classifier(), tmp_path / "m", keep=keep)
+    assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("calibration", CALIBRATION), ("keep", [0])]
+)
+def test_options_without_int8(name, value, tmp_path):
+    options = {"int8": False, "calibration": None, name: value}
+    with pytest.raises(ValueError, match=f"`{name}` must be None without"):
+        exported(classifier(), tmp_path / "m", **options)
 
 
 def test_other_encoders_are_refused(tmp_path):

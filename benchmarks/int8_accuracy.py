@@ -1,0 +1,129 @@
+"""Scores of fine-tuned models whose encoder multiplies in int8.
+
+    python -m benchmarks.int8_accuracy --data DATA
+
+fine-tunes MiniLM by `kbl.finetune` on five data sets and scores each model in float32
+and in int8, by the operations of `export_saved_model(int8=True)`, calibrated on 300 of
+its own training texts and on 300 of another set's (SST-2's; for SST-2, STS-B's).
+SQuAD's development set is cut by article, one half to learn from; its held-out rows
+are 2,000 questions of the other. Models stay in `--work`, results in
+`results/int8_accuracy.json`; both are used again by the next call.
+"""
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import keras_bert_lite as kbl
+from benchmarks.inference.environment import environment
+from benchmarks.inference.models import minilm
+from benchmarks.recipes.sets import SETS, Row, Set
+from keras_bert_lite.finetuning.kinds import KINDS
+from keras_bert_lite.finetuning.saved_run import load_run
+from keras_bert_lite.models.text_model import model_on_ids, preprocessor_of
+from keras_bert_lite.serving.saved_model.int8.encoder import EncoderInInt8
+
+RESULTS = Path(__file__).parent / "results" / "int8_accuracy.json"
+CALIBRATION, QUESTIONS = 300, 2000
+
+
+def squad(data: Path) -> tuple[list[Row], list[Row]]:
+    rows = list(kbl.data.read_squad(data / "squad" / "dev-v1.1.json", misplaced="find"))
+    titles = sorted({row["title"] for row in rows})
+    learned = set(titles[::2])
+    train, test = [], []
+    for row in rows:
+        (train if row["title"] in learned else test).append(row)
+    kept = np.random.default_rng(0).permutation(len(test))[:QUESTIONS]
+    return train, [test[i] for i in sorted(kept)]
+
+
+ROWS = {"sst2": 6000, "mrpc": 6000, "stsb": 6000, "conll2003": 6000, "squad": 6000}
+ALL = {**SETS, "squad": Set("question_answering", squad, {})}
+
+
+def some(rows: list[Row], count: int) -> list[Row]:
+    order = np.random.default_rng(0).permutation(len(rows))[:count]
+    return [rows[i] for i in order]
+
+
+def texts_of(name: str, rows: list[Row]) -> list[str]:
+    kind = KINDS[ALL[name].task](**ALL[name].columns)
+    columns = kind.texts(some(rows, CALIBRATION)).values()
+    found = [x if isinstance(x, str) else " ".join(x) for c in columns for x in c]
+    return some(found, CALIBRATION)
+
+
+def trained(name: str, rows: list[Row], work: Path) -> kbl.TextModel:
+    this = ALL[name]
+    kbl.finetune(
+        this.task,
+        some(rows, ROWS[name]),
+        encoder=minilm(),
+        directory=work / name,
+        columns=this.columns,
+        baseline=False,
+        verbose=2,
+    )
+    return load_run(work / name).model
+
+
+def scores(name: str, model: Any, rows: list[Row], texts: list[str] | None) -> dict:
+    """Returns the scores; in int8 if there are texts to calibrate it."""
+    kind = KINDS[ALL[name].task](**ALL[name].columns)
+    body = model_on_ids(model)
+    rows = kind.prepared([kind.converted(row) for row in rows])
+    made = kind.string_model(body, preprocessor_of(model))
+    if texts is None:
+        answers = kind.answer(made, rows)
+    else:
+        encoder = EncoderInInt8(model, texts)
+        with encoder.traced():
+            answers = kind.answer(made, rows)
+    return kind.scores(rows, answers, kind.labels_of(body))
+
+
+def measure(name: str, data: Path, work: Path) -> dict[str, Any]:
+    train, test = ALL[name].read(data)
+    other = "stsb" if name == "sst2" else "sst2"
+    others = ALL[other].read(data)[0]
+    model = trained(name, train, work)
+    return {
+        "float32": scores(name, model, test, None),
+        "int8": scores(name, model, test, texts_of(name, train)),
+        "int8, another set's texts": scores(name, model, test, texts_of(other, others)),
+    }
+
+
+def markdown(data: dict[str, Any]) -> str:
+    lines = ["| | score | float32 | int8 | calibrated on another set's texts |"]
+    lines.append("|---|---|---|---|---|")
+    for name, sides in data["sets"].items():
+        kind = KINDS[ALL[name].task]
+        metric = kind.metrics[0]
+        cells = [f"{100 * x[metric]:.2f}" for x in sides.values()]
+        lines.append(f"| {name} | {metric} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.int8_accuracy")
+    parser.add_argument("--data", required=True, type=Path)
+    parser.add_argument("--work", type=Path, default=Path("build/int8_accuracy"))
+    parser.add_argument("--sets", nargs="+", choices=ROWS, default=[*ROWS])
+    options = parser.parse_args()
+    record = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"sets": {}}
+    for name in options.sets:
+        if name not in record["sets"]:
+            record["sets"][name] = measure(name, options.data, options.work)
+            record["environment"] = environment()
+            RESULTS.write_text(json.dumps(record, indent=1) + "\n")
+            print(name, record["sets"][name], flush=True)
+    print(markdown(record))
+
+
+if __name__ == "__main__":
+    main()
