@@ -172,6 +172,7 @@ def export_saved_model(
     warmup: bool | list[str] = True,
     batching: dict[str, int] | None = None,
     storage: Literal["float16", "bfloat16"] | None = None,
+    compute: Literal["bfloat16"] | None = None,
     int8: bool = False,
     calibration: list[str] | str | None = None,
     keep: list[int] | None = None,
@@ -188,6 +189,7 @@ def export_saved_model(
         warmup: whether to write warm-up requests, or their texts
         batching: parameters of batching in the server
         storage: half precision for matrices and embeddings
+        compute: multiply in bfloat16, for processors that can
         int8: multiply in int8, for servers from 2.17.1 on
         calibration: for int8, a file with some hundred texts, one a line
         keep: for int8, layers, from 0, that multiply in float32 all the same

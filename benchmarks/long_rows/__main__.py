@@ -30,47 +30,48 @@ MEMORY = {
     "a step with gradient checkpointing, 1 x 8,192": ((8192,), CHECKPOINTED),
 }
 US, THEM = "ours", "transformers"
+Taken = tuple[float, float, float]
 
 
 def times(
     cases: dict[str, tuple[int, ...]], sides: dict[str, Side], rounds: int
 ) -> dict[str, Any]:
-    """Returns the medians of each side, and the others' by ours."""
+    """Lets sides take turns; see `compared`."""
     found: dict[str, Any] = {}
     for case, lengths in cases.items():
-        taken: dict[str, list[tuple[float, float, float]]] = {x: [] for x in sides}
+        taken: dict[str, list[Taken]] = {x: [] for x in sides}
         for turn in range(rounds + 1):
             for name in list(sides)[:: 1 if turn % 2 else -1]:
-                made = sides[name].run(lengths, turn)
-                if turn:  # the first traces
-                    taken[name].append(made)
-        medians = {
-            name: [median(x) for x in zip(*made, strict=True)][:2]
-            for name, made in taken.items()
-        }
-        found[case] = {
-            name: {
-                "seconds": round(clock, 3),
-                "clock": round(clock / medians[US][0], 2),
-                "cpu": round(cpu / medians[US][1], 2),
-            }
-            for name, (clock, cpu) in medians.items()
-        }
+                taken[name].append(sides[name].run(lengths, turn))
+        found[case] = compared(taken)
         print(case, found[case], flush=True)
     return found
 
 
-def memory() -> dict[str, dict[str, float | None]]:
-    """Returns the GiB of each side; None where the system ended it for its memory."""
-    found: dict[str, dict[str, float | None]] = {}
+def compared(taken: dict[str, list[Taken]]) -> dict[str, Any]:
+    """Returns the medians of each side, and the others' by ours."""
+    medians = {  # the first traces
+        name: [median(x) for x in zip(*made[1:], strict=True)][:2]
+        for name, made in taken.items()
+    }
+    return {
+        name: {
+            "seconds": round(clock, 3),
+            "clock": round(clock / medians[US][0], 2),
+            "cpu": round(cpu / medians[US][1], 2),
+        }
+        for name, (clock, cpu) in medians.items()
+    }
+
+
+def memory() -> dict[str, dict[str, float]]:
+    """Returns the GiB of each side; of ours for the steps."""
+    found: dict[str, dict[str, float]] = {}
     for case, (lengths, kind) in MEMORY.items():
         found[case] = {}
-        for name in (US, THEM):
+        for name in (US, THEM) if kind == READING else (US,):
             side = Side(name, kind)
-            try:
-                found[case][name] = round(side.run(lengths, 0)[2], 2)
-            except EOFError:
-                found[case][name] = None
+            found[case][name] = round(side.run(lengths, 0)[2], 2)
             side.close()
         print(case, found[case], flush=True)
     return found
@@ -110,10 +111,17 @@ def reading(data: Path, zeromodels: str | None, rounds: int) -> dict[str, Any]:
 
 
 def steps(data: Path, rounds: int) -> dict[str, Any]:
-    cases = {"16 pairs of MRPC": lengths_of(data)["MRPC"], **DOCUMENTS}
     sides = {name: Side(name, STEP) for name in (US, THEM)}
-    found = times(cases, sides, rounds)
+    found = times({"16 pairs of MRPC": lengths_of(data)["MRPC"]}, sides, rounds)
     close(sides)
+    for case, lengths in DOCUMENTS.items():  # memory has no room for both at once
+        taken = {}
+        for name in (US, THEM):
+            side = Side(name, STEP)
+            taken[name] = [side.run(lengths, turn) for turn in range(rounds + 1)]
+            side.close()
+        found[case] = compared(taken)
+        print(case, found[case], flush=True)
     return found
 
 

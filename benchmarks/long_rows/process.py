@@ -55,7 +55,7 @@ class Side:
     def _answer(self):
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
-        if not line:  # killed, for its memory
+        if not line:
             raise EOFError(f"process ended with {self._process.wait()}")
         return json.loads(line)
 

@@ -1,8 +1,7 @@
 """What the layers of an encoder read on calibration texts."""
 
-import contextlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_bert_lite.models.text_model import TextModel
+from keras_bert_lite.serving.saved_model.dense_calls import replaced_calls
 from keras_bert_lite.text.text_files import opened
 
 Texts = Sequence[str] | str | os.PathLike | None
@@ -39,18 +39,6 @@ class Observed:
     def largest(self) -> np.ndarray:
         """The largest absolute value of each column, `(K,)`."""
         return np.maximum(-self.low, self.high)
-
-
-@contextlib.contextmanager
-def replaced_calls(calls: dict[keras.layers.Layer, Callable]) -> Iterator[None]:
-    """Lets layers compute something else for a while."""
-    try:
-        for layer, call in calls.items():
-            layer.call = call
-        yield
-    finally:
-        for layer in calls:
-            layer.__dict__.pop("call", None)
 
 
 def observe(

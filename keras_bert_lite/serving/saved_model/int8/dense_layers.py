@@ -10,10 +10,8 @@ import tensorflow as tf
 
 from keras_bert_lite.layers.encoder_block import EncoderBlock
 from keras_bert_lite.layers.execution.real_tokens import RealTokens
-from keras_bert_lite.serving.saved_model.int8.calibration import (
-    Observed,
-    replaced_calls,
-)
+from keras_bert_lite.serving.saved_model.dense_calls import replaced_calls
+from keras_bert_lite.serving.saved_model.int8.calibration import Observed
 from keras_bert_lite.serving.saved_model.int8.product import (
     ACTIVATIONS,
     Product,

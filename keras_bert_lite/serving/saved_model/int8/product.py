@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from keras_bert_lite.serving.saved_model.dense_calls import on_rows
+
 OPERATION = "_QuantizedMatMul"
 # What the operation calls the activations of `EncoderConfig`.
 ACTIVATIONS = {"gelu": "GeluExact", "gelu_tanh": "GeluApproximate", "relu": "Relu"}
@@ -73,14 +75,11 @@ class Product:
         self._inputs, self._outputs, self._takes = inputs, outputs, takes
 
     def __call__(self, x: tf.Tensor, added: tf.Tensor | None = None) -> tf.Tensor:
-        size, width = self._kernel.shape
-        rows = self._eight_bits(tf.reshape(x, [-1, size]))
+        width = self._kernel.shape[1]
         more = [] if added is None else [tf.reshape(added, [-1, width])]
-        found = self._multiplied(rows, more)
-        shape = [*x.shape[:-1], width]
-        if len(shape) != 2:
-            found = tf.reshape(found, tf.concat([tf.shape(x)[:-1], [width]], 0))
-        return tf.ensure_shape(found, shape)
+        return on_rows(
+            lambda rows: self._multiplied(self._eight_bits(rows), more), x, width
+        )
 
     def _eight_bits(self, x: tf.Tensor) -> tf.Tensor:
         if self._takes == "uint8":

@@ -167,6 +167,11 @@ def test_other_layers(keep, tmp_path):
     assert not (tmp_path / "m").exists()
 
 
+def test_not_in_bfloat16_too(tmp_path):
+    with pytest.raises(ValueError, match=r"`compute` must be None with `int8=True`"):
+        exported(classifier(), tmp_path / "m", compute="bfloat16")
+
+
 @pytest.mark.parametrize(
     ("name", "value"), [("calibration", CALIBRATION), ("keep", [0])]
 )
