@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.inference.environment import environment
-from benchmarks.long_rows.process import Side
+from benchmarks.long_rows.process import Side, Taken
 from benchmarks.long_rows.report import markdown
 from benchmarks.long_rows.sides import CHECKPOINTED, READING, STEP
 
@@ -30,7 +30,6 @@ MEMORY = {
     "a step with gradient checkpointing, 1 x 8,192": ((8192,), CHECKPOINTED),
 }
 US, THEM = "ours", "transformers"
-Taken = tuple[float, float, float]
 
 
 def times(
@@ -64,14 +63,14 @@ def compared(taken: dict[str, list[Taken]]) -> dict[str, Any]:
     }
 
 
-def memory() -> dict[str, dict[str, float]]:
-    """Returns the GiB of each side; of ours for the steps."""
-    found: dict[str, dict[str, float]] = {}
+def memory() -> dict[str, dict[str, list[float]]]:
+    """Returns the GiB of each side, above and in all; of ours for the steps."""
+    found: dict[str, dict[str, list[float]]] = {}
     for case, (lengths, kind) in MEMORY.items():
         found[case] = {}
         for name in (US, THEM) if kind == READING else (US,):
             side = Side(name, kind)
-            found[case][name] = round(side.run(lengths, 0)[2], 2)
+            found[case][name] = [round(x, 2) for x in side.run(lengths, 0)[2:]]
             side.close()
         print(case, found[case], flush=True)
     return found

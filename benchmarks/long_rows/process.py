@@ -3,14 +3,13 @@
     python -m benchmarks.long_rows.process SIDE KIND
 
 It reads a line of JSON for each batch, the lengths of its texts and a seed, and writes
-one with its seconds on the clock, its seconds of CPU and the most GiB that the process
-has held above the loaded model.
+one with its seconds on the clock, its seconds of CPU, and the most GiB that the process
+held for it: above what it held after a short text, and in all.
 """
 
 import gc
 import json
 import os
-import resource
 import subprocess
 import sys
 import time
@@ -19,6 +18,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.long_rows.sides import PADDING, SIDES, VOCABULARY
+
+Taken = tuple[float, float, float, float]
+SHORT = (16,)
 
 
 class Side:
@@ -45,8 +47,8 @@ class Side:
         )
         self._answer()
 
-    def run(self, lengths: tuple[int, ...], seed: int) -> tuple[float, float, float]:
-        """Returns seconds on the clock and of CPU, and GiB."""
+    def run(self, lengths: tuple[int, ...], seed: int) -> Taken:
+        """Returns seconds on the clock and of CPU, and GiB above and in all."""
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps([lengths, seed]) + "\n")
         self._process.stdin.flush()
@@ -71,10 +73,10 @@ def batch(lengths: tuple[int, ...], seed: int) -> tuple[np.ndarray, np.ndarray]:
     return np.where(mask, ids, PADDING).astype("int32"), mask
 
 
-def _resident() -> int:
-    """Returns the resident bytes of this process."""
-    pages = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE")
+def _status(name: str) -> int:
+    """Returns bytes of this process, `VmRSS` or its peak `VmHWM`."""
+    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+    return next(int(x.split()[1]) for x in lines if x.startswith(f"{name}:")) * 1024
 
 
 def main() -> None:
@@ -82,16 +84,19 @@ def main() -> None:
     os.dup2(2, 1)  # what libraries print
     name, kind = sys.argv[1:]
     run = SIDES[name](kind)
+    run(*batch(SHORT, 0))
     gc.collect()
-    held = _resident()
+    held = _status("VmRSS")
     print("0", file=answers, flush=True)
     for line in sys.stdin:
         given = batch(*json.loads(line))
+        Path("/proc/self/clear_refs").write_text("5")  # forgets the peak
         clock, cpu = time.perf_counter(), time.process_time()
         run(*given)
         seconds = (time.perf_counter() - clock, time.process_time() - cpu)
-        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-        print(json.dumps([*seconds, (most - held) / 2**30]), file=answers, flush=True)
+        most = _status("VmHWM")
+        memory = ((most - held) / 2**30, most / 2**30)
+        print(json.dumps([*seconds, *memory]), file=answers, flush=True)
 
 
 if __name__ == "__main__":

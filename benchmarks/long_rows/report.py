@@ -13,8 +13,9 @@ def markdown(data: dict[str, Any]) -> str:
                     seconds = sides["ours"]["seconds"]
                     cells = (f"{prefix}{case}", seconds, other, x["clock"], x["cpu"])
                     lines.append(f"| {' | '.join(map(str, cells))} |")
-    lines += ["", "| GiB above the loaded model | ours | transformers |"]
-    lines.append("|---|---|---|")
+    lines += ["", "| GiB | ours, above | in all | transformers, above | in all |"]
+    lines.append("|---|---|---|---|---|")
     for case, x in data.get("memory", {}).items():
-        lines.append(f"| {case} | {x['ours']} | {x.get('transformers', '')} |")
+        cells = [case, *x["ours"], *x.get("transformers", ["", ""])]
+        lines.append(f"| {' | '.join(map(str, cells))} |")
     return "\n".join(lines)

@@ -26,9 +26,10 @@ PAGES = {
 }
 TABLES = {
     "architectures": ("architectures", "markdown"),
+    "compute_types": ("compute_types", "markdown"),
     "encoders": ("encoders", "markdown"),
     "first_answer": ("first_answer", "markdown"),
-    "int8": ("int8", "markdown"),
+    "int8_accuracy": ("int8_accuracy", "markdown"),
     "long_rows": ("long_rows.report", "markdown"),
     "few_labels": ("few_labels.__main__", "table"),
     "pretraining_data": ("pretraining_data.__main__", "summary"),
