@@ -36,7 +36,7 @@ from keras_bert_lite.training.metrics import (
     WordAccuracy,
 )
 from keras_bert_lite.training.metrics.vocabulary_accuracy import VocabularyAccuracy
-from keras_bert_lite.training.optimizers import bert_adamw
+from keras_bert_lite.training.optimizers import bert_adamw, build_optimizer
 from keras_bert_lite.training.pretraining.data.dataset import pretraining_dataset
 
 LEARNING_RATE = 5e-5  # the highest of those tried in the BERT paper
@@ -104,6 +104,10 @@ def compile(
 ) -> None:
     """Compiles a model with its task's losses and metrics, and BERT's optimizer.
 
+    Compile again after weights were frozen, unfrozen or added (`tuning.freeze`,
+    `tuning.enable_lora`): with TensorFlow, the optimizer is built for those that are
+    trainable now.
+
     Args:
         model: A model from a task's builder, or from `masked_positions_model`,
             `electra_pretrainer` or `distillation_model`.
@@ -162,6 +166,8 @@ def compile(
         weighted_metrics=weighted_metrics,
         **kwargs,
     )
+    if keras.backend.backend() == "tensorflow" and not is_replicated(model):
+        build_optimizer(model)
 
 
 def data_set_of(model: keras.Model) -> Callable | None:

@@ -315,3 +315,12 @@ def _check_cooldown(cooldown: float | None, warmup: float) -> None:
             "`cooldown` must be at most `1 - warmup`. "
             f"Received: cooldown={cooldown}, warmup={warmup}"
         )
+
+
+def build_optimizer(model: keras.Model) -> None:
+    """Creates the variables of a compiled model's optimizer, if it has none.
+
+    Created within the first step of `fit`, they make TensorFlow trace it twice.
+    """
+    if not model.optimizer.built:  # `LossScaleOptimizer` adds variables each time
+        model.optimizer.build(model.trainable_variables)

@@ -61,6 +61,21 @@ def test_trains_with_the_tasks_loss_metrics_and_optimizer(task):
     assert all(any(name in key for key in logs) for name in metrics)
 
 
+@pytest.mark.tensorflow(reason="traces steps")
+def test_the_first_step_is_traced_once():
+    model, traced = tiny.classifier(), []
+    kbl.compile(model, steps=2)
+    step = model.train_step
+
+    def counted(*given):
+        traced.append(given)
+        return step(*given)
+
+    model.train_step = counted
+    model.fit(tiny.preprocessor()(tiny.TEXTS), np.zeros(4, "int32"), verbose=0)
+    assert len(traced) == 1
+
+
 def test_the_loss_of_answers_is_the_mean_of_both():
     model = kbl.question_answerer(tiny.encoder(dropout=0.0, attention_dropout=0.0))
     kbl.compile(model, "sgd", run_eagerly=EAGERLY)

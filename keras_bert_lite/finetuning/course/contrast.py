@@ -14,7 +14,7 @@ from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.training.data.records import Record
 from keras_bert_lite.training.data.sequences import text_dataset
 from keras_bert_lite.training.losses import CosineSimilarityLoss
-from keras_bert_lite.training.optimizers import bert_adamw
+from keras_bert_lite.training.optimizers import bert_adamw, build_optimizer
 
 REPEATS = 20  # pairs of a row with a text of its label, and as many with another's
 MOST = 1600  # pairs
@@ -49,6 +49,7 @@ def contrast(
     encoder = sentence_encoder(encoder_of(model), pooling="mean")
     trainer = sentence_encoder_trainer(encoder)
     trainer.compile(bert_adamw(len(data), learning_rate), CosineSimilarityLoss())
+    build_optimizer(trainer)
     trainer.fit(data, shuffle=False, verbose=0)
 
 

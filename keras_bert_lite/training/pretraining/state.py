@@ -18,6 +18,7 @@ from keras_bert_lite._private import sublayers
 from keras_bert_lite.checks import check_positive
 from keras_bert_lite.layers import Teacher
 from keras_bert_lite.training import hosts
+from keras_bert_lite.training.optimizers import build_optimizer
 from keras_bert_lite.training.pretraining.data.recipe import nameless
 from keras_bert_lite.training.pretraining.log import (
     Journal,
@@ -348,8 +349,7 @@ def _variables(model: keras.Model) -> dict[str, keras.Variable]:
     `model.weights` and weights files omit. The variables of metrics are left out,
     since every epoch resets them.
     """
-    if not model.optimizer.built:  # `LossScaleOptimizer` adds variables each time
-        model.optimizer.build(model.trainable_variables)
+    build_optimizer(model)
     others = [*model.metrics, *_teachers(model)]
     passing = {id(x) for part in others for x in part.variables}
     kept = [x for x in model.variables if id(x) not in passing]
