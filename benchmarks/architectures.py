@@ -1,11 +1,11 @@
 """A small ModernBERT beside a small BERT, pretrained with equal compute.
 
-    python -m benchmarks.architectures --text TEXT [--steps 1000]
+    python -m benchmarks.architectures --text TEXT [--steps 1500]
 
 TEXT has a sentence a line and a blank line between documents; each 50th document is
-held out. Both have 4 layers of width 256, `bert_mini_books`' vocabulary and random
+held out. Both have 4 layers of width 128, `bert_mini_books`' vocabulary and random
 weights, and train in the way that ModernBERT did: 30 % of the words masked, packed rows
-of 256 tokens, a rate at its peak until the last tenth of the steps. ModernBERT
+of 128 tokens, a rate at its peak until the last tenth of the steps. ModernBERT
 has rotary positions, gated feed-forward networks, norms before and no biases; it is
 handed as fields of `EncoderConfig`. The width of its feed-forward networks is the one
 with which a step of both takes as many floating-point operations. Writes
@@ -29,11 +29,11 @@ from keras_bert_lite.training.flops import training_flops
 RESULTS = Path(__file__).parent / "results"
 VOCABULARY = "bert_mini_books"
 EVERY = 100  # steps between points
-LENGTH = 256
+LENGTH = 128
 COMMON: dict[str, Any] = {
     "num_layers": 4,
-    "num_heads": 4,
-    "hidden_dim": 256,
+    "num_heads": 2,
+    "hidden_dim": 128,
     "max_sequence_length": LENGTH,
     "num_segments": 0,
     "dropout": 0.0,
@@ -42,8 +42,8 @@ COMMON: dict[str, Any] = {
     "pooling": None,
 }
 ARCHITECTURES: dict[str, dict[str, Any]] = {
-    "BERT": {"intermediate_dim": 1024},
-    "ModernBERT": {**PUBLISHED["modernbert_base"], "intermediate_dim": 680},
+    "BERT": {"intermediate_dim": 512},
+    "ModernBERT": {**PUBLISHED["modernbert_base"], "intermediate_dim": 340},
 }
 
 
@@ -67,7 +67,7 @@ def run(name: str, options: argparse.Namespace) -> dict[str, Any]:
         work / name,
         steps=options.steps,
         batch_size=options.batch_size,
-        learning_rate=1e-3,
+        learning_rate=2e-3,
         warmup=0.03,
         cooldown=0.1,
         save_every=EVERY,
@@ -112,8 +112,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.architectures")
     add = parser.add_argument
     add("--text", required=True, type=Path, help="UTF-8, .gz or .xz if compressed")
-    add("--steps", type=int, default=1000, help=f"a multiple of {EVERY}")
-    add("--batch-size", type=int, default=16)
+    add("--steps", type=int, default=1500, help=f"a multiple of {EVERY}")
+    add("--batch-size", type=int, default=32)
     add("--work", type=Path, default=Path("build/architectures"))
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
