@@ -4,12 +4,11 @@ import importlib.util
 import os
 from pathlib import Path
 
-import tensorflow as tf
-
 from keras_bert_lite._files import replaced_file
 from keras_bert_lite.layers.execution.engines import for_engine
 from keras_bert_lite.models.text_model import TextModel, load_text_model, model_on_ids
 from keras_bert_lite.serving.runtimes.file_metadata import METADATA_KEY, file_metadata
+from keras_bert_lite.serving.runtimes.id_graphs import id_specs
 
 OPSET = 18
 
@@ -74,15 +73,11 @@ def _check_installed(int8: bool) -> None:
 
 def _convert(model: TextModel, file: Path) -> None:
     body = model_on_ids(model)
-    specs = {
-        name: tf.TensorSpec([None, None], x.dtype, name)
-        for name, x in body.input.items()
-    }
     with for_engine():
         body.export(
             file,
             format="onnx",
-            input_signature=[specs],
+            input_signature=[id_specs(body)],
             opset_version=OPSET,
             verbose=False,
         )
