@@ -223,6 +223,8 @@ class OpenVinoModel(FileModel):
             "PERFORMANCE_HINT": "LATENCY",
             "INFERENCE_NUM_THREADS": num_threads or 0,
             "INFERENCE_PRECISION_HINT": _openvino_precision(core, compute),
+            # Pinned threads would wait where other work has their cores.
+            "ENABLE_CPU_PINNING": False,
         }
         model = core.compile_model(Path(path) / MODEL_FILE, "CPU", options)
         self._takes = {x.any_name for x in model.inputs}
