@@ -217,6 +217,20 @@ def export_onnx(model: str, path: str, int8: bool = False) -> None:
     print(f"{kbl.serving.export_onnx(model, path, int8)}: ONNX")
 
 
+def export_openvino(model: str, directory: str) -> None:
+    """Write a model as a directory for OpenVINO.
+
+    Example: keras-bert-lite export openvino run moods_openvino
+
+    Args:
+        model: the directory of a run, or a .keras file
+        directory: to write
+    """
+    import keras_bert_lite as kbl
+
+    print(f"{kbl.serving.export_openvino(model, directory)}: OpenVINO")
+
+
 def export_litert(model: str, path: str, int8: bool = False) -> None:
     """Write a model as a LiteRT file.
 

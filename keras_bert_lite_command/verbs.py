@@ -24,6 +24,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "debug-data": functions.debug_data,
     "export saved-model": functions.export_saved_model,
     "export onnx": functions.export_onnx,
+    "export openvino": functions.export_openvino,
     "export litert": functions.export_litert,
     "check": functions.check,
     "convert": functions.convert,

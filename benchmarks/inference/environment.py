@@ -12,6 +12,7 @@ PACKAGES = (
     "keras-hub",
     "numpy",
     "onnxruntime",
+    "openvino",
     "sentence-transformers",
     "tensorflow",
     "tensorflow-text",

@@ -16,10 +16,11 @@ from benchmarks.inference.sides import LIMIT, OURS, SIDES
 
 Record = dict[str, Any]
 # The bases of the tables, and who is compared with them.
-INT8 = f"{OURS} int8"
 COMPARED = {
     OURS: [x for x in SIDES if x not in (OURS, LIMIT)],
-    INT8: [OURS, "onnxruntime fp32", "onnxruntime int8"],
+    f"{OURS} int8": [OURS, "onnxruntime fp32", "onnxruntime int8"],
+    f"{OURS} openvino fp32": [OURS, "onnxruntime fp32", "openvino fp32"],
+    f"{OURS} openvino bf16": [OURS, "openvino bf16"],
 }
 
 
@@ -39,12 +40,12 @@ def markdown(results: Record) -> str:
     parts = [_head(results)]
     for (model, corpus), records in _grouped(results["workloads"]).items():
         first = records[0]
+        bases = [x for x in COMPARED if any(x in record["ways"] for record in records)]
+        compared = [f"seconds / {x}'s\n\n{_ratio_table(records, x)}" for x in bases]
         parts.append(
             f"## {model}, {corpus}\n\n{first['tokens_a_text']} tokens a text; "
-            f"seconds / {OURS}'s\n\n" + _ratio_table(records, OURS)
+            + "\n\n".join(compared)
         )
-        if any(INT8 in record["ways"] for record in records):
-            parts.append(f"seconds / {INT8}'s\n\n" + _ratio_table(records, INT8))
         if any(LIMIT in record["ways"] for record in records):
             parts.append(_limit_table(records))
     parts += [tables.loading(x) for x in results["loads"] if x["saved_models"]]

@@ -12,8 +12,10 @@ from keras_bert_lite.layers.attention.relative_bias import RelativeBiasTable
 from keras_bert_lite.layers.attention.relative_positions import RelativeTable
 from keras_bert_lite.layers.base import EncoderPart
 from keras_bert_lite.layers.encoder_block import EncoderBlock
+from keras_bert_lite.layers.execution.engines import engine_fuses_attention
 from keras_bert_lite.layers.execution.padded_rows import PaddedRows
 from keras_bert_lite.layers.execution.real_tokens import RealTokens
+from keras_bert_lite.layers.execution.whole_rows import WholeRows
 from keras_bert_lite.layers.token_convolution import TokenConvolution
 
 
@@ -145,7 +147,11 @@ class Encoder(EncoderPart):
     def call(self, x, padding_mask=None, sequence_ids=None, training=None):
         if self._removes_padding(padding_mask, sequence_ids):
             mask = ops.cast(padding_mask, "bool")
-            rows: Any = RealTokens(self.config, mask, training)
+            rows: Any = (
+                WholeRows(self.config, mask)
+                if engine_fuses_attention()
+                else RealTokens(self.config, mask, training)
+            )
         else:
             shape = ops.shape(x)[:2]
             rows = PaddedRows(

@@ -17,7 +17,7 @@ from keras_bert_lite.models.tasks.string_form import (
     check_options,
     plain_form,
 )
-from keras_bert_lite.text.inputs import as_batch, named_texts
+from keras_bert_lite.text.inputs import as_batch, check_rows, named_texts
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.text.text_layer import require_tensorflow
 from keras_bert_lite.text.window_layer import TextWindows
@@ -167,12 +167,7 @@ class TextModel(keras.Model):
             name: as_batch(x, name, len(self.input[name].shape), words)
             for name, x in named.items()
         }
-        sizes = [x.shape[0] for x in batches.values()]
-        if None not in sizes and len(set(sizes)) > 1:
-            raise ValueError(
-                "`text` and `text_pair` must have the same number of rows. "
-                f"Received: {sizes[0]} and {sizes[1]}"
-            )
+        check_rows(batches)
         return batches
 
 

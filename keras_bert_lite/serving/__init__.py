@@ -5,7 +5,12 @@ from keras_bert_lite.serving.client import Client
 from keras_bert_lite.serving.offline import predict_texts
 from keras_bert_lite.serving.runtimes.litert import export_litert
 from keras_bert_lite.serving.runtimes.onnx import export_onnx
-from keras_bert_lite.serving.runtimes.runtime_models import LiteRTModel, OnnxModel
+from keras_bert_lite.serving.runtimes.openvino import export_openvino
+from keras_bert_lite.serving.runtimes.runtime_models import (
+    LiteRTModel,
+    OnnxModel,
+    OpenVinoModel,
+)
 from keras_bert_lite.serving.saved_model.export import export_saved_model
 from keras_bert_lite.serving.saved_model.server_config import (
     batching_parameters,
@@ -27,12 +32,14 @@ __all__ = [
     "Client",
     "LiteRTModel",
     "OnnxModel",
+    "OpenVinoModel",
     "ServableReport",
     "batching_parameters",
     "check_servable",
     "compose_file",
     "export_litert",
     "export_onnx",
+    "export_openvino",
     "export_saved_model",
     "export_tf_hub",
     "model_config",

@@ -62,6 +62,16 @@ def as_batch(text: Any, name: str, rank: int = 1, words: bool = False) -> tf.Ten
     return _dense(strings, name)
 
 
+def check_rows(batches: dict[str, tf.Tensor]) -> None:
+    """Raises a ValueError if `text` and `text_pair` differ in their number of rows."""
+    sizes = [x.shape[0] for x in batches.values()]
+    if None not in sizes and len(set(sizes)) > 1:
+        raise ValueError(
+            "`text` and `text_pair` must have the same number of rows. "
+            f"Received: {sizes[0]} and {sizes[1]}"
+        )
+
+
 def aligned(named: dict[str, Any]) -> tuple[tf.Tensor, list[tf.Tensor]]:
     """Brings texts and their pairs to one shape.
 

@@ -59,7 +59,8 @@ def test_usage(capsys):
         (("serve",), "the verb must be one of demo, fit, "),
         (
             ("export",),
-            "one of export saved-model, export onnx, export litert. Received",
+            "one of export saved-model, export onnx, export openvino, export litert. "
+            "Received",
         ),
         (("export", "pdf"), "Received: 'export pdf'"),
         (("fit", "tagging", "x.tsv"), "`task` must be one of text_classification, "),
@@ -80,7 +81,7 @@ def test_a_wrong_argument_is_told_in_one_line(arguments, message, capsys):
 
 def test_help_of_a_group(capsys):
     assert status("export", "--help") == 0
-    assert capsys.readouterr().out.count("keras-bert-lite export ") == 3
+    assert capsys.readouterr().out.count("keras-bert-lite export ") == 4
 
 
 def test_help(capsys):

@@ -25,6 +25,7 @@ PUBLIC = {
     "debug-data": kbl.data.debug,
     "export saved-model": kbl.export_saved_model,
     "export onnx": kbl.serving.export_onnx,
+    "export openvino": kbl.serving.export_openvino,
     "export litert": kbl.serving.export_litert,
     "check": kbl.check_servable,
     "convert": kbl.convert,

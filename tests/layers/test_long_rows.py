@@ -7,7 +7,7 @@ import pytest
 from keras_bert_lite import layers
 from keras_bert_lite.config import LocalAttention, Norms, Rotary
 from keras_bert_lite.layers.execution import query_blocks
-from keras_bert_lite.layers.execution.whole_rows import whole_rows
+from keras_bert_lite.layers.execution.engines import for_engine
 from tests.conformance import assert_all_close, randomize, to_numpy
 from tests.layers.samples import HIDDEN, maker
 
@@ -119,12 +119,13 @@ def gradients(made, mask=MASK):
 
 
 @tensorflow_only
-def test_a_converter_may_ask_for_whole_rows():
+@pytest.mark.parametrize("fuses_attention", [False, True])
+def test_an_engine_may_ask_for_whole_rows(fuses_attention):
     import tensorflow as tf
 
     made = stack(unpadding=True)
     shapes = [tf.TensorSpec([None, None, HIDDEN]), tf.TensorSpec([None, None], "bool")]
-    with whole_rows():
+    with for_engine(fuses_attention):
         traced = tf.function(
             lambda x, mask: made(x, padding_mask=mask)["sequence_output"]
         ).get_concrete_function(*shapes)

@@ -1,12 +1,14 @@
 """ONNX Runtime on what torch exports."""
 
-import numpy as np
-
-from benchmarks.inference.models import LONGEST, config
+from benchmarks.inference.models import config
 from benchmarks.inference.sides.base import Side
+from benchmarks.inference.sides.torch_graphs import (
+    INPUTS,
+    ids_of,
+    tokenizer_of,
+    traced_model,
+)
 from benchmarks.inference.worker import THREADS
-
-INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
 
 class OnnxRuntime(Side):
@@ -35,7 +37,6 @@ class OnnxRuntime(Side):
 
     def load(self):
         import onnxruntime
-        from tokenizers import Tokenizer
 
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = THREADS
@@ -50,9 +51,7 @@ class OnnxRuntime(Side):
             )
             for name in self.CALLS
         }
-        self._tokenizer = Tokenizer.from_file(str(self.model / "tokenizer.json"))
-        self._tokenizer.enable_truncation(LONGEST)
-        self._tokenizer.enable_padding()
+        self._tokenizer = tokenizer_of(self.model)
 
     def from_torch(self, texts):
         return self._run(self._sessions["from_torch"], texts)
@@ -61,36 +60,17 @@ class OnnxRuntime(Side):
         return self._run(self._sessions["fused"], texts)
 
     def _run(self, session, texts):
-        rows = self._tokenizer.encode_batch(texts)
-        feed = {
-            "input_ids": np.array([row.ids for row in rows], "int64"),
-            "attention_mask": np.array([row.attention_mask for row in rows], "int64"),
-            "token_type_ids": np.array([row.type_ids for row in rows], "int64"),
-        }
-        return session.run(None, feed)[0]
+        values = ids_of(self._tokenizer, texts)
+        return session.run(None, dict(zip(INPUTS, values, strict=True)))[0]
 
 
 def _export(model, path):
     import torch
-    import transformers
 
-    class Pooled(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            # The fusions know this form of attention.
-            self.bert = transformers.AutoModel.from_pretrained(
-                model, attn_implementation="eager"
-            )
-
-        def forward(self, *values):
-            inputs = dict(zip(INPUTS, values, strict=True))
-            x = self.bert(**inputs).last_hidden_state
-            real = inputs["attention_mask"][:, :, None].to(x.dtype)
-            return (x * real).sum(1) / real.sum(1)
-
-    example = tuple(torch.ones((2, 8), dtype=torch.int64) for _ in INPUTS)
+    # The fusions know this form of attention.
+    traced, example = traced_model(model, "eager")
     torch.onnx.export(
-        Pooled().eval(),
+        traced,
         example,
         path,
         input_names=list(INPUTS),

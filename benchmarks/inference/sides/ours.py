@@ -1,4 +1,4 @@
-"""This package: SavedModels, loaded by TensorFlow alone; and its int8 file."""
+"""This package: SavedModels, loaded by TensorFlow alone; and other engines' files."""
 
 import numpy as np
 
@@ -79,3 +79,37 @@ class Int8(Side):
 
     def encode(self, texts):
         return self._model.predict(texts, len(texts))["pooled_output"]
+
+
+class OpenVino(Side):
+    """What `export_openvino` writes, run by `OpenVinoModel`.
+
+    Args:
+        compute: As in `OpenVinoModel`.
+    """
+
+    def __init__(self, model, folder, compute):
+        super().__init__(model, folder)
+        self.compute = compute
+
+    def prepare(self):
+        import keras_bert_lite as kbl
+
+        encoder = kbl.load_encoder(self.model, pooling=None)
+        vectors = kbl.sentence_encoder(encoder, normalize=False)
+        preprocessor = kbl.load_preprocessor(self.model, sequence_length=LONGEST)
+        model = kbl.with_text(vectors, preprocessor)
+        kbl.serving.export_openvino(model, self.folder / "model")
+
+    def load(self):
+        from keras_bert_lite.serving import OpenVinoModel
+
+        use_threads(THREADS)
+        self._model = OpenVinoModel(self.folder / "model", THREADS, self.compute)
+
+    def encode(self, texts):
+        return self._model.predict(texts, len(texts))["sentence_embedding"]
+
+    def encode_offline(self, way: str, work: Work):
+        size = len(work.batches[0])
+        return self._model.predict(work.texts, size)["sentence_embedding"]

@@ -5,15 +5,20 @@ import math
 import keras
 from keras import ops
 
+from keras_bert_lite.layers.execution.engines import traced_for_engine
+
 
 def gelu(x):
     """Returns `x P(X <= x)` for a standard normal X, by the error function.
 
     Under JAX, the backward pass keeps only `x` and computes the rest again: what
     differentiation keeps by itself costs a compiled step more than the activation.
+    For other engines it is written out.
     """
     if keras.backend.backend() == "jax":
         return _lean(x)
+    if traced_for_engine():
+        return 0.5 * x * (1 + ops.erf(x / math.sqrt(2)))
     return ops.gelu(x, approximate=False)
 
 

@@ -7,6 +7,8 @@ import keras
 import tensorflow as tf
 from keras import ops
 
+from keras_bert_lite.layers.execution.engines import traced_for_engine
+
 # From this size on, oneDNN's kernel is worth the overhead of a call.
 FUSED_SIZE = 2**16
 
@@ -16,13 +18,12 @@ class LayerNorm(keras.layers.LayerNormalization):
 
     On `(T, H)`, the shape without padding, it is a `FusedBatchNorm` over a batch of
     one, followed by scale and offset. TensorFlow's graph optimizer replaces only this
-    form of layer normalization over variables by a single oneDNN kernel.
+    form of layer normalization over variables by a single oneDNN kernel. For other
+    engines it is written out.
 
     Under JAX its gradient is written out: of the mean and the variance apart, XLA reads
     the rows once more. All other inputs use Keras's own implementation.
     """
-
-    fuses = True  # exporters to other engines turn it off
 
     def call(self, inputs):
         if keras.backend.backend() == "jax":
@@ -30,13 +31,24 @@ class LayerNorm(keras.layers.LayerNormalization):
             beta = self.beta if self.center else ops.zeros_like(gamma)
             beta = ops.convert_to_tensor(beta, "float32")
             return _lean(inputs, gamma, beta, self.epsilon)
-        if not (self.fuses and _fuses(inputs)):
+        if traced_for_engine():
+            return self._plain(inputs)
+        if not _fuses(inputs):
             return super().call(inputs)
         normalize = _normalizer(self.epsilon)
         gamma = self.gamma.value
         beta = self.beta.value if self.center else tf.zeros_like(gamma)
         outputs = normalize(inputs, gamma, beta)
         return tf.ensure_shape(outputs, inputs.shape)
+
+    def _plain(self, inputs):
+        """Normalizes by the operations that OpenVINO makes one of, axes included."""
+        x = ops.cast(inputs, "float32")
+        centered = x - tf.reduce_mean(x, [-1], keepdims=True)
+        variance = tf.reduce_mean(tf.square(centered), [-1], keepdims=True)
+        outputs = centered / tf.sqrt(variance + self.epsilon) * self.gamma
+        outputs = outputs + self.beta if self.center else outputs
+        return ops.cast(outputs, inputs.dtype)
 
 
 def _lean(x, gamma, beta, epsilon: float):

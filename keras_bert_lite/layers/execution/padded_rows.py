@@ -8,8 +8,8 @@ from keras import ops
 from keras_bert_lite.config import EncoderConfig
 from keras_bert_lite.layers.attention.rotary import Rotation, rotations
 from keras_bert_lite.layers.execution import query_blocks
+from keras_bert_lite.layers.execution.engines import traced_for_engine
 from keras_bert_lite.layers.execution.local_blocks import LocalBlocks, blocks_pay
-from keras_bert_lite.layers.execution.whole_rows import only_whole_rows
 
 
 class PaddedRows:
@@ -50,7 +50,7 @@ class PaddedRows:
         visible = [_visible(self.mask, sequence_ids)]
         self.rotations = rotations_by_base(config, self.lengths)
         self._blocks: dict[int, LocalBlocks] = {}
-        self._in_blocks = not (weights or only_whole_rows())
+        self._in_blocks = not (weights or traced_for_engine())
         if self._in_blocks and not config.has_relative_scores:
             self._blocks = self._local_blocks(config, shape, sequence_ids)
         windows = windows_of(config) - set(self._blocks)

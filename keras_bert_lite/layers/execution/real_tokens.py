@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from keras_bert_lite.config import EncoderConfig
 from keras_bert_lite.layers.execution import query_blocks
+from keras_bert_lite.layers.execution.engines import traced_for_engine
 from keras_bert_lite.layers.execution.local_blocks import LocalBlocks, blocks_pay
 from keras_bert_lite.layers.execution.padded_rows import (
     biases_by_window,
@@ -16,7 +17,6 @@ from keras_bert_lite.layers.execution.padded_rows import (
     rotations_by_base,
     windows_of,
 )
-from keras_bert_lite.layers.execution.whole_rows import only_whole_rows
 
 # How many times the rows, sorted by length, are split in two for attention.
 CUTS = 1
@@ -92,10 +92,10 @@ class RealTokens:
         visible = [group.real[:, None, None, :] for group in self._groups]
         windows = windows_of(config)
         self._may_be_long = not 0 < config.num_positions <= query_blocks.LONG
-        self._may_be_long &= not only_whole_rows()
+        self._may_be_long &= not traced_for_engine()
         # Blocks have no place for terms of relative positions.
         local = [x for x in windows if x is not None]
-        if config.has_relative_scores or only_whole_rows():
+        if config.has_relative_scores or traced_for_engine():
             local = []
         self.biases = biases_by_window(windows - set(local), visible, self.lengths)
         self.rotations = rotations_by_base(config, self.lengths)

@@ -1,1 +1,1 @@
-"""Export to other runtimes (LiteRT, ONNX Runtime), and models that run the files."""
+"""Export to LiteRT, ONNX Runtime and OpenVINO, and models that run the files."""

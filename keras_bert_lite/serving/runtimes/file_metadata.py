@@ -61,8 +61,8 @@ def read_metadata(text: str | None, path: object) -> tuple[Preprocessor, dict]:
     """
     if text is None:
         raise ValueError(
-            "`path` must be a file made by keras_bert_lite, which carries its "
-            f"preprocessor. Received: {path}"
+            "`path` must be a file or directory made by keras_bert_lite, which "
+            f"carries its preprocessor. Received: {path}"
         )
     description = json.loads(text)
     preprocessor = keras.saving.deserialize_keras_object(description["preprocessor"])

@@ -16,6 +16,7 @@ from keras_bert_lite.models.text_model import (
     preprocessor_of,
 )
 from keras_bert_lite.serving.runtimes.file_metadata import METADATA_FILE, file_metadata
+from keras_bert_lite.serving.runtimes.id_graphs import id_specs, save_functions, traced
 
 SHORTEST = 16
 
@@ -85,9 +86,7 @@ def lengths_up_to(longest: int) -> list[int]:
 
 def _convert(model: TextModel, longest: int, folder: Path, int8: bool) -> bytes:
     signatures = _signatures(model, longest)
-    module = tf.Module()
-    module.weights = [variable.value for variable in model.variables]
-    tf.saved_model.save(module, str(folder), signatures=signatures)
+    save_functions(model, signatures, folder)
     converter = tf.lite.TFLiteConverter.from_saved_model(
         str(folder), signature_keys=list(signatures)
     )
@@ -104,14 +103,7 @@ def _signatures(model: TextModel, longest: int) -> dict[str, Any]:
     blocks.unpadding = False
     try:
         return {
-            f"length_{length}": tf.function(
-                lambda **inputs: body(inputs, training=False)
-            ).get_concrete_function(
-                **{
-                    name: tf.TensorSpec([1, length], x.dtype, name)
-                    for name, x in body.input.items()
-                }
-            )
+            f"length_{length}": traced(body, id_specs(body, 1, length))
             for length in lengths_up_to(longest)
         }
     finally:

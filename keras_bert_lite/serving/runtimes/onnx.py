@@ -1,25 +1,16 @@
 """Export to ONNX, for ONNX Runtime."""
 
-import contextlib
 import importlib.util
 import os
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-
-import keras
-import numpy as np
-import tensorflow as tf
 
 from keras_bert_lite._files import replaced_file
-from keras_bert_lite._private import sublayers
-from keras_bert_lite.layers.execution.layer_norm import LayerNorm
-from keras_bert_lite.layers.execution.whole_rows import whole_rows
+from keras_bert_lite.layers.execution.engines import for_engine
 from keras_bert_lite.models.text_model import TextModel, load_text_model, model_on_ids
 from keras_bert_lite.serving.runtimes.file_metadata import METADATA_KEY, file_metadata
+from keras_bert_lite.serving.runtimes.id_graphs import id_specs
 
 OPSET = 18
-_ONE = np.float32(1)
 
 
 def export_onnx(
@@ -82,49 +73,14 @@ def _check_installed(int8: bool) -> None:
 
 def _convert(model: TextModel, file: Path) -> None:
     body = model_on_ids(model)
-    specs = {
-        name: tf.TensorSpec([None, None], x.dtype, name)
-        for name, x in body.input.items()
-    }
-    _register_erfc()
-    with _plain_normalization(body), whole_rows():
+    with for_engine():
         body.export(
             file,
             format="onnx",
-            input_signature=[specs],
+            input_signature=[id_specs(body)],
             opset_version=OPSET,
             verbose=False,
         )
-
-
-@contextlib.contextmanager
-def _plain_normalization(model: keras.Model) -> Iterator[None]:
-    """Disables TensorFlow's fused layer normalization while tracing."""
-    layers = [x for x in sublayers(model) if isinstance(x, LayerNorm)]
-    for layer in layers:
-        layer.fuses = False
-    try:
-        yield
-    finally:
-        for layer in layers:
-            del layer.fuses
-
-
-def _register_erfc() -> None:
-    """Registers `Erfc`, the op of TensorFlow's exact GELU, with tf2onnx."""
-    from tf2onnx.handler import tf_op
-
-    @tf_op("Erfc")
-    class Erfc:
-        @classmethod
-        def version_9(cls, graph: Any, node: Any, **kwargs: Any) -> None:
-            erf = graph.make_node("Erf", node.input).output[0]
-            dtypes, shapes = node.output_dtypes, node.output_shapes
-            one = graph.make_const(f"{node.name}_one", _ONE).output[0]
-            graph.remove_node(node.name)
-            graph.make_node(
-                "Sub", [one, erf], outputs=node.output, dtypes=dtypes, shapes=shapes
-            )
 
 
 def _finish(file: Path) -> None:

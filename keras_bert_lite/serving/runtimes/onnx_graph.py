@@ -9,13 +9,11 @@ from onnxscript.rewriter import pattern, rewrite
 
 
 def simplify(model: onnx.ModelProto) -> onnx.ModelProto:
-    """Returns the graph with layer normalization and GELU in their usual forms.
+    """Returns the graph with layer normalization and GELU as ONNX Runtime knows them.
 
-    tf2onnx translates TensorFlow's ops one by one, and neither ONNX Runtime's
-    optimizers nor onnxscript's own rules recognize the result. A layer
-    normalization becomes one `LayerNormalization`, and `0.5 x (1 - erf(-x / sqrt 2))`
-    becomes `0.5 x (1 + erf(x / sqrt 2))`, written as ONNX Runtime fuses it.
-    All other nodes are kept.
+    A layer normalization becomes one `LayerNormalization`, and in
+    `0.5 x (1 + erf(x / sqrt 2))` the division, of which TensorFlow makes a product,
+    is one again. All other nodes are kept.
     """
     return rewrite(model, pattern_rewrite_rules=_rules())
 
@@ -23,21 +21,20 @@ def simplify(model: onnx.ModelProto) -> onnx.ModelProto:
 def _rules() -> pattern.RewriteRuleSet:
     return pattern.RewriteRuleSet(
         [
-            pattern.RewriteRule(_layer_norm_of_keras, _layer_norm, _are_constant),
-            pattern.RewriteRule(_gelu_of_tensorflow, _gelu),
+            pattern.RewriteRule(_layer_norm_of_ours, _layer_norm, _are_constant),
+            pattern.RewriteRule(_gelu_of_ours, _gelu),
         ],
         commute=True,  # the factors of a product come in either order
     )
 
 
-def _layer_norm_of_keras(
+def _layer_norm_of_ours(
     op: Any, x: Any, axis: Any, epsilon: Any, gamma: Any, beta: Any
 ) -> Any:
-    mean = op.ReduceMean(x, axis)
-    difference = op.Sub(x, mean)
-    variance = op.ReduceMean(op.Mul(difference, difference), axis)
-    scale = op.Mul(op.Reciprocal(op.Sqrt(op.Add(variance, epsilon))), gamma)
-    return op.Add(op.Mul(x, scale), op.Add(op.Mul(op.Neg(mean), scale), beta))
+    centered = op.Sub(x, op.ReduceMean(x, axis))
+    variance = op.ReduceMean(op.Mul(centered, centered), axis)
+    normal = op.Div(centered, op.Sqrt(op.Add(variance, epsilon)))
+    return op.Add(op.Mul(normal, gamma), beta)
 
 
 def _layer_norm(op: Any, x: Any, axis: Any, epsilon: Any, gamma: Any, beta: Any) -> Any:
@@ -49,8 +46,8 @@ def _are_constant(context: Any, epsilon: Any, gamma: Any, beta: Any, **_: Any) -
     return all(x.const_value is not None for x in (epsilon, gamma, beta))
 
 
-def _gelu_of_tensorflow(op: Any, x: Any, half: Any, one: Any, factor: Any) -> Any:
-    return op.Mul(op.Mul(half, x), op.Sub(one, op.Erf(op.Mul(op.Neg(x), factor))))
+def _gelu_of_ours(op: Any, x: Any, half: Any, one: Any, factor: Any) -> Any:
+    return op.Mul(op.Mul(half, x), op.Add(one, op.Erf(op.Mul(x, factor))))
 
 
 def _gelu(op: Any, x: Any, half: Any, one: Any, factor: Any) -> Any:

@@ -3,19 +3,22 @@
 import abc
 import os
 import zipfile
+from pathlib import Path
 from typing import Any
 
 import keras
 import numpy as np
 import tensorflow as tf
 
+from keras_bert_lite.checks import check_choice, check_positive
 from keras_bert_lite.models.text_model import as_array
 from keras_bert_lite.serving.runtimes.file_metadata import (
     METADATA_FILE,
     METADATA_KEY,
     read_metadata,
 )
-from keras_bert_lite.text.inputs import as_batch, named_texts
+from keras_bert_lite.serving.runtimes.openvino import MODEL_FILE
+from keras_bert_lite.text.inputs import as_batch, check_rows, named_texts
 
 
 class FileModel(abc.ABC):
@@ -37,24 +40,32 @@ class FileModel(abc.ABC):
         Args:
             texts: A list of strings; for text pairs, a dictionary of two
                 lists, `text` and `text_pair`, or a tuple of them.
-            batch_size: Rows per batch.
+            batch_size: Rows per batch. If there are more, texts of similar length
+                share a batch.
 
         Returns:
             A dictionary of arrays, such as `label` and `scores` for a classifier.
             Those with a sequence axis are padded with zeros to the longest row.
         """
+        check_positive("batch_size", batch_size)
         strings = {k: as_batch(x, k) for k, x in named_texts(texts).items()}
         if set(strings) != set(self.inputs):
             raise ValueError(
                 f"The model takes {self.inputs}. Received: {sorted(strings)}"
             )
-        rows = len(strings["text"])
-        batches = [
-            self._run(self._ids({k: x[i : i + batch_size] for k, x in strings.items()}))
-            for i in range(0, max(rows, 1), batch_size)
-        ]
+        check_rows(strings)
+        if len(strings["text"]) <= batch_size:
+            return self._answers(self._run(self._ids(strings)))
+        lengths = sum(tf.strings.length(x) for x in strings.values())
+        order = np.argsort(lengths, kind="stable")
+        batches = []
+        for i in range(0, len(order), batch_size):
+            rows = order[i : i + batch_size]
+            batch = {name: tf.gather(x, rows) for name, x in strings.items()}
+            batches.append(self._run(self._ids(batch)))
+        back = np.argsort(order)
         return self._answers(
-            {name: joined([batch[name] for batch in batches]) for name in batches[0]}
+            {k: joined([batch[k] for batch in batches])[back] for k in batches[0]}
         )
 
     def _ids(self, strings: dict[str, tf.Tensor]) -> dict[str, np.ndarray]:
@@ -168,6 +179,74 @@ class LiteRTModel(FileModel):
             name: x[:, :real] if x.ndim > 2 else x
             for name, x in runner(**inputs).items()
         }
+
+
+class OpenVinoModel(FileModel):
+    """A directory made by `export_openvino`, run by OpenVINO on the CPU.
+
+    It answers one call at a time.
+
+    Args:
+        path: The directory.
+        num_threads: Number of threads per batch; `None` uses every core.
+        compute: What matrix products run in: `"bfloat16"`, which changes answers in
+            the third digit or so, `"float32"`, or `None` for bfloat16 if the
+            processor has it.
+
+    Raises:
+        ImportError: If `openvino` is not installed.
+        ValueError: If the directory does not contain a model and a preprocessor, or
+            `compute` is none of these, or the processor does not have it.
+
+    Example:
+
+    >>> encoder = kbl.load_encoder("bert_mini_books")
+    >>> preprocessor = kbl.load_preprocessor("bert_mini_books")
+    >>> model = kbl.with_text(kbl.sentence_encoder(encoder), preprocessor)
+    >>> path = kbl.serving.export_openvino(model, "embed")
+    >>> kbl.serving.OpenVinoModel(path).predict(["a day"])["sentence_embedding"].shape
+    (1, 256)
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike,
+        num_threads: int | None = None,
+        compute: str | None = None,
+    ) -> None:
+        import openvino
+
+        file = Path(path) / METADATA_FILE
+        super().__init__(file.read_text("utf-8") if file.is_file() else None, path)
+        core = openvino.Core()
+        options = {
+            "PERFORMANCE_HINT": "LATENCY",
+            "INFERENCE_NUM_THREADS": num_threads or 0,
+            "INFERENCE_PRECISION_HINT": _openvino_precision(core, compute),
+            # Pinned threads would wait where other work has their cores.
+            "ENABLE_CPU_PINNING": False,
+        }
+        model = core.compile_model(Path(path) / MODEL_FILE, "CPU", options)
+        self._takes = {x.any_name for x in model.inputs}
+        self._request = model.create_infer_request()
+
+    def _run(self, ids: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        values = self._request.infer({name: ids[name] for name in self._takes})
+        return {x.any_name: values[x] for x in values}
+
+
+def _openvino_precision(core: Any, compute: str | None) -> str:
+    """Returns OpenVINO's name of what to compute in."""
+    capable = "BF16" in core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+    if compute is None:
+        compute = "bfloat16" if capable else "float32"
+    check_choice("compute", compute, ("bfloat16", "float32"))
+    if compute == "bfloat16" and not capable:
+        raise ValueError(
+            '`compute` must be "float32" or None on a processor without bfloat16. '
+            "Received: 'bfloat16'"
+        )
+    return "bf16" if compute == "bfloat16" else "f32"
 
 
 def _litert_metadata(path: str | os.PathLike) -> str | None:

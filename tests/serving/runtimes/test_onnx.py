@@ -1,16 +1,15 @@
 """ONNX files in ONNX Runtime."""
 
-import keras
 import numpy as np
 import onnx
 import onnxruntime
 import pytest
 
 import keras_bert_lite as kbl
-from keras_bert_lite.layers.execution.layer_norm import LayerNorm
 from keras_bert_lite.serving.runtimes.onnx import export_onnx
 from keras_bert_lite.serving.runtimes.onnx_graph import simplify
 from tests import tiny
+from tests.conformance import randomize
 
 pytestmark = [
     pytest.mark.tensorflow(reason="exports need TensorFlow"),
@@ -20,8 +19,9 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def body():
-    keras.utils.set_random_seed(0)
-    return tiny.classifier(initializer_range=0.5)
+    made = tiny.classifier()
+    randomize(made)  # a converter drops products with ones
+    return made
 
 
 @pytest.fixture(scope="module")
@@ -126,12 +126,6 @@ def test_simplify_leaves_other_graphs_alone():
     model = onnx.helper.make_model(graph)
     after = simplify(model)
     assert list(after.graph.node) == nodes
-
-
-def test_the_model_keeps_its_layers(body, path):
-    norms = [x for x in body._flatten_layers() if isinstance(x, LayerNorm)]
-    assert len(norms) == 5
-    assert all(norm.fuses for norm in norms)
 
 
 def test_a_failed_export_leaves_the_old_file(model, tmp_path, monkeypatch):

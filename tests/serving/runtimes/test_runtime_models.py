@@ -8,21 +8,28 @@ import pytest
 import keras_bert_lite as kbl
 from keras_bert_lite.serving.runtimes.litert import export_litert
 from keras_bert_lite.serving.runtimes.onnx import export_onnx
+from keras_bert_lite.serving.runtimes.openvino import export_openvino
 from keras_bert_lite.serving.runtimes.runtime_models import (
     LiteRTModel,
     OnnxModel,
+    OpenVinoModel,
     joined,
 )
 from tests import tiny
+from tests.conformance import randomize
 
 pytestmark = pytest.mark.tensorflow(reason="exports need TensorFlow")
-ENGINES = {"onnx": (export_onnx, OnnxModel), "tflite": (export_litert, LiteRTModel)}
+ENGINES = {
+    "onnx": (export_onnx, OnnxModel, {}),
+    "openvino": (export_openvino, OpenVinoModel, {"compute": "float32"}),
+    "tflite": (export_litert, LiteRTModel, {}),
+}
 TEXTS = [tiny.TEXTS[i % 4] * (1 + i % 3) for i in range(9)]
 
 
 def exported(model, folder, engine):
-    export, load = ENGINES[engine]
-    return load(export(model, folder / f"model.{engine}"), num_threads=1)
+    export, load, options = ENGINES[engine]
+    return load(export(model, folder / f"model.{engine}"), 1, **options)
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +48,7 @@ def runtime(request, model, tmp_path_factory):
     return exported(model, tmp_path_factory.mktemp(request.param), request.param)
 
 
-@pytest.mark.parametrize("batch_size", [4, 32])
+@pytest.mark.parametrize("batch_size", [4, 32])  # the first sorts by length
 def test_the_same_answers(model, runtime, batch_size):
     answers = runtime.predict(TEXTS, batch_size=batch_size)
     expected = model.predict(TEXTS, verbose=0)
@@ -83,6 +90,31 @@ def test_pairs_and_sequences(tmp_path, engine):
         np.testing.assert_allclose(values, expected[name], atol=1e-4)
     with pytest.raises(ValueError, match="Received: \\['text'\\]"):
         runtime.predict(["a day"])
+    with pytest.raises(ValueError, match="Received: 2 and 1"):
+        runtime.predict((["a", "b"], ["c"]), batch_size=1)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda encoder: kbl.multi_label_classifier(encoder, labels=["x", "y"]),
+        kbl.regressor,
+        kbl.sentence_encoder,
+    ],
+    ids=["labels", "number", "vector"],
+)
+def test_other_tasks(build, tmp_path):
+    body = build(tiny.encoder(num_layers=1))
+    randomize(body)
+    model = kbl.with_text(body, tiny.preprocessor(sequence_length=20))
+    answers = exported(model, tmp_path, "openvino").predict(tiny.TEXTS)
+    expected = model.predict(tiny.TEXTS, verbose=0)
+    assert list(answers) == list(expected)
+    for name, values in answers.items():
+        if values.dtype.kind == "f":
+            np.testing.assert_allclose(values, expected[name], atol=1e-4)
+        else:
+            assert values.tolist() == expected[name].tolist()
 
 
 def test_a_file_of_another_maker(tmp_path):

@@ -1,0 +1,59 @@
+"""OpenVINO on what torch traces."""
+
+from benchmarks.inference.sides.base import Side
+from benchmarks.inference.sides.torch_graphs import ids_of, tokenizer_of, traced_model
+from benchmarks.inference.worker import THREADS
+
+
+class OpenVino(Side):
+    """Two graphs, whichever is faster: that of transformers' `sdpa` attention and that
+    of its `eager` one. OpenVINO fuses both.
+
+    Tokenized by Hugging Face's tokenizers.
+
+    Args:
+        precision: What OpenVINO computes in, by its name.
+    """
+
+    CALLS = ("from_sdpa", "from_eager")
+
+    def __init__(self, model, folder, precision):
+        super().__init__(model, folder)
+        self.precision = precision
+
+    def prepare(self):
+        import openvino
+
+        for name in self.CALLS:
+            traced, example = traced_model(self.model, name.removeprefix("from_"))
+            graph = openvino.convert_model(traced, example_input=example)
+            openvino.save_model(graph, self._file(name), compress_to_fp16=False)
+
+    def load(self):
+        import openvino
+
+        options = {
+            "PERFORMANCE_HINT": "LATENCY",
+            "INFERENCE_NUM_THREADS": THREADS,
+            "INFERENCE_PRECISION_HINT": self.precision,
+        }
+        core = openvino.Core()
+        self._requests = {
+            name: core.compile_model(
+                self._file(name), "CPU", options
+            ).create_infer_request()
+            for name in self.CALLS
+        }
+        self._tokenizer = tokenizer_of(self.model)
+
+    def _file(self, name):
+        return self.folder / f"{name}.xml"
+
+    def from_sdpa(self, texts):
+        return self._run("from_sdpa", texts)
+
+    def from_eager(self, texts):
+        return self._run("from_eager", texts)
+
+    def _run(self, name, texts):
+        return self._requests[name].infer(ids_of(self._tokenizer, texts))[0]
