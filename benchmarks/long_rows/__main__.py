@@ -26,7 +26,6 @@ MEMORY = {
     "1 x 4,096": ((4096,), READING),
     "1 x 8,192": ((8192,), READING),
     "4 rows up to 4,096, fill 0.5": (HALF, READING),
-    "a step, 1 x 8,192": ((8192,), STEP),
     "a step with gradient checkpointing, 1 x 8,192": ((8192,), CHECKPOINTED),
 }
 US, THEM = "ours", "transformers"
