@@ -11,6 +11,6 @@ AdamW: `train_on_batch` here, a loop in torch there. Each side is a process; the
 turns, and the times are ratios of the medians, the other's by ours, on the clock and of
 CPU. Texts of SST-2 have the lengths of its development sentences in the pieces of
 `bert_mini_books`; a step of about 60 tokens has those of pairs of MRPC. Memory is the
-peak of a fresh process: above what it holds after a short text, and in all. Writes `results/long_rows.json`;
-`--parts` measures some of it again.
+peak of a fresh process: above what it holds after a short text, and in all. Writes
+`results/long_rows.json`; `--parts` measures some of it again.
 """
