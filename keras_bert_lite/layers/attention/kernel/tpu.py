@@ -94,7 +94,8 @@ def _forward_cell(options, words, query_ids, key_ids, heads, output):
     for row in range(heads.shape[1]):
         keys, values = cell.by_head(1, row), cell.by_head(2, row)
         for part in cell.parts():
-            query, attended = heads[0, row, part], 0.0
+            query = heads[0, row, part]
+            attended: Any = 0.0
             for head, (key, value) in enumerate(zip(keys, values, strict=True)):
                 weights, sums = cell.softmax(query, key, row, part)
                 if options.dropped:
@@ -110,9 +111,11 @@ def _backward_cell(
     cell, scale = _Cell(options, words, query_ids, key_ids, heads), options.scale
     for row in range(heads.shape[1]):
         keys, values = cell.by_head(1, row), cell.by_head(2, row)
-        to_keys, to_values = ([0.0] * len(keys) for _ in range(2))
+        to_keys: list[Any] = [0.0] * len(keys)
+        to_values: list[Any] = [0.0] * len(keys)
         for part in cell.parts():
-            query, above, to_query = heads[0, row, part], upstream[row, part], 0.0
+            query, above = heads[0, row, part], upstream[row, part]
+            to_query: Any = 0.0
             along = above.astype(jnp.float32) * output[row, part].astype(jnp.float32)
             for head, (key, value) in enumerate(zip(keys, values, strict=True)):
                 weights, sums = cell.softmax(query, key, row, part)
