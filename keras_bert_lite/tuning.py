@@ -1,8 +1,9 @@
-"""Training setup: freezing, LoRA, gradient checkpointing, dropout, warm starts."""
+"""Training setup: freezing, LoRA, checkpointing, dropout, kernels, warm starts."""
 
 from keras_bert_lite.finetuning.finetune import FineTuned
 from keras_bert_lite.training.fast_dropout import set_fast_dropout
 from keras_bert_lite.training.freezing import freeze
+from keras_bert_lite.training.fused_attention import set_fused_attention
 from keras_bert_lite.training.gradient_checkpointing import set_gradient_checkpointing
 from keras_bert_lite.training.lora import enable_lora, merge_lora
 from keras_bert_lite.training.warm_start import Probe, warm_start
@@ -14,6 +15,7 @@ __all__ = [
     "freeze",
     "merge_lora",
     "set_fast_dropout",
+    "set_fused_attention",
     "set_gradient_checkpointing",
     "warm_start",
 ]

@@ -22,6 +22,7 @@ PRETRAINING = (
     "models/test_word_distillation.py",
     "training/pretraining/test_run.py",
     "training/test_fast_dropout.py",
+    "training/test_fused_attention.py",
     "training/test_word_scores.py",
     "training/distillation/test_token_vectors.py",
 )

@@ -28,6 +28,7 @@ class Case:
         preset: The encoder.
         data, model: Over how many chips rows, and weights, are split.
         fast_dropout: See `set_fast_dropout`.
+        fused_attention: See `set_fused_attention`.
     """
 
     side: str = OURS
@@ -39,6 +40,7 @@ class Case:
     data: int = 1
     model: int = 1
     fast_dropout: bool = False
+    fused_attention: bool = False
 
     @property
     def layers(self) -> int:
@@ -56,6 +58,8 @@ def cases() -> Iterator[Case]:
     for chip, rows, length in sizes:
         for side in (OURS, KERAS_HUB):
             yield Case(side, chip=chip, rows=rows, length=length)
+    for rows, length in ((32, 512), (32, 128), (128, 128)):
+        yield Case(rows=rows, length=length, fused_attention=True)
     yield Case(fast_dropout=True)
     yield Case(rows=128, data=4)
     yield Case(rows=128, data=2, model=2)
@@ -90,6 +94,7 @@ def _encoder(case: Case, layers: int) -> keras.Model:
 def _compiled_by_keras(model: keras.Model, case: Case) -> keras.Model:
     kbl.compile(model, kbl.optimizers.bert_adamw(STEPS, RATE))
     kbl.tuning.set_fast_dropout(model, case.fast_dropout)
+    kbl.tuning.set_fused_attention(model, case.fused_attention)
     return model
 
 
@@ -124,6 +129,30 @@ def keras_hub_model(case: Case, layers: int) -> keras.Model:
     rate = keras.optimizers.schedules.PolynomialDecay(RATE, STEPS, 0.0)
     model.compile(keras.optimizers.AdamW(rate, global_clipnorm=1.0))
     return model
+
+
+def kernel_seconds(case: Case, tflops: float, gigabytes: float) -> float:
+    """Returns what the attention kernels of a step take at least, on each chip.
+
+    The compiler gives them no time. A forward pass has 2 products of all queries and
+    keys and moves 4 arrays `(B, S, H)` of bfloat16, a backward pass 5 and 8. Half of
+    the peak is what heads of 64 reach, for the units multiply 128 lanes.
+
+    Args:
+        case: A step.
+        tflops, gigabytes: The peak of a chip, and what it moves in a second.
+    """
+    if not case.fused_attention:
+        return 0.0
+    width = kbl.EncoderConfig.named(case.preset).hidden_dim
+    values = case.rows * case.length * width / (case.data * case.model)
+    return case.layers * sum(
+        max(
+            products * 2 * values * case.length / (0.5 * tflops * 1e12),
+            arrays * 2 * values / (0.8 * gigabytes * 1e9),
+        )
+        for products, arrays in ((2, 4), (5, 8))
+    )
 
 
 def products(case: Case) -> float:

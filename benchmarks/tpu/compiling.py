@@ -69,8 +69,23 @@ def compile_step(
     step = jax.jit(
         model.train_step, donate_argnums=0, out_shardings=(None, tuple(shardings))
     )
-    lowered = step.trace(tuple(state), data).lower(lowering_platforms=("tpu",))
+    # Layers with a kernel of their own ask Keras how rows and heads are split.
+    with _distribution(mesh, layout).scope():
+        traced = step.trace(tuple(state), data)
+    lowered = traced.lower(lowering_platforms=("tpu",))
     return lowered.compile(compiler_options=OPTIONS)
+
+
+def _distribution(
+    mesh: Mesh, layout: Layout | None
+) -> keras.distribution.ModelParallel:
+    shape, devices = mesh.devices.shape, mesh.devices.ravel()
+    layouts = keras.distribution.LayoutMap(
+        keras.distribution.DeviceMesh(shape, mesh.axis_names, devices)
+    )
+    for pattern, axes in (layout or {}).items():
+        layouts[pattern] = axes
+    return keras.distribution.ModelParallel(layout_map=layouts, batch_dim_name="data")
 
 
 def _sharding(

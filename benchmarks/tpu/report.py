@@ -35,7 +35,7 @@ def _row(x: Record) -> list[str]:
     base = x["preset"].split("_")[1]
     return [
         x["side"],
-        ", ".join([x["task"], base] + ["fast dropout"] * x["fast_dropout"]),
+        ", ".join([x["task"], base, *_options(x)]),
         _chips(x),
         f"{x['rows']} x {x['length']}",
         f"{x['layers']} ({' and '.join(map(str, x['layers_compiled']))})",
@@ -44,6 +44,12 @@ def _row(x: Record) -> list[str]:
         f"{x['integer']:.1f}",
         f"{x['float']:.1f}",
     ]
+
+
+def _options(x: Record) -> list[str]:
+    options = ["fast dropout"] * x["fast_dropout"]
+    kernel = f"fused attention ({x['kernel_milliseconds']:.1f} ms by formula)"
+    return options + [kernel] * x["fused_attention"]
 
 
 def _estimates(x: Record) -> list[str]:

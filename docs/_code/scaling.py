@@ -92,7 +92,8 @@ def page(compiled: list[dict[str, Any]], measured: list[dict[str, Any]]) -> str:
 
 def _shown(x: dict[str, Any]) -> bool:
     """Whether a record is a plain step of BERT-base that has an estimate."""
-    plain = x["side"] == OURS and x["task"] == "masked_lm" and not x["fast_dropout"]
+    plain = x["side"] == OURS and x["task"] == "masked_lm"
+    plain = plain and not (x["fast_dropout"] or x["fused_attention"])
     return plain and x["preset"] == "bert_base_uncased" and 0 < x["mfu"] < 1
 
 

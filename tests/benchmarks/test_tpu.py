@@ -80,3 +80,18 @@ def test_chips_that_split_heads_exchange_each_block_four_times(compiled):
 @pytest.mark.tpu
 def test_fast_dropout_draws_with_a_tenth_of_the_operations(compiled):
     assert compiled["rbg"] < 0.1 * compiled["threefry"]
+
+
+@pytest.mark.tpu
+def test_the_attention_kernel_is_compiled(compiled):
+    assert compiled["kernel: calls"] == 2  # forward and backward
+    assert compiled["kernel"] == []
+
+
+@pytest.mark.tpu
+def test_chips_that_split_rows_and_heads_exchange_nothing_for_the_kernel(compiled):
+    assert compiled["kernel, data x model: calls"] == 2
+    found = compiled["kernel, data x model"]
+    assert {operation for operation, *_ in found} == {"all-reduce"}
+    rows = [ROWS // 2, LENGTH, WIDTH]
+    assert sum(count for _, shape, count in found if sizes(shape) == rows) == 4

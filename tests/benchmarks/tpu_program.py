@@ -5,7 +5,7 @@ import os
 
 from benchmarks.tpu.without_chip import ENVIRONMENT
 
-ROWS, LENGTH, WORDS, WIDTH = 8, 16, 4, 64
+ROWS, LENGTH, WORDS, WIDTH = 8, 128, 4, 64
 
 
 def main() -> None:
@@ -44,6 +44,12 @@ def main() -> None:
     found["threefry"] = elementwise(program(1, 1))["integer"]
     kbl.tuning.set_fast_dropout(model)
     found["rbg"] = elementwise(program(1, 1))["integer"]
+    kbl.tuning.set_fast_dropout(model, False)
+    kbl.tuning.set_fused_attention(model)
+    for name, shape in {"kernel": (1, 1), "kernel, data x model": (2, 2)}.items():
+        text = program(*shape)
+        found[name] = [[*key, count] for key, count in collectives(text).items()]
+        found[f"{name}: calls"] = text.count('custom_call_target="tpu_custom_call"')
     found["weights"] = [list(x.shape) for x in model.trainable_variables]
     print(json.dumps(found))
 

@@ -46,7 +46,8 @@ def compiled(chip, rows, milliseconds, data=1, **changes):
     record = {"side": "keras_bert_lite", "task": "masked_lm", "chip": chip}
     record |= {"rows": rows, "length": 128, "preset": "bert_base_uncased", "model": 1}
     record |= {"data": data, "milliseconds": milliseconds, "mfu": 0.5, "gib": 2.5}
-    return {**record, "fast_dropout": False, **changes}
+    record |= {"fast_dropout": False, "fused_attention": False}
+    return {**record, **changes}
 
 
 def test_scaling_has_the_numbers_of_the_results():

@@ -58,8 +58,14 @@ class SelfAttention(BlockPart):
         ValueError: If `x` has another width or rank, or `relative_biases` are
             missing.
 
+    Attributes:
+        in_kernel: Whether rows attend in one kernel, under JAX; see
+            `set_fused_attention`. It is no part of the configuration.
+
     Reference: [Vaswani et al., 2017](https://arxiv.org/abs/1706.03762), section 3.2.
     """
+
+    in_kernel = False
 
     def __init__(
         self, config: EncoderConfig | dict[str, Any], layer: int = 0, **kwargs: Any
@@ -92,6 +98,8 @@ class SelfAttention(BlockPart):
         training=None,
     ):
         rows = rows or self._padded(x, padding_mask, sequence_ids, return_weights)
+        if self.in_kernel and not return_weights and self._kernel_takes(rows):
+            return self._in_kernel(x, rows, training)
         if fused_attention.fuses() and not return_weights:
             return self._fused(x, rows, relative_biases, training)
         return self._attend(
@@ -165,6 +173,41 @@ class SelfAttention(BlockPart):
         """Returns the weighted values, `(B, N, S, D)`, without dropout."""
         (scores,) = self._scores([query], [key])
         return ops.matmul(ops.cast(_softmax(scores, biases), value.dtype), value)
+
+    def _kernel_takes(self, rows) -> bool:
+        from keras_bert_lite.layers.attention.kernel import attention
+
+        layers = (self.query, self.key, self.value)
+        plain = all(dense.quantization_mode is None for dense in layers)
+        return plain and attention.takes(rows.lengths[0])
+
+    def _in_kernel(self, x, rows, training):
+        """Computes attention on Q, K and V as one array, `(3, B, S, H)`."""
+        from keras_bert_lite.layers.attention.kernel import attention
+
+        layers = (self.query, self.key, self.value)
+        kernels = ops.stack([self._repeated(dense.kernel) for dense in layers])
+        heads = ops.einsum("bsh,uhw->ubsw", x, kernels)
+        if any(dense.bias is not None for dense in layers):
+            biases = [
+                ops.zeros(heads.shape[-1], heads.dtype)
+                if dense.bias is None
+                else ops.cast(self._repeated(dense.bias), heads.dtype)
+                for dense in layers
+            ]
+            heads = heads + ops.stack(biases)[:, None, None]
+        num_heads, drops = self.config.num_heads, self._drops(training)
+        kernel = next(x for x in self.query.weights if x.name == "kernel")
+        attended = attention.attend(
+            heads,
+            num_heads,
+            rows.mask,
+            rows.sequence_ids,
+            self.dropout.rate if drops else 0.0,
+            self.dropout.seed_generator.next() if drops else None,
+            attention.split_of(kernel, x.shape[0], num_heads),
+        )
+        return self.output_dense(attended)
 
     def _fused(self, x, rows, relative_biases, training):
         """Computes attention on `(B, S, N, D)`, so that no axis is moved."""

@@ -29,6 +29,7 @@ class PaddedRows:
 
     Attributes:
         mask: The padding mask, or None.
+        sequence_ids: The argument.
         lengths: The length of the rows of each group.
         biases: Terms to add to the attention scores of each group, by the window
             of a layer (`EncoderConfig.window`).
@@ -46,6 +47,7 @@ class PaddedRows:
     ) -> None:
         self.num_heads = config.num_heads
         self.mask = None if padding_mask is None else ops.cast(padding_mask, "bool")
+        self.sequence_ids = sequence_ids
         self.lengths = [shape[1]]
         visible = [_visible(self.mask, sequence_ids)]
         self.rotations = rotations_by_base(config, self.lengths)
