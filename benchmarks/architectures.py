@@ -1,18 +1,17 @@
 """A small ModernBERT beside a small BERT, pretrained with equal compute.
 
-    python -m benchmarks.architectures --text TEXT [--steps 1500]
+    python -m benchmarks.architectures --text TEXT [--steps 1000]
 
 TEXT has a sentence a line and a blank line between documents; each 50th document is
 held out. Both have 4 layers of width 128, `bert_mini_books`' vocabulary and random
 weights, and train in the way that ModernBERT did: 30 % of the words masked, packed rows
 of 128 tokens, a rate at its peak until the last tenth of the steps. The peak is 2e-3
 for ModernBERT and 5e-4 for BERT, which at 2e-3 learns no more than how often words are
-(6.58 after 1,000 steps). ModernBERT
-has rotary positions, gated feed-forward networks, norms before and no biases; it is
-handed as fields of `EncoderConfig`. The width of its feed-forward networks is the one
-with which a step of both takes as many floating-point operations. Writes
-`architectures.json` and draws `architectures.png`: the held-out loss of masked words.
-Runs go on where they were.
+(6.58 after 1,000 steps). ModernBERT has rotary positions, gated feed-forward networks,
+norms before and no biases; it is handed as fields of `EncoderConfig`. The width of its
+feed-forward networks is the one with which a step of both takes as many floating-point
+operations. Writes `architectures.json` and draws `architectures.png`: the held-out loss
+of masked words. Runs go on where they were.
 """
 
 import argparse
@@ -115,7 +114,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.architectures")
     add = parser.add_argument
     add("--text", required=True, type=Path, help="UTF-8, .gz or .xz if compressed")
-    add("--steps", type=int, default=1500, help=f"a multiple of {EVERY}")
+    add("--steps", type=int, default=1000, help=f"a multiple of {EVERY}")
     add("--batch-size", type=int, default=32)
     add("--work", type=Path, default=Path("build/architectures"))
     options = parser.parse_args()
