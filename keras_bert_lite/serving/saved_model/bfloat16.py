@@ -56,7 +56,7 @@ class EncoderInBfloat16:
 
 def _call(layer: keras.layers.Dense, kernel: tf.Variable) -> Callable:
     def product(rows: tf.Tensor) -> tf.Tensor:
-        # Cast before the bias is added: fused with it, oneDNN's product is slower.
+        # Cast before the bias is added: on AMX, the product fused with it is slow.
         return tf.cast(tf.matmul(tf.cast(rows, tf.bfloat16), kernel), tf.float32)
 
     def call(x: tf.Tensor, training: Any = None) -> tf.Tensor:
