@@ -2,9 +2,9 @@
 
 import keras
 
-from keras_bert_lite._private import sublayers
 from keras_bert_lite.layers.dropout import Dropout
 from keras_bert_lite.models.encoder_model import recompile
+from keras_bert_lite.training.jax_choices import layers_to_set
 
 
 def set_fast_dropout(model: keras.Model, choice: bool = True) -> None:
@@ -38,19 +38,13 @@ def set_fast_dropout(model: keras.Model, choice: bool = True) -> None:
     Reference: ["Advanced RNG configuration"](https://docs.jax.dev/en/latest/jax.random.html)
     of JAX.
     """
-    if not isinstance(choice, bool):
-        raise TypeError(f"`choice` must be True or False. Received: {choice!r}")
-    backend = keras.backend.backend()
-    if choice and backend != "jax":
-        raise NotImplementedError(
-            "`choice=True` needs the JAX backend; others draw their own bits. "
-            f"Received: True, under {backend}"
-        )
-    found = [x for x in sublayers(model) if isinstance(x, Dropout)]
-    if not found:
-        raise ValueError(
-            f"`model` must have an encoder with dropout. Received: {model!r}"
-        )
+    found = layers_to_set(
+        model,
+        choice,
+        Dropout,
+        "; others draw their own bits",
+        "an encoder with dropout",
+    )
     for layer in found:
         layer.fast = choice
     recompile(model)

@@ -2,9 +2,9 @@
 
 import keras
 
-from keras_bert_lite._private import sublayers
 from keras_bert_lite.layers.attention.self_attention import SelfAttention
 from keras_bert_lite.models.encoder_model import recompile
+from keras_bert_lite.training.jax_choices import layers_to_set
 
 
 def set_fused_attention(model: keras.Model, choice: bool = True) -> None:
@@ -41,17 +41,13 @@ def set_fused_attention(model: keras.Model, choice: bool = True) -> None:
         ValueError: If the model has no encoder, or one with rotary or relative
             positions or local attention.
     """
-    if not isinstance(choice, bool):
-        raise TypeError(f"`choice` must be True or False. Received: {choice!r}")
-    backend = keras.backend.backend()
-    if choice and backend != "jax":
-        raise NotImplementedError(
-            "`choice=True` needs the JAX backend, for which the kernel is written. "
-            f"Received: True, under {backend}"
-        )
-    found = [x for x in sublayers(model) if isinstance(x, SelfAttention)]
-    if not found:
-        raise ValueError(f"`model` must have an encoder. Received: {model!r}")
+    found = layers_to_set(
+        model,
+        choice,
+        SelfAttention,
+        ", for which the kernel is written",
+        "an encoder",
+    )
     if choice:
         _check(found[0])
     for layer in found:
