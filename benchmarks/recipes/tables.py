@@ -142,7 +142,7 @@ def _chosen(records: Records) -> list[str]:
         str(recipe["batch_size"]),
         f"{recipe['learning_rate']:.1e}",
         f"{mean(thresholds):.2f}" if thresholds else "",
-        f"{average(lambda x: x['seconds']) / 60:.1f}",
+        f"{average(lambda x: x['cpu_seconds']) / 60:.1f}",
     ]
 
 

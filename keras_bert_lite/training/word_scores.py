@@ -38,5 +38,19 @@ def hits(targets, logits):
     return ops.cast(best == ops.cast(targets, "int32"), "float32")
 
 
+def update_mean(mean, values, weights):
+    """Adds values to a `keras.metrics.Mean`, each with its own weight.
+
+    Keras averages the values `(B, S)` of each row first, so that those of batches with
+    long rows would count less. Weights `(B,)` count for all values of their row.
+    """
+    if weights is not None:
+        weights = ops.convert_to_tensor(weights)
+        for _ in range(len(values.shape) - len(weights.shape)):
+            weights = weights[..., None]
+        weights = ops.reshape(ops.broadcast_to(weights, ops.shape(values)), (-1,))
+    return keras.metrics.Mean.update_state(mean, ops.reshape(values, (-1,)), weights)
+
+
 def _classes(logits):
     return ops.arange(logits.shape[-1], dtype="int32")

@@ -4,10 +4,11 @@ import keras
 from keras import ops
 
 from keras_bert_lite.training.losses.electra import was_replaced
+from keras_bert_lite.training.word_scores import update_mean
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
-class ReplacedTokenAccuracy(keras.metrics.MeanMetricWrapper):
+class ReplacedTokenAccuracy(keras.metrics.Mean):
     """The share of tokens that are correctly classified as replaced or original.
 
     About nine in ten tokens are original, so predicting "original" everywhere scores
@@ -16,10 +17,12 @@ class ReplacedTokenAccuracy(keras.metrics.MeanMetricWrapper):
     """
 
     def __init__(self, name: str = "accuracy", dtype=None) -> None:
-        super().__init__(_right, name=name, dtype=dtype)
+        super().__init__(name=name, dtype=dtype)
 
-    def get_config(self):
-        return {"name": self.name, "dtype": self.dtype}
+    def update_state(self, y_true, y_pred, sample_weight=None):
+        found = y_pred[..., 0] > 0
+        right = ops.equal(found, was_replaced(y_true, y_pred))
+        return update_mean(self, ops.cast(right, "float32"), sample_weight)
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
@@ -42,8 +45,3 @@ class ReplacedTokenRecall(keras.metrics.Metric):
 
     def reset_state(self):
         self._recall.reset_state()
-
-
-def _right(y_true, y_pred):
-    found = y_pred[..., 0] > 0
-    return ops.cast(ops.equal(found, was_replaced(y_true, y_pred)), "float32")

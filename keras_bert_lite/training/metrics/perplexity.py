@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_bert_lite.training.word_scores import cross_entropy
+from keras_bert_lite.training.word_scores import cross_entropy, update_mean
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
@@ -27,7 +27,7 @@ class Perplexity(keras.metrics.SparseCategoricalCrossentropy):
             return super().update_state(y_true, y_pred, sample_weight)
         # What the loss computes too, so that a compiler computes it once.
         values = cross_entropy(y_true, y_pred)
-        return keras.metrics.Mean.update_state(self, values, sample_weight)
+        return update_mean(self, values, sample_weight)
 
     def result(self):
         return ops.exp(super().result())

@@ -4,7 +4,7 @@ from typing import Any
 
 import keras
 
-from keras_bert_lite.training.word_scores import hits
+from keras_bert_lite.training.word_scores import hits, update_mean
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
@@ -27,5 +27,4 @@ class VocabularyAccuracy(keras.metrics.SparseCategoricalAccuracy):
         super().__init__(name=name, dtype=dtype)
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
-        values = hits(y_true, y_pred)
-        return keras.metrics.Mean.update_state(self, values, sample_weight)
+        return update_mean(self, hits(y_true, y_pred), sample_weight)
