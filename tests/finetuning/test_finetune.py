@@ -1,5 +1,7 @@
+import gc
 import json
 import warnings
+import weakref
 
 import keras
 import numpy as np
@@ -68,6 +70,10 @@ def test_every_task(task, tmp_path):
     assert found["rows"] == 24
     assert 0 <= found["scores"][metric] <= 1
     assert kbl.evaluate(tuned.text_model, samples.rows(task)) == found
+    model = weakref.ref(tuned.model)
+    del tuned
+    gc.collect()
+    assert model() is None  # memory does not grow with each run
 
 
 @pytest.mark.slow

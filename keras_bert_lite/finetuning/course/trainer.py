@@ -193,7 +193,8 @@ class Trainer:
 
     def _stream(self, rows: Rows, plan: Plan) -> tf.data.Dataset:
         size, seed = plan.batch_size, plan.seed
-        source = Records(lambda: ordered(rows, self.kind, size, seed))
+        # TensorFlow keeps this function for ever, so it must not hold the model.
+        source = Records(functools.partial(ordered, rows, self.kind, size, seed))
         return self._weighted(self._dataset(source, batch_size=size, check=False))
 
     def _weighted(self, batches: tf.data.Dataset) -> tf.data.Dataset:
