@@ -25,6 +25,7 @@ def load_encoder(
             - a sentence-transformers directory;
             - a directory with one of Google's TF1 checkpoints;
             - a SavedModel of an encoder, as published on TF Hub;
+            - a KerasHub preset's directory, written by `save_to_preset`;
             - `hf://owner/name` or `keras-hub://preset`;
             - `bert_mini_books`, which comes with this package.
         pooling: How `pooled_output` is computed; see `EncoderConfig`. The default
@@ -92,7 +93,7 @@ def load_tokenizer(source: str | os.PathLike, **changes: Any) -> Tokenizer:
     Args:
         source: A directory with tokenizer.json (preferred), vocab.txt,
             vocab.json and merges.txt, or a SentencePiece .model; or
-            `hf://owner/name`; or `keras-hub://preset`.
+            `hf://owner/name`; or `keras-hub://preset`, or its directory.
         **changes: Arguments of the tokenizer to replace, such as
             `special_tokens_in_text=True`.
 
