@@ -17,22 +17,66 @@ def fuses() -> bool:
     return keras.backend.backend() == "jax"
 
 
-@ops.custom_gradient
-def project(x, *kernels):
-    """Projects to heads by each kernel: (B, S, H) and (H, N, D) -> (B, S, N, D).
+# The gradients of kernels are products of matrices in the functions below. As products
+# with an axis of heads, they come in another layout than the kernels, and what the
+# optimizer holds of these would be copied.
+
+
+def project(x, kernels: list[Any], num_heads: int):
+    """Projects to heads by each kernel: (B, S, H) and (H, N D) -> (B, S, N, D).
 
     The gradient of `x` is one product of all: the parts of a sum would be stored, and
     summed over the devices each, if these split the heads.
     """
 
+    def split(y):
+        return ops.reshape(y, (*y.shape[:-1], num_heads, -1))
+
+    @ops.custom_gradient
+    def run(x, *kernels):
+        def gradient(*args, upstream=None):
+            upstream = args[0] if upstream is None else upstream
+            parts, stacked = ops.stack(upstream), ops.stack([split(y) for y in kernels])
+            to_x = ops.einsum("ubsnd,uhnd->bsh", parts, stacked)
+            return to_x, *(_to_kernel(x, joined(part)) for part in upstream)
+
+        return tuple(split(ops.matmul(x, y)) for y in kernels), gradient
+
+    return run(x, *kernels)
+
+
+@ops.custom_gradient
+def project_together(x, *kernels):
+    """Projects by each kernel to one array: (B, S, H) and (H, W) -> (U, B, S, W)."""
+
     def gradient(*args, upstream=None):
         upstream = args[0] if upstream is None else upstream
-        parts = ops.stack(upstream)
-        to_x = ops.einsum("ubsnd,uhnd->bsh", parts, ops.stack(kernels))
-        to_kernels = [ops.einsum("bsh,bsnd->hnd", x, part) for part in upstream]
-        return to_x, *to_kernels
+        to_x = ops.einsum("ubsw,uhw->bsh", upstream, ops.stack(kernels))
+        return to_x, *(_to_kernel(x, part) for part in ops.unstack(upstream))
 
-    return tuple(ops.einsum("bsh,hnd->bsnd", x, y) for y in kernels), gradient
+    return ops.einsum("bsh,uhw->ubsw", x, ops.stack(kernels)), gradient
+
+
+@ops.custom_gradient
+def project_joined(heads, kernel):
+    """Projects from joined heads: (B, S, N, D) and (N D, H) -> (B, S, H)."""
+
+    def gradient(*args, upstream=None):
+        upstream = args[0] if upstream is None else upstream
+        split = ops.reshape(kernel, (*heads.shape[2:], -1))
+        to_heads = ops.einsum("bsh,ndh->bsnd", upstream, split)
+        return to_heads, _to_kernel(joined(heads), upstream)
+
+    return ops.matmul(joined(heads), kernel), gradient
+
+
+def joined(heads):
+    """Joins heads: (B, S, N, D) -> (B, S, N D)."""
+    return ops.reshape(heads, (*heads.shape[:2], -1))
+
+
+def _to_kernel(x, upstream):
+    return ops.einsum("bsh,bsw->hw", x, upstream)
 
 
 def attend(query, key, value, biases: list[Any], scale: float, kept=None, share=1.0):

@@ -16,6 +16,7 @@ from keras_bert_lite.layers.execution.query_blocks import (
     attend_by_blocks,
     attend_in_loop,
 )
+from keras_bert_lite.layers.split import split_of
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
@@ -186,26 +187,27 @@ class SelfAttention(BlockPart):
         from keras_bert_lite.layers.attention.kernel import attention
 
         layers = (self.query, self.key, self.value)
-        kernels = ops.stack([self._repeated(dense.kernel) for dense in layers])
-        heads = ops.einsum("bsh,uhw->ubsw", x, kernels)
-        if any(dense.bias is not None for dense in layers):
-            biases = [
+        kernels = [self._repeated(dense.kernel) for dense in layers]
+        heads = fused_attention.project_together(x, *kernels)
+        biases = ops.stack(
+            [
                 ops.zeros(heads.shape[-1], heads.dtype)
                 if dense.bias is None
                 else ops.cast(self._repeated(dense.bias), heads.dtype)
                 for dense in layers
             ]
-            heads = heads + ops.stack(biases)[:, None, None]
+        )
         num_heads, drops = self.config.num_heads, self._drops(training)
         kernel = next(x for x in self.query.weights if x.name == "kernel")
         attended = attention.attend(
             heads,
+            biases,
             num_heads,
             rows.mask,
             rows.sequence_ids,
             self.dropout.rate if drops else 0.0,
             self.dropout.seed_generator.next() if drops else None,
-            attention.split_of(kernel, x.shape[0], num_heads),
+            split_of(kernel, x.shape[0], num_heads),
         )
         return self.output_dense(attended)
 
@@ -222,9 +224,8 @@ class SelfAttention(BlockPart):
         attend = functools.partial(self._fused_heads, heads, relative_biases, drops)
         attended = rows.attend(self.config.window(self.layer), attend, drops)
         if self.output_dense.quantization_mode is not None:
-            return self.output_dense(ops.reshape(attended, ops.shape(x)))
-        kernel = ops.reshape(self.output_dense.kernel, (*attended.shape[2:], -1))
-        output = ops.einsum("bsnd,ndh->bsh", attended, kernel)
+            return self.output_dense(fused_attention.joined(attended))
+        output = fused_attention.project_joined(attended, self.output_dense.kernel)
         bias = self.output_dense.bias
         return output if bias is None else output + bias
 
@@ -252,10 +253,8 @@ class SelfAttention(BlockPart):
         if any(dense.quantization_mode is not None for dense in layers):
             shape = (*ops.shape(x)[:2], *sizes)
             return [ops.reshape(self._repeated(dense(x)), shape) for dense in layers]
-        kernels = [
-            ops.reshape(self._repeated(y.kernel), (x.shape[-1], *sizes)) for y in layers
-        ]
-        heads = fused_attention.project(x, *kernels)
+        kernels = [self._repeated(dense.kernel) for dense in layers]
+        heads = fused_attention.project(x, kernels, self.config.num_heads)
         return [
             y
             if dense.bias is None

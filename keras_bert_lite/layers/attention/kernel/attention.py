@@ -2,16 +2,16 @@
 
 import dataclasses
 import functools
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
-import keras
 import numpy as np
 from jax import lax
 from jax.sharding import PartitionSpec as Spec
 
 from keras_bert_lite.layers.attention.kernel import masks, plain, tpu
+from keras_bert_lite.layers.split import Split
 
 # The number of no sequence.
 PADDING = np.int32(-(2**31))
@@ -41,42 +41,6 @@ class Options:
         return 1 - self.dropped / masks.LEVELS
 
 
-class Split(NamedTuple):
-    """How rows and heads are split over devices.
-
-    Attributes:
-        mesh: JAX's mesh.
-        rows, heads: The axes that split them, or `None`.
-    """
-
-    mesh: Any
-    rows: str | None
-    heads: str | None
-
-
-def split_of(kernel: keras.Variable, batch: int, num_heads: int) -> Split | None:
-    """Returns the split of Keras's distribution, or `None` if there is none.
-
-    Heads are split as the columns of the queries' `kernel` are. What an axis does not
-    divide is not split: each of its devices computes all.
-    """
-    distribution = keras.distribution.distribution()
-    if distribution is None:
-        return None
-    mesh = distribution.device_mesh.backend_mesh
-    axes = distribution.get_variable_layout(kernel).axes
-
-    def divides(axis: str | None, count: int) -> bool:
-        return axis is not None and count % mesh.shape[axis] == 0
-
-    rows, heads = distribution.batch_dim_name, axes[-1]
-    return Split(
-        mesh,
-        rows if divides(rows, batch) else None,
-        heads if divides(heads, num_heads) else None,
-    )
-
-
 def takes(length: Any) -> bool:
     """Whether rows of a length are for the kernel: multiples of 128 up to `LONGEST`."""
     whole = isinstance(length, int) and length % masks.QUERIES == 0
@@ -85,6 +49,7 @@ def takes(length: Any) -> bool:
 
 def attend(
     heads,
+    biases,
     num_heads: int,
     padding_mask=None,
     sequence_ids=None,
@@ -94,20 +59,25 @@ def attend(
 ):
     """Computes `dropout(softmax(Q K^T / sqrt(D))) V` in each head.
 
+    The biases of Q, K and V are added here, because the kernel, which has the gradient
+    of what they are added to in fast memory, sums it: behind the kernel that would be
+    one more pass.
+
     Products are summed, and the softmax computed, in float32. On TPUs a kernel holds
     the scores in fast memory, in the backward pass again; other devices compute the
     same in plain operations.
 
     Args:
-        heads: Q, K and V, `(3, B, S, H)`.
+        heads: Q, K and V without their biases, `(3, B, S, H)`.
+        biases: `(3, H)`.
         num_heads: N.
         padding_mask: Booleans `(B, S)`, true at real tokens, or `None`.
         sequence_ids: Integers `(B, S)`, or `None`. Tokens attend only to
             tokens with the same number.
         rate: Of dropout; rounded to a multiple of 1 / 65536.
         seed: Of the dropout masks, as JAX's key; needed with a rate above 0.
-        split: How rows and heads are split over devices, which exchange nothing. The
-            masks do not depend on it.
+        split: How rows and heads are split over devices, which exchange nothing; heads
+            as columns of the queries' kernel. The masks do not depend on it.
 
     Returns:
         `(B, S, H)`.
@@ -128,21 +98,24 @@ def attend(
         key_ids = sequence_ids[:, None, :].astype("int32")
     if padding_mask is not None:
         key_ids = jnp.where(padding_mask[:, None, :], key_ids, PADDING)
-    return _attend(options, split, heads, words, query_ids, key_ids)
+    return _attend(options, split, heads, biases, words, query_ids, key_ids)
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0, 1))
-def _attend(options, split, heads, words, query_ids, key_ids):
-    return _run("forward", options, split, heads, words, query_ids, key_ids)
+def _attend(*arguments):
+    return _attend_forward(*arguments)[0]
 
 
-def _attend_forward(options, split, *inputs):
-    output = _attend(options, split, *inputs)
+def _attend_forward(options, split, heads, biases, *others):
+    inputs = (heads + biases[:, None, None], *others)
+    output = _run("forward", options, split, *inputs)
     return output, (*inputs, output)
 
 
 def _attend_backward(options, split, stored, upstream):
-    return _run("backward", options, split, *stored, upstream), None, None, None
+    to_heads, sums = _run("backward", options, split, *stored, upstream)
+    to_biases = sums.sum(0).astype(to_heads.dtype)
+    return to_heads, to_biases, None, None, None
 
 
 _attend.defvjp(_attend_forward, _attend_backward)
@@ -159,14 +132,15 @@ def _run(name: str, options: Options, split: Split | None, *inputs):
 
     if split is None:
         return run(*inputs)
-    rows, heads = split.rows, split.heads
+    rows, heads = split.rows, split.columns
     stacked, joined = Spec(None, rows, None, heads), Spec(rows, None, heads)
     cuts = [stacked, Spec(rows, heads), Spec(rows), Spec(rows)]
     cuts += [joined] * (len(inputs) - len(cuts))
+    gradients = stacked, Spec(rows, None, heads)
     return jax.shard_map(
         run,
         mesh=split.mesh,
         in_specs=tuple(cuts),
-        out_specs=joined if name == "forward" else stacked,
+        out_specs=joined if name == "forward" else gradients,
         check_vma=False,
     )(*inputs)

@@ -24,8 +24,9 @@ def forward(options, heads, words, query_ids, key_ids):
 
 
 def backward(options, heads, words, query_ids, key_ids, output, upstream):
-    """Returns the gradient of `heads`, `(3, B, S, H)`."""
+    """Returns the gradient of `heads` and its sums; see `tpu.backward`."""
     _, gradient = jax.vjp(
         lambda x: forward(options, x, words, query_ids, key_ids), heads
     )
-    return gradient(upstream)[0]
+    (to_heads,) = gradient(upstream)
+    return to_heads, to_heads.astype("float32").sum((1, 2))[None]

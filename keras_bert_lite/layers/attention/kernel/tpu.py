@@ -22,23 +22,23 @@ MASKED = -1e30
 
 def forward(options, heads, words, query_ids, key_ids, interpret: bool = False):
     """Returns the attended values, `(B, S, H)`; see `attention.attend`."""
-    return _call(
-        _forward_cell, options, (heads, words, query_ids, key_ids), (), interpret
-    )
+    inputs = (heads, words, query_ids, key_ids)
+    return _call(_forward_cell, options, inputs, interpret)[0]
 
 
 def backward(
     options, heads, words, query_ids, key_ids, output, upstream, interpret: bool = False
 ):
-    """Returns the gradient of `heads`, `(3, B, S, H)`, in their dtype.
+    """Returns the gradient of `heads`, `(3, B, S, H)`, in their dtype, and its sums.
 
-    The weights and their masks are computed again.
+    These are float32, `(1, 3, H)`. The weights and their masks are computed again.
     """
     inputs = (heads, words, query_ids, key_ids, output, upstream)
-    return _call(_backward_cell, options, inputs, (3,), interpret)
+    gradient, sums = _call(_backward_cell, options, inputs, interpret, backward=True)
+    return gradient, sums.sum(0, keepdims=True)
 
 
-def _call(cell, options, inputs: tuple[Any, ...], more: tuple[int, ...], interpret):
+def _call(cell, options, inputs: tuple[Any, ...], interpret, backward: bool = False):
     """Runs a cell of the grid for each group of rows and each group of heads.
 
     A group of heads are the heads of 128 lanes. Arrays `(..., B, S, H)` are cut, so
@@ -58,7 +58,15 @@ def _call(cell, options, inputs: tuple[Any, ...], more: tuple[int, ...], interpr
         pl.BlockSpec((rows, *x.shape[1:]), lambda i, j: (i, 0, 0))
         for x in (query_ids, key_ids)
     ]
-    dtype = heads.dtype
+    shape, array = heads.shape, jax.ShapeDtypeStruct
+    made = [(block(), array(shape[1:], heads.dtype))]
+    if backward:  # the sums of a cell are a row of their own
+        cells = batch // rows
+        sums = pl.BlockSpec((1, 3, lanes), lambda i, j: (i, 0, j))
+        made = [
+            (block(3), array(shape, heads.dtype)),
+            (sums, array((cells, 3, width), jnp.float32)),
+        ]
     return pl.pallas_call(
         functools.partial(cell, options),
         grid=(batch // rows, width // lanes),
@@ -68,8 +76,8 @@ def _call(cell, options, inputs: tuple[Any, ...], more: tuple[int, ...], interpr
             block(3),
             *(block() for _ in others),
         ],
-        out_specs=block(*more),
-        out_shape=jax.ShapeDtypeStruct((*more, batch, length, width), dtype),
+        out_specs=[spec for spec, _ in made],
+        out_shape=[shape for _, shape in made],
         compiler_params=pltpu.CompilerParams(
             dimension_semantics=("parallel", "parallel")
         ),
@@ -106,9 +114,10 @@ def _forward_cell(options, words, query_ids, key_ids, heads, output):
 
 
 def _backward_cell(
-    options, words, query_ids, key_ids, heads, output, upstream, gradient
+    options, words, query_ids, key_ids, heads, output, upstream, gradient, biases
 ):
     cell, scale = _Cell(options, words, query_ids, key_ids, heads), options.scale
+    totals: list[Any] = [0.0] * 3
     for row in range(heads.shape[1]):
         keys, values = cell.by_head(1, row), cell.by_head(2, row)
         to_keys: list[Any] = [0.0] * len(keys)
@@ -131,8 +140,12 @@ def _backward_cell(
                 to_query += _product(to_scores, key, (1, 0))
                 to_keys[head] += _product(to_scores, query, (0, 0))
             gradient[0, row, part] = (to_query * scale).astype(gradient.dtype)
-        gradient[1, row] = (cell.joined(to_keys) * scale).astype(gradient.dtype)
-        gradient[2, row] = cell.joined(to_values).astype(gradient.dtype)
+            totals[0] += (to_query * scale).sum(0)
+        for which, x in (1, cell.joined(to_keys) * scale), (2, cell.joined(to_values)):
+            gradient[which, row] = x.astype(gradient.dtype)
+            totals[which] += x.sum(0)
+    for which, x in enumerate(totals):
+        biases[0, which] = x
 
 
 @dataclasses.dataclass(frozen=True)
