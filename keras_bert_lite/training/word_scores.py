@@ -31,11 +31,13 @@ def hits(targets, logits):
         best = ops.cast(ops.argmax(logits, axis=-1), "int32")
         return ops.cast(ops.equal(best, ops.cast(targets, "int32")), "float32")
     logits = ops.cast(logits, "float32")
-    classes = _classes(logits)
-    # The first of the highest; `argmax` would be a pass of its own.
+    classes, targets = _classes(logits), ops.cast(targets, "int32")[..., None]
+    # A float sum over the highest up to the target, 1 only if that is the first of
+    # them: XLA makes it in the pass of the loss's sums, but not the least index.
     highest = logits == ops.max(logits, axis=-1, keepdims=True)
-    best = ops.min(ops.where(highest, classes, logits.shape[-1]), axis=-1)
-    return ops.cast(best == ops.cast(targets, "int32"), "float32")
+    values = ops.where(classes < targets, 2.0, ops.where(classes == targets, 1.0, 0.0))
+    first = ops.sum(ops.where(highest, values, 0.0), axis=-1) == 1.0
+    return ops.cast(first, "float32")
 
 
 def update_mean(mean, values, weights):
