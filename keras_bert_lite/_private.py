@@ -54,14 +54,14 @@ def build_from_one_replica(model: keras.Model) -> None:
     model._maybe_symbolic_build = build_from
 
 
-def coordination_client() -> Any:
-    """Returns this process's client of JAX's coordination service.
+def coordination() -> Any:
+    """Returns JAX's `client` of its coordination service, and `coordinator_address`.
 
     JAX has no public API for its key-value store.
     """
     from jax._src import distributed
 
-    return distributed.global_state.client
+    return distributed.global_state
 
 
 def compiles_with_xla() -> bool:

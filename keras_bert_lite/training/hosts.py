@@ -18,11 +18,13 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_bert_lite._private import coordination_client
+from keras_bert_lite._private import coordination
+from keras_bert_lite.training.last_words import LastWords
 
 BEAT = 2.0  # seconds between a process's signs of life
 LOST = 40.0  # seconds without one, after which a process is taken for dead
 FAILED, DONE = "failed: ", "done"
+COORDINATOR_LOST = "Process 0, the coordinator, has died or cannot be reached"
 _watches = itertools.count()  # all processes make theirs in the same order
 
 
@@ -179,7 +181,8 @@ class Watch:
 
     A process that waits for a dead one's devices would otherwise wait for long, and
     then be aborted without a word about which one it was. Each process leaves signs of
-    life with JAX's coordination service, and reads those of the others.
+    life with JAX's coordination service, and reads those of the others. If it is the
+    service's own process that dies, JAX ends the others; `LastWords` says why.
 
     Args:
         stop: Tells whether all processes were asked to end.
@@ -190,11 +193,16 @@ class Watch:
         self._stop, self._before_end = stop, before_end
         self._ended = threading.Event()
         self._seen: dict[int, tuple[str, float]] = {}
+        self._last_words: LastWords | None = None
 
     def __enter__(self) -> "Watch":
         if process_count() > 1:
             self._folder = f"keras_bert_lite/{next(_watches)}"
-            self._client = coordination_client()
+            self._client = coordination().client
+            if process_index():
+                said = self._ending(COORDINATOR_LOST)
+                address = coordination().coordinator_address
+                self._last_words = LastWords(address, said)
             self._thread = threading.Thread(target=self._run, daemon=True)
             self._thread.start()
         return self
@@ -207,6 +215,7 @@ class Watch:
             time.sleep(LOST + 2 * BEAT)  # unless `_run` ends the process
         self._ended.set()
         self._thread.join(BEAT)
+        self._close_last_words()
         whole = error is None or self._stop.received
         with contextlib.suppress(Exception):  # the service may be what has died
             last = DONE if whole else f"{FAILED}{type(error).__name__}: {error}"
@@ -215,11 +224,8 @@ class Watch:
     def _run(self) -> None:
         for number in itertools.count():
             if reason := self._reason(number):
-                print(
-                    f"{reason}. This process, {process_index()} of {process_count()}, "
-                    "ends too; start all of them again to go on from the last state.",
-                    file=sys.stderr,
-                )
+                print(self._ending(reason), file=sys.stderr)
+                self._close_last_words()
                 self._before_end()
                 sys.stderr.flush()
                 os._exit(1)  # the main thread waits for devices, for ever
@@ -232,10 +238,7 @@ class Watch:
             self._tell(str(number))
             found = dict(self._client.key_value_dir_get(self._folder))
         except Exception as error:
-            return (
-                "Process 0, the coordinator, has died or cannot be reached: "
-                f"{str(error).splitlines()[0]}"
-            )
+            return f"{COORDINATOR_LOST}: {str(error).splitlines()[0]}"
         now = time.monotonic()
         for key, text in found.items():
             index, (sign, host) = int(key.split("/")[-1]), text.split("\n", 1)
@@ -248,6 +251,18 @@ class Watch:
                 silence = f"has given no sign of life for {LOST:.0f} s"
                 return f"Process {index}, on {host}, {silence}"
         return None
+
+    def _ending(self, reason: str) -> str:
+        own = f"{process_index()} of {process_count()}"
+        return (
+            f"{reason}. This process, {own}, ends too; "
+            "start all of them again to go on from the last state."
+        )
+
+    def _close_last_words(self) -> None:
+        if self._last_words is not None:
+            self._last_words.close()
+            self._last_words = None
 
     def _tell(self, sign: str) -> None:
         key = f"{self._folder}/{process_index()}"

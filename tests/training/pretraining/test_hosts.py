@@ -3,9 +3,11 @@
 import importlib.util
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
+import time
 
 import pytest
 from safetensors import safe_open
@@ -14,7 +16,6 @@ import keras_bert_lite as kbl
 from tests.training.pretraining.data.samples import text, write
 from tests.training.pretraining.runs import run
 
-PROGRAM = "tests.training.pretraining.hosts_program"
 pytestmark = pytest.mark.parity
 
 
@@ -26,9 +27,8 @@ def folder(tmp_path_factory):
     return folder
 
 
-@pytest.fixture(scope="module")
-def ended(folder):
-    """The two processes, ended, and what each printed."""
+def pair(program, *arguments):
+    """Runs a program as two processes; returns them, ended, and what each printed."""
     if importlib.util.find_spec("jax") is None:
         pytest.skip("jax is not installed")
     with socket.socket() as free:
@@ -36,14 +36,10 @@ def ended(folder):
         port = free.getsockname()[1]
     environment = {**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"}
     environment["XLA_FLAGS"] = ""  # one device each
+    command = [sys.executable, "-m", f"tests.training.pretraining.{program}"]
     processes = [
         subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                PROGRAM,
-                *map(str, (i, port, folder / "data", folder)),
-            ],
+            [*command, *map(str, (i, port, *arguments))],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -58,9 +54,10 @@ def ended(folder):
 
 
 @pytest.fixture(scope="module")
-def found(ended):
+def found(folder):
+    _, outputs = pair("hosts_program", folder / "data", folder)
     lines = [
-        next(x for x in out.splitlines() if x.startswith("{")) for out, _ in ended[1]
+        next(x for x in out.splitlines() if x.startswith("{")) for out, _ in outputs
     ]
     return [json.loads(x) for x in lines]
 
@@ -94,16 +91,28 @@ def test_other_settings_are_refused(found):
         assert "'seed': 0 and 1" in one["refused"]
 
 
-def test_a_dead_process_is_named(folder, ended):
-    (first, second), ((_, error), _) = ended
-    assert (first.returncode, second.returncode) == (1, 9)
-    assert f"Process 1, on {socket.gethostname()}, has given no sign of life" in error
-    assert "start all of them again" in error
-    with safe_open(folder / "dies" / "step_000000002.safetensors", "numpy") as file:
+@pytest.mark.parametrize(
+    ("dying", "status", "reason"),
+    [
+        # JAX ends the other one, if that has not ended by itself.
+        (0, (1, -signal.SIGABRT), "Process 0, the coordinator, has died or cannot"),
+        (1, (1,), f"Process 1, on {socket.gethostname()}, has given no sign of life"),
+    ],
+)
+def test_a_dead_process_is_named(folder, dying, status, reason):
+    given = folder / "data", folder, dying
+    processes, outputs = pair("death_program", *given)
+    assert time.time() - float(outputs[dying][0].splitlines()[-1]) < 60
+    assert processes[dying].returncode == 9
+    assert processes[1 - dying].returncode in status
+    assert reason in outputs[1 - dying][1]
+    assert "start all of them again" in outputs[1 - dying][1]
+    (state,) = (folder / f"dies_{dying}").glob("step_*")
+    with safe_open(state, "numpy") as file:
         assert len(list(file.keys())) > 10
 
 
-def test_one_process_writes(folder, ended):
+def test_one_process_writes(folder, found):
     for name in ("divided", "whole"):
         lines = (folder / name / "log.jsonl").read_text().splitlines()
         begun = [x for x in map(json.loads, lines) if x["event"] == "begun"]
