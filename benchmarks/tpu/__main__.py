@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.tpu.hlo import collectives, elementwise
-from benchmarks.tpu.report import summary
+from benchmarks.tpu.report import is_largest, summary
 from benchmarks.tpu.without_chip import ENVIRONMENT
 
 RESULTS = Path(__file__).parents[1] / "results" / "tpu.jsonl"
@@ -46,7 +46,6 @@ def record(case: Any) -> dict[str, Any]:
         "kernel_milliseconds": round(kernels, 2),
         "collectives_of_2_layers": _counted(two) if chips > 1 else {},
         "seconds_to_compile": seconds,
-        "versions": {name: metadata.version(name) for name in VERSIONS},
     }
 
 
@@ -60,19 +59,32 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=RESULTS)
     path = parser.parse_args().results
     os.environ.update(ENVIRONMENT)
-    from benchmarks.tpu.cases import cases
+    from benchmarks.tpu import cases, largest
 
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     records = [json.loads(line) for line in lines]
-    for case in cases():
-        fields = dataclasses.asdict(case)
-        if any(fields == {name: x[name] for name in fields} for x in records):
-            continue
-        records.append(record(case))
-        with path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(records[-1]) + "\n")
-        print(json.dumps(records[-1]), file=sys.stderr, flush=True)
+    steps = [x for x in records if not is_largest(x)]
+    searched = [{**x, "rows": None} for x in records if is_largest(x)]
+    for case in cases.cases():
+        if not _has(steps, dataclasses.asdict(case)):
+            records.append(_kept(record(case), path))
+    for case in cases.largest_cases():
+        if not _has(searched, {**dataclasses.asdict(case), "rows": None}):
+            records.append(_kept(largest.record(case), path))
     print(summary(records))
+
+
+def _has(records: list[dict[str, Any]], case: dict[str, Any]) -> bool:
+    return any(case == {name: x[name] for name in case} for x in records)
+
+
+def _kept(made: dict[str, Any], path: Path) -> dict[str, Any]:
+    """Adds a record to the file, so that a run that is cut short goes on from it."""
+    line = json.dumps({**made, "versions": {x: metadata.version(x) for x in VERSIONS}})
+    with path.open("a", encoding="utf-8") as file:
+        file.write(line + "\n")
+    print(line, file=sys.stderr, flush=True)
+    return made
 
 
 if __name__ == "__main__":

@@ -43,6 +43,11 @@ class Case:
     fused_attention: bool = False
 
     @property
+    def topology(self) -> str:
+        """The smallest board of chips that has enough of them."""
+        return f"{self.chip}:{'2x2' if self.data * self.model <= 4 else '4x4'}"
+
+    @property
     def layers(self) -> int:
         return LAYERS[self.preset]
 
@@ -63,10 +68,20 @@ def cases() -> Iterator[Case]:
     yield Case(fast_dropout=True)
     yield Case(rows=128, data=4)
     yield Case(rows=128, data=2, model=2)
+    for data, model in ((16, 1), (8, 2)):
+        yield Case(rows=512, data=data, model=model)
     for task in ("packed", "classifier"):
         yield Case(task=task, rows=128)
+        yield Case(task=task, length=512)
     yield Case(rows=32, preset="bert_large_uncased")
     yield Case(rows=256)
+
+
+def largest_cases() -> Iterator[Case]:
+    """The steps whose largest batches are searched, from about these rows on."""
+    for length, rows, fused in ((128, 512, 512), (512, 80, 144)):
+        yield Case(length=length, rows=rows)
+        yield Case(length=length, rows=fused, fused_attention=True)
 
 
 def compiled(case: Case, layers: int) -> Any:
@@ -81,7 +96,7 @@ def compiled(case: Case, layers: int) -> Any:
     weights = {x: np.ones(shape, "float32") for x in model.output_names}
     if case.side == KERAS_HUB:  # its one output has no name
         (targets,), (weights,) = targets.values(), weights.values()
-    mesh = mesh_of(f"{case.chip}:2x2", case.data, case.model)
+    mesh = mesh_of(case.topology, case.data, case.model)
     layout = MODEL_PARALLEL if case.model > 1 else None
     return compile_step(model, (inputs, targets, weights), mesh, layout)
 

@@ -8,7 +8,7 @@ Record = dict[str, Any]
 
 
 def summary(records: list[Record]) -> str:
-    """Returns the table of steps, and that of collectives on several chips."""
+    """Returns the tables of steps, of the largest batches, and of collectives."""
     head = [
         "side",
         "task",
@@ -22,13 +22,31 @@ def summary(records: list[Record]) -> str:
         "integer operations, 10^9",
         "float operations, 10^9",
     ]
-    exchanged = [y for x in records for y in _lines(x)]
+    steps = [x for x in records if not is_largest(x)]
+    exchanged = [y for x in steps for y in _lines(x)]
+    largest = [_largest(x) for x in records if is_largest(x)]
     return "\n\n".join(
         [
-            table(head, [_row(x) for x in records]),
+            table(head, [_row(x) for x in steps]),
+            table(["largest batch", "chip", "memory, GiB", "refused"], largest),
             table(["chips", "collective", "times"], exchanged),
         ]
     )
+
+
+def is_largest(x: Record) -> bool:
+    """Whether a record is of a search for the largest batch."""
+    return "refused" in x
+
+
+def _largest(x: Record) -> list[str]:
+    option = ", fused attention" * x["fused_attention"]
+    return [
+        f"{x['rows']} x {x['length']}{option}",
+        x["chip"],
+        f"{x['gib']:.2f}",
+        f"{x['refused']} x {x['length']}",
+    ]
 
 
 def _row(x: Record) -> list[str]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from benchmarks.inference.tables import table
+from benchmarks.tpu.report import is_largest
 from docs._code import DOCS
 from docs._code.api import replace
 from docs._code.results import RESULTS, read
@@ -93,7 +94,7 @@ def page(compiled: list[dict[str, Any]], measured: list[dict[str, Any]]) -> str:
 def _shown(x: dict[str, Any]) -> bool:
     """Whether a record is a plain step of BERT-base that has an estimate."""
     plain = x["side"] == OURS and x["task"] == "masked_lm"
-    plain = plain and not (x["fast_dropout"] or x["fused_attention"])
+    plain = plain and not (x["fast_dropout"] or x["fused_attention"] or is_largest(x))
     return plain and x["preset"] == "bert_base_uncased" and 0 < x["mfu"] < 1
 
 
