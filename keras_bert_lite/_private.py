@@ -19,6 +19,18 @@ def sublayers(layer: keras.layers.Layer) -> Iterator[keras.layers.Layer]:
     yield from layer._flatten_layers()
 
 
+def stored_value(variable: keras.Variable) -> Any:
+    """Returns a variable's value in the type that it is stored in.
+
+    Keras casts variables to low precision in all that a layer in mixed precision calls,
+    and has no public way around.
+    """
+    from keras.src.backend import AutocastScope
+
+    with AutocastScope(None):
+        return keras.ops.convert_to_tensor(variable)
+
+
 def adam_state(
     optimizer: keras.optimizers.Adam, variable: Any
 ) -> tuple[int, keras.Variable, keras.Variable]:

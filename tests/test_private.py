@@ -24,6 +24,21 @@ def test_sublayers_are_all_layers_inside():
     assert {"encoder", "blocks", "attention", "query", "head"} <= set(names)
 
 
+def test_a_stored_value_is_not_cast():
+    class Layer(keras.layers.Layer):
+        def build(self, _):
+            self.weight = self.add_weight(shape=(1,))
+
+        def call(self, x):
+            given = [_private.stored_value(self.weight), x * self.weight]
+            self.types = [keras.backend.standardize_dtype(y.dtype) for y in given]
+            return x
+
+    layer = Layer(dtype="mixed_bfloat16")
+    layer(np.ones(1, "float32"))
+    assert layer.types == ["float32", "bfloat16"]
+
+
 @tensorflow
 def test_adam_state_is_what_an_update_moves():
     variable = keras.Variable(np.ones(2, "float32"))

@@ -5,6 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_bert_lite._private import stored_value
 from keras_bert_lite.config import EncoderConfig
 from keras_bert_lite.layers.base import EncoderPart
 
@@ -126,7 +127,15 @@ class Embeddings(EncoderPart):
 
     def token_vectors(self, token_ids):
         """Looks up only the token embeddings: (B, S) -> (B, S, E)."""
-        return _look_up(self.token_embedding, token_ids)
+        table = self.token_embedding
+        if split := _split(table, token_ids):
+            from keras_bert_lite.layers import tied_table
+
+            ids, size = _in_range(table, token_ids), table.input_dim
+            values = stored_value(table.embeddings)
+            rows = tied_table.look_up(split, size, values, ids)
+            return ops.cast(rows, self.compute_dtype)
+        return _look_up(table, token_ids)
 
     def finish(
         self, x, token_ids, segment_ids, position_ids, project=True, training=None
@@ -165,6 +174,11 @@ class Embeddings(EncoderPart):
 
     def _scores(self, x):
         """(B, S, E) -> (B, S, V)."""
+        if split := _split(self.token_embedding, x):
+            from keras_bert_lite.layers import tied_table
+
+            values = stored_value(self.token_embedding.embeddings)
+            return tied_table.scores(split, x, values)
         table = ops.cast(self.token_embedding.embeddings, self.compute_dtype)
         return ops.matmul(x, ops.transpose(table))
 
@@ -210,9 +224,24 @@ class Embeddings(EncoderPart):
         return (*token_ids_shape, self.config.hidden_dim)
 
 
+def _split(table: keras.layers.Embedding, x) -> Any:
+    """Returns how rows are split over devices that exchange the table's gradient."""
+    if keras.backend.backend() != "jax":
+        return None
+    if table.quantization_mode is not None or table.lora_enabled:
+        return None
+    from keras_bert_lite.layers import tied_table
+
+    return tied_table.split_rows(table.embeddings, x.shape[0])
+
+
 def _look_up(table: keras.layers.Embedding, ids):
-    """Looks up ids; negative ids are out of range, not counted from the end."""
-    return table(ops.where(ids < 0, table.input_dim, ids))
+    return table(_in_range(table, ids))
+
+
+def _in_range(table: keras.layers.Embedding, ids):
+    """Puts negative ids out of range: they are not counted from the end."""
+    return ops.where(ids < 0, table.input_dim, ids)
 
 
 def _look_up_few(table: keras.layers.Embedding, ids):

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from benchmarks.tpu.hlo import collectives, elementwise
-from tests.benchmarks.tpu_program import LENGTH, ROWS, WIDTH, WORDS
+from tests.benchmarks.tpu_program import LENGTH, ROWS, VOCABULARY, WIDTH, WORDS
 from tests.paths import ROOT
 
 PROGRAM = """
@@ -75,6 +75,14 @@ def test_chips_that_split_rows_exchange_only_gradients(compiled):
         assert math.prod(sizes(shape)) <= largest
         for length in (LENGTH, WORDS):  # no activations
             assert sizes(shape)[:2] != [ROWS // 4, length]
+
+
+@pytest.mark.tpu
+@pytest.mark.parametrize("name", ["data", "data x model"])
+def test_chips_exchange_the_table_of_tokens_once(compiled, name):
+    """It is tied: what looks tokens up and what scores words have a gradient each."""
+    found = [x for x in compiled[name] if sizes(x[1]) == [VOCABULARY, WIDTH]]
+    assert found == [["all-reduce", f"f32[{VOCABULARY},{WIDTH}]", 1]]
 
 
 @pytest.mark.tpu

@@ -6,6 +6,7 @@ import os
 from benchmarks.tpu.without_chip import ENVIRONMENT
 
 ROWS, LENGTH, WORDS, WIDTH = 8, 128, 4, 64
+VOCABULARY = 256
 
 
 def main() -> None:
@@ -19,7 +20,7 @@ def main() -> None:
 
     keras.config.set_dtype_policy("mixed_bfloat16")
     config = kbl.EncoderConfig(
-        vocabulary_size=256,
+        vocabulary_size=VOCABULARY,
         num_layers=1,
         num_heads=2,
         hidden_dim=WIDTH,
