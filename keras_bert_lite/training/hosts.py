@@ -102,21 +102,37 @@ def from_first(value: np.ndarray | None, like: keras.Variable) -> np.ndarray:
     )
 
 
-def on_host(value: Any) -> np.ndarray:
+def on_host(value: Any, into: np.ndarray | None = None) -> np.ndarray:
     """Returns a copy of a variable's whole value in this process's memory.
 
     All processes must call it: a value that is divided among their devices is
     gathered.
+
+    Args:
+        value: The variable.
+        into: Where the copy is made; `None`: in new memory.
     """
-    if _is_jax():
-        array = value.value if isinstance(value, keras.Variable) else value
-        if not array.is_fully_addressable:
-            if not array.is_fully_replicated:
-                return np.asarray(_multihost().process_allgather(array, tiled=True))
-            value = array.addressable_data(0)
-    found = keras.ops.convert_to_numpy(value)
-    # NumPy may see the memory of a tensor (torch), which the next step may reuse.
+    found = _seen(value)
+    if into is not None:
+        np.copyto(into, found)
+        return into
+    # NumPy may see the memory of a tensor, which the next step may reuse.
     return found if found.flags.owndata else found.copy()
+
+
+def _seen(value: Any) -> np.ndarray:
+    """Returns a value, not copied if NumPy can see the memory that it lies in."""
+    backend = keras.backend.backend()
+    if backend == "tensorflow":
+        return np.asarray(keras.ops.convert_to_tensor(value))
+    if backend != "jax":
+        return keras.ops.convert_to_numpy(value)
+    array = value.value if isinstance(value, keras.Variable) else value
+    if not array.is_fully_addressable:
+        if not array.is_fully_replicated:
+            return np.asarray(_multihost().process_allgather(array, tiled=True))
+        array = array.addressable_data(0)
+    return np.asarray(array)
 
 
 def part_of_batches() -> tuple[int, int]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import keras
+import numpy as np
 
 from keras_bert_lite._files import remove_left_over, write_text
 from keras_bert_lite._private import sublayers
@@ -158,9 +159,9 @@ def check_steps(steps: int, save_every: int) -> int:
 class TrainingState(keras.callbacks.Callback):
     """Saves weights, optimizer and random generator states after each epoch.
 
-    Training goes on while a thread writes them. Frozen teachers (`layers.Teacher`)
-    are not saved. On SIGTERM it saves at the end of the step and ends the run as
-    Ctrl-C does.
+    Training goes on while a thread writes them, from memory that is taken when
+    training begins and kept. Frozen teachers (`layers.Teacher`) are not saved. On
+    SIGTERM it saves at the end of the step and ends the run as Ctrl-C does.
 
     A run may be killed at any moment. Resumed from its last state, it ends with
     the same weights as an uninterrupted run, provided that the data resume at
@@ -194,6 +195,7 @@ class TrainingState(keras.callbacks.Callback):
         self._stop, self._journal = stop, write
         self._writer = ThreadPoolExecutor(1)
         self._writing: Future | None = None
+        self._room: Values = {}
         self._begin = 0
 
     def restore(self, model: keras.Model) -> int:
@@ -232,6 +234,19 @@ class TrainingState(keras.callbacks.Callback):
         self._writer.shutdown()
         self.finish()
 
+    def on_train_begin(self, logs=None):
+        if hosts.process_index() == 0 and not self._room:
+            self._writing = self._writer.submit(self._make_room)
+
+    def _make_room(self) -> None:
+        """Takes the memory that values are copied into.
+
+        The first time that memory is touched takes longer than the copy.
+        """
+        for name, variable in _variables(self.model).items():
+            self._room[name] = np.empty(tuple(variable.shape), variable.dtype)
+            self._room[name].fill(0)
+
     def on_epoch_begin(self, epoch, logs=None):
         self._begin = max(self._begin, epoch * self.save_every)
 
@@ -269,7 +284,7 @@ class TrainingState(keras.callbacks.Callback):
         first = hosts.process_index() == 0
         values = {}
         for name, variable in _variables(self.model).items():
-            value = hosts.on_host(variable)
+            value = hosts.on_host(variable, self._room.get(name))
             if first:
                 values[name] = value
         if first:

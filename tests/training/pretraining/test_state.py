@@ -157,6 +157,21 @@ def test_a_save_that_fails_ends_the_run(tmp_path, monkeypatch):
         run(tmp_path / "other", steps=2)
 
 
+def test_saves_use_memory_that_was_taken_before(tmp_path, monkeypatch):
+    written = []
+
+    def noted(path, values, write=state.write_state):
+        written.append(list(values.values()))
+        write(path, values)
+
+    monkeypatch.setattr(state, "write_state", noted)
+    run(tmp_path / "run", dropout=0.5)
+    first, *others = written
+    assert len(others) == 2
+    for other in others:
+        assert all(x is y for x, y in zip(first, other, strict=True))
+
+
 def test_two_runs_in_a_directory(tmp_path):
     class Second(keras.callbacks.Callback):
         def on_train_begin(self, logs=None):
