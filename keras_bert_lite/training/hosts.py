@@ -17,6 +17,7 @@ from typing import Any
 
 import keras
 import numpy as np
+import tensorflow as tf
 
 from keras_bert_lite._private import coordination
 from keras_bert_lite.training.last_words import LastWords
@@ -123,11 +124,11 @@ def on_host(value: Any, into: np.ndarray | None = None) -> np.ndarray:
 def _seen(value: Any) -> np.ndarray:
     """Returns a value, not copied if NumPy can see the memory that it lies in."""
     backend = keras.backend.backend()
-    if backend == "tensorflow":
-        return np.asarray(keras.ops.convert_to_tensor(value))
-    if backend != "jax":
-        return keras.ops.convert_to_numpy(value)
     array = value.value if isinstance(value, keras.Variable) else value
+    if backend == "tensorflow":
+        return np.asarray(tf.convert_to_tensor(array))
+    if backend != "jax":
+        return keras.ops.convert_to_numpy(array)
     if not array.is_fully_addressable:
         if not array.is_fully_replicated:
             return np.asarray(_multihost().process_allgather(array, tiled=True))
