@@ -28,7 +28,7 @@ def stored_value(variable: keras.Variable) -> Any:
     from keras.src.backend import AutocastScope
 
     with AutocastScope(None):
-        return keras.ops.convert_to_tensor(variable)
+        return variable.value
 
 
 def adam_state(
