@@ -3,6 +3,7 @@
 import importlib.util
 import os
 from pathlib import Path
+from typing import Any
 
 from keras_bert_lite._files import replaced_file
 from keras_bert_lite.layers.execution.engines import for_engine
@@ -52,8 +53,7 @@ def export_onnx(
     path = Path(path)
     with replaced_file(path) as draft:
         file = draft.with_name("model.onnx")  # Keras requires this suffix
-        _convert(model, file)
-        _finish(file)
+        _write(model, file)
         if int8:
             _quantize(file)
         _add_metadata(file, metadata)
@@ -71,26 +71,29 @@ def _check_installed(int8: bool) -> None:
         )
 
 
-def _convert(model: TextModel, file: Path) -> None:
-    body = model_on_ids(model)
+def _write(model: TextModel, file: Path) -> None:
+    import onnx
+
+    from keras_bert_lite.serving.runtimes.onnx_graph import simplify
+    from keras_bert_lite.serving.runtimes.onnx_weights import WithoutMatrices, put_in
+
+    body = WithoutMatrices(model_on_ids(model))
+    _convert(body, file)
+    made = simplify(onnx.load(file))
+    put_in(made, body.matrices)
+    onnx.checker.check_model(made)
+    onnx.save(made, file)
+
+
+def _convert(body: Any, file: Path) -> None:
     with for_engine():
         body.export(
             file,
             format="onnx",
-            input_signature=[id_specs(body)],
+            input_signature=[{**id_specs(body.body), **body.specs()}],
             opset_version=OPSET,
             verbose=False,
         )
-
-
-def _finish(file: Path) -> None:
-    import onnx
-
-    from keras_bert_lite.serving.runtimes.onnx_graph import simplify
-
-    model = simplify(onnx.load(file))
-    onnx.checker.check_model(model)
-    onnx.save(model, file)
 
 
 def _quantize(file: Path) -> None:
