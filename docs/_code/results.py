@@ -172,8 +172,9 @@ def _objectives(data: Data) -> str:
 def _serving_load(data: Data) -> str:
     sides = [_flat(side) for side in data["sides"]]
     rows = [[name, *(_cell(side[name]) for side in sides)] for name in sides[0]]
-    rows.append(["median ratio of requests per second", _cell(data["median_ratio"])])
-    rows[-1] += [""] * (len(sides) - 1)
+    for name in ("seconds", "tolerance", "median_ratio"):
+        if name in data:
+            rows.append([name, _cell(data[name])] + [""] * (len(sides) - 1))
     return _table(["", *(f"export {i + 1}" for i in range(len(sides)))], rows)
 
 

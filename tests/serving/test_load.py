@@ -1,5 +1,6 @@
 """A short run of benchmarks/serving_load.py."""
 
+import math
 import random
 import types
 
@@ -53,14 +54,17 @@ def test_wrong_answers_are_noticed(name):
     }
     if name is not None:
         answer[name][1] = "bad" if name == "label" else answer[name][1] + 0.001
-    assert serving_load.same(answer, 1, ALONE) == (name is None)
+    expected = {None: 0.0, "label": math.inf}.get(name, pytest.approx(0.001, rel=1e-3))
+    assert serving_load.difference(answer, 1, ALONE) == expected
 
 
-def outcome(answer, wrong):
+def outcome(answer, wrong, tolerance=1e-4):
     """What becomes of a request to a server that gives always the same answer."""
     client = types.SimpleNamespace(predict=lambda inputs: answer)
-    side = types.SimpleNamespace(client=client, wrong_calls=[lambda: answer])
-    work = serving_load.Work(["a day"], rows=1, wrong=wrong, answers=[ALONE])
+    side = types.SimpleNamespace(
+        client=client, wrong_calls=[lambda: answer], largest_difference=0.0
+    )
+    work = serving_load.Work(["a day"], 1, wrong, tolerance, [ALONE])
     return serving_load.request(side, work, random.Random(0))
 
 
@@ -68,4 +72,9 @@ def test_failures_are_noticed():
     assert outcome(ALONE, wrong=0.0)[0] == "good"
     other = {**ALONE, "label": np.array(["bad"], object)}
     assert outcome(other, wrong=0.0) == ("failed", "wrong answer to 'a day'")
+    far = {**ALONE, "scores": ALONE["scores"] + 0.01}
+    assert outcome(far, wrong=0.0)[0] == "failed"
+    assert outcome(far, wrong=0.0, tolerance=0.02)[0] == "good"
+    nothing = {**ALONE, "scores": ALONE["scores"] * np.nan}
+    assert outcome(nothing, wrong=0.0, tolerance=0.02)[0] == "failed"
     assert outcome(ALONE, wrong=1.0) == ("failed", "a wrong request was answered")
