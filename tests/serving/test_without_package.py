@@ -86,6 +86,15 @@ def int8_calls(tmp_path_factory):
     return list(calls_of(kbl.export_saved_model(model, directory, **options)))
 
 
+@pytest.fixture(scope="module")
+def bfloat16_calls(tmp_path_factory):
+    keras.utils.set_random_seed(0)
+    model = kbl.with_text(tiny.classifier(initializer_range=1.0), tiny.preprocessor())
+    directory = tmp_path_factory.mktemp("bfloat16")
+    options = {"compute": "bfloat16", "storage": "bfloat16"}
+    return list(calls_of(kbl.export_saved_model(model, directory, **options)))
+
+
 def answers(python, calls, directory, stderr=None, **variables):
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     environment |= variables
@@ -101,7 +110,7 @@ def answers(python, calls, directory, stderr=None, **variables):
     return [json.loads(line) for line in output.stdout.splitlines()]
 
 
-def check(got, expected):
+def check(got, expected, atol=1e-5):
     assert sorted(got) == sorted(expected)
     for name, (shape, values) in got.items():
         array = expected[name].numpy()
@@ -110,7 +119,7 @@ def check(got, expected):
             assert values == [x.decode() for x in array.ravel()]
         else:
             flat = array.ravel()
-            np.testing.assert_allclose(values, flat, rtol=1e-5, atol=1e-5)
+            np.testing.assert_allclose(values, flat, rtol=1e-5, atol=atol)
 
 
 @pytest.mark.parametrize("variable", PYTHONS)
@@ -144,6 +153,22 @@ def test_older_servers_have_no_int8(int8_calls, tmp_path):
     with pytest.raises(subprocess.CalledProcessError) as error:
         answers(python, int8_calls, tmp_path, stderr=subprocess.PIPE)
     assert b"_QuantizedMatMul" in error.value.stderr
+
+
+@pytest.mark.filterwarnings("ignore:`compute='bfloat16'` is for")
+@pytest.mark.parametrize("one_dnn", ["1", "0"])
+@pytest.mark.parametrize("variable", PYTHONS)
+def test_answers_in_bfloat16(variable, one_dnn, bfloat16_calls, tmp_path):
+    """Kernels sum in another order and round to 8 bits: answers differ by some."""
+    python = os.environ.get(variable)
+    if not python:
+        pytest.skip(f"{variable} is not set; see the Makefile")
+    options = {"TF_ENABLE_ONEDNN_OPTS": one_dnn}
+    _, *got = answers(python, bfloat16_calls, tmp_path, **options)
+    assert len(got) == len(bfloat16_calls)
+    for answer, (_, expected) in zip(got, bfloat16_calls, strict=True):
+        scores = {k: x for k, x in expected.items() if x.dtype != tf.string}
+        check({k: answer[k] for k in scores}, scores, atol=0.02)
 
 
 def test_this_process_answers_as_the_keras_model(model, calls):
