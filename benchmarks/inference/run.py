@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmarks.inference import models
 from benchmarks.inference.harness import SideFailedError, take_turns
-from benchmarks.inference.sides import CUTS_AT, LIMIT, OFFLINE
+from benchmarks.inference.sides import CUTS_AT, LIMIT, OFFLINE, python_of
 from benchmarks.inference.worker import Worker
 from benchmarks.inference.workloads import FULL_ROW, Workload
 
@@ -36,15 +36,18 @@ class Sides:
 
     def _start(self, name: str, folder: Path) -> None:
         self._say(f"starting {name}")
+        worker = None
         try:
             for command in ("prepare", "load"):
-                worker = Worker(name, self._model, folder)
+                python = python_of(name, command)
+                worker = Worker(name, self._model, folder, python)
                 getattr(worker, command)()
                 if command == "prepare":
                     worker.close()
             self.running[name] = worker
         except SideFailedError as error:
-            worker.close()
+            if worker is not None:
+                worker.close()
             self.drop(name, error)
 
     def drop(self, name: str, error: Exception) -> None:

@@ -2,7 +2,10 @@
 
 import multiprocessing
 import os
+import subprocess
+import sys
 import traceback
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +14,7 @@ import numpy as np
 from benchmarks.inference.harness import SideFailedError
 from benchmarks.inference.workloads import Work
 
+ROOT = Path(__file__).parents[2]
 THREADS = 2
 ENVIRONMENT = {
     "KERAS_BACKEND": "tensorflow",
@@ -25,22 +29,28 @@ PATIENCE = 900.0  # seconds until a side that does not answer is given up
 
 
 class Worker:
-    """Runs a side in another interpreter.
+    """Runs a side in another process.
 
     Args:
         side: Its name in `sides.SIDES`.
         model: Folder of the model.
         folder: Where the side keeps its files and its log.
+        python: The interpreter, which may be of another environment.
     """
 
-    def __init__(self, side: str, model: Path, folder: Path) -> None:
+    def __init__(self, side: str, model: Path, folder: Path, python: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        os.environ.update(ENVIRONMENT)
-        context = multiprocessing.get_context("spawn")
-        self._pipe, other_end = context.Pipe()
-        arguments = (other_end, side, model, folder)
-        self._process = context.Process(target=_serve, args=arguments, daemon=True)
-        self._process.start()
+        if not Path(python).exists():
+            environment = Path(python).parents[1].name
+            raise SideFailedError(f"needs `make {environment}/ready`")
+        self._pipe, other_end = multiprocessing.Pipe()
+        handle = other_end.fileno()
+        self._process = subprocess.Popen(
+            [python, "-m", __spec__.name, str(handle), side, str(model), str(folder)],
+            pass_fds=[handle],
+            cwd=ROOT,
+            env={**os.environ, **ENVIRONMENT},
+        )
         other_end.close()
 
     def prepare(self) -> None:
@@ -63,10 +73,11 @@ class Worker:
 
     def close(self) -> None:
         self._pipe.close()
-        self._process.join(10)
-        if self._process.is_alive():
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
             self._process.kill()
-            self._process.join()
+            self._process.wait()
 
     def _ask(self, command: str, *arguments: Any) -> Any:
         try:
@@ -129,3 +140,8 @@ def _serve(pipe: Any, name: str, model: Path, folder: Path) -> None:
         except Exception as error:
             traceback.print_exc()
             pipe.send((False, f"{type(error).__name__}: {error}"[:300]))
+
+
+if __name__ == "__main__":
+    handle, side, *folders = sys.argv[1:]
+    _serve(Connection(int(handle)), side, *map(Path, folders))

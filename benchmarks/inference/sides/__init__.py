@@ -1,10 +1,13 @@
 """The sides by name: where their class is, and its options."""
 
 import importlib
+import subprocess
+import sys
 from pathlib import Path
 
 from benchmarks.inference.sides.base import Side
 
+ROOT = Path(__file__).parents[3]
 OURS = "keras_bert_lite"
 LIMIT = "matrix products"
 SIDES = {
@@ -21,8 +24,20 @@ SIDES = {
     "onnxruntime int8": ("onnx_sides", "OnnxRuntime", {"int8": True}),
     "openvino fp32": ("openvino_sides", "OpenVino", {"precision": "f32"}),
     "openvino bf16": ("openvino_sides", "OpenVino", {"precision": "bf16"}),
+    "ctranslate2 fp32": ("ctranslate2_sides", "CTranslate2", {"compute": "float32"}),
+    "ctranslate2 int8": ("ctranslate2_sides", "CTranslate2", {"compute": "int8"}),
+    "fastembed": ("fastembed_side", "FastEmbed", {}),
+    "zeromodels": ("zeromodels_side", "ZeroModels", {}),
     LIMIT: ("limit", "MatrixProducts", {}),
 }
+# Sides whose packages do not go with the others': their environments, by the Makefile.
+ENVIRONMENTS = {
+    "ctranslate2 fp32": ".venv-ctranslate2",
+    "ctranslate2 int8": ".venv-ctranslate2",
+    "fastembed": ".venv-fastembed",
+    "zeromodels": ".venv-zeromodels",
+}
+PREPARED_HERE = ("fastembed",)  # by torch, which is not in its environment
 # Sides that cut texts at this many tokens; they sit out where texts are longer.
 CUTS_AT = {"keras_hub 128": 128}
 # Sides with a call for texts that are there all at once, which sorts them; and
@@ -34,6 +49,26 @@ OFFLINE = (
     "sentence_transformers",
     "transformers",
 )
+
+
+def python_of(name: str, command: str) -> str:
+    """Returns the interpreter that a side prepares its files with, or runs in."""
+    if name not in ENVIRONMENTS or (command == "prepare" and name in PREPARED_HERE):
+        return sys.executable
+    return str(ROOT / ENVIRONMENTS[name] / "bin" / "python")
+
+
+def peers() -> dict[str, str]:
+    """Returns the versions of the packages that have environments of their own."""
+    code = "import sys; from importlib import metadata; "
+    code += "print(metadata.version(sys.argv[1]))"
+    found = {}
+    for name, folder in ENVIRONMENTS.items():
+        python, package = python_of(name, "load"), folder.removeprefix(".venv-")
+        if Path(python).exists():
+            command = [python, "-c", code, package]
+            found[package] = subprocess.check_output(command, text=True).strip()
+    return found
 
 
 def make(name: str, model: Path, folder: Path) -> Side:
