@@ -134,7 +134,8 @@ def difference(answer, row, alone):
     for name, value in alone.items():
         got = answer[name][(row, *map(slice, value.shape[1:]))]
         if value.dtype != object:
-            largest = max(largest, float(np.abs(got - value[0]).max(initial=0.0)))
+            far = np.nan_to_num(np.abs(got - value[0]), nan=np.inf)
+            largest = max(largest, float(far.max(initial=0.0)))
         elif not np.array_equal(got, value[0]):
             return math.inf
     return largest
@@ -155,7 +156,7 @@ def request(side, work, chance):
     for row, i in enumerate(chosen):
         far = difference(answer, row, work.answers[i])
         side.largest_difference = max(side.largest_difference, far)
-        if not far <= work.tolerance:  # nor NaN
+        if far > work.tolerance:
             return "failed", f"wrong answer to {work.texts[i]!r}"
     return "good", latency
 
@@ -166,7 +167,7 @@ def differences(side, work):
     return [
         f"other answer to {text!r}"
         for text, answer in alone
-        if not difference(side.client.predict([text]), 0, answer) <= work.tolerance
+        if difference(side.client.predict([text]), 0, answer) > work.tolerance
     ]
 
 
