@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from docs._code import DOCS, ROOT
+from docs._code import DOCS, ROOT, forms
 from docs._code.api import replace
 
 RESULTS = ROOT / "benchmarks" / "results"
@@ -54,10 +54,15 @@ def pages() -> dict[str, str]:
     """Returns the text of every page by the name of its file."""
     files = sorted(x for x in RESULTS.rglob("*.json*") if x.suffix in SUFFIXES)
     made = {_name(path): _page(path) for path in files}
+    made["forms.md"] = forms.page(read(FORMS["compute"]), read(FORMS["engines"]))
     return {**made, "index.md": _index(made)}
 
 
 SUFFIXES = (".json", ".jsonl")
+FORMS = {
+    "compute": RESULTS / "compute_types.json",
+    "engines": RESULTS / "inference.json",
+}
 
 
 def _name(path: Path) -> str:

@@ -10,6 +10,7 @@ import keras_bert_lite as kbl
 from docs._code import (
     api,
     docstrings,
+    forms,
     gallery,
     links,
     pictures,
@@ -27,6 +28,14 @@ def test_results():
     folder = ROOT / "docs" / "results"
     written = {x.name: x.read_text(encoding="utf-8") for x in folder.glob("*.md")}
     assert written == results.pages(), MEND
+
+
+def test_forms_that_were_measured():
+    sides = {"keras_bert_lite": [2.0], "keras_bert_lite openvino bf16": [0.5]}
+    record = {"model": "minilm", "corpus": "sst2", "batch": 8, "rounds": [sides]}
+    record |= {"ways": dict.fromkeys(sides, "encode"), "agreement": {}}
+    rows = forms._engines({"workloads": [record]})
+    assert rows == [["OpenVINO bfloat16, `OpenVinoModel`", "", "0.25", "", ""]]
 
 
 def test_a_benchmark_without_tables():
