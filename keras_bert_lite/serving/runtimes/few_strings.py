@@ -15,9 +15,9 @@ Ids = dict[str, np.ndarray]
 def few_strings(preprocessor: Preprocessor) -> Callable[[Any], Ids | None]:
     """Returns what makes rows of a short list of strings, and `None` of all else.
 
-    TensorFlow's tokenizer runs some 200 operations, whatever the length; on a short
-    text those, and the caches that they leave cold, take a third of what a small int8
-    model does. Hugging Face's library gives the same ids.
+    TensorFlow's tokenizer runs some 200 operations, whatever the length; with a short
+    text they take a third of the time of a small int8 model. Hugging Face's library
+    gives the same ids.
 
     Args:
         preprocessor: If it is not of WordPiece, finds added tokens in the text, or pads
