@@ -53,6 +53,17 @@ def kinds(data: Path) -> tuple[list[Row], list[Row]]:
     )
 
 
+def questions(data: Path) -> tuple[list[Row], list[Row]]:
+    """Splits the development set of SQuAD 2.0 by article: seven are for the test."""
+    path = data / "squad" / "dev-v2.0.json"
+    rows = list(kbl.data.read_squad(path, misplaced="find"))
+    held = sorted({x["title"] for x in rows})[::5]
+    train, test = (
+        [x for x in rows if (x["title"] in held) is y] for y in (False, True)
+    )
+    return train, test
+
+
 DEV = ("train.tsv", "dev.tsv")
 CLASSES, SEVERAL = "text_classification", "multi_label_classification"
 SETS = {
@@ -82,4 +93,5 @@ SETS = {
     "kinds": Set(SEVERAL, kinds, {}),
     "snips": Set("intent_and_slots", snips, {}),
     "conll2003": Set("token_classification", conll, {}),
+    "squad2": Set("question_answering", questions, {}),
 }

@@ -23,7 +23,7 @@ linear model of MiniLM's vectors. Made by `python -m benchmarks.recipes --data D
 
 {differences}
 
-## What `kbl.finetune` chose
+{questions}## What `kbl.finetune` chose
 
 Means over the seeds; minutes of CPU, of all threads, from rows to the string-in model.
 
@@ -36,6 +36,7 @@ def page(records: Records) -> str:
     return PAGE.format(
         scores=_table(_scores(records)),
         differences=_table(_differences(records)),
+        questions=_questions(records),
         recipes=_table(_recipes(records)),
     )
 
@@ -120,6 +121,24 @@ def _compared(
     return found
 
 
+def _questions(records: Records) -> str:
+    """Shows questions with an answer and those without apart."""
+    found = [x for x in records if x["set"] == "squad2"]
+    if not found:
+        return ""
+
+    def lines() -> Iterator[list[str]]:
+        yield ["rows", "way", "F1", "with an answer", "without an answer", "CPU min"]
+        for x in sorted(found, key=lambda x: (x["rows"], x["way"], x["encoder"])):
+            names = ("f1", "hasans_f1", "noans_f1")
+            scores = [f"{100 * x['scores'][name]:.1f}" for name in names]
+            way = f"{x['way']} {x['encoder']}"
+            minutes = f"{x['cpu_seconds'] / 60:.1f}"
+            yield [str(x["rows"]), way, *scores, minutes]
+
+    return f"## Questions with and without answers\n\n{_table(lines())}\n\n"
+
+
 def _recipes(records: Records) -> Iterator[list[str]]:
     yield ["set", "rows", "encoder", "epochs", "batch", "rate", "threshold", "CPU min"]
     for name, rows in _cells(records):
@@ -136,7 +155,7 @@ def _chosen(records: Records) -> list[str]:
         return mean(get(x) for x in records)
 
     recipe = records[0]["recipe"]
-    thresholds = [x["options"].get("threshold") for x in records if x["options"]]
+    thresholds = [value for x in records for value in x["options"].values()]
     return [
         f"{average(lambda x: x['recipe']['epochs']):g}",
         str(recipe["batch_size"]),

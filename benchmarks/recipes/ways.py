@@ -76,14 +76,15 @@ def plain(
     return {"scores": scores, "cpu_seconds": round(seconds)}
 
 
-def simple(this: Set, train: list[Row], test: list[Row]) -> dict[str, Any]:
+def simple(this: Set, train: list[Row], test: list[Row]) -> dict[str, Any] | None:
     """The best of the report's simple models; test rows choose its strength."""
     kind = KINDS[this.task](**this.columns)
     rows, tests = (
         kind.prepared([kind.converted(row) for row in x]) for x in (train, test)
     )
     found = baselines(kind, rows, tests, kind.find_labels([*rows, *tests]))
-    return {"scores": max(found.values(), key=lambda x: x[kind.metric])}
+    best = max(found.values(), key=lambda x: x[kind.metric], default=None)
+    return best and {"scores": best}
 
 
 def vectors(this: Set, train: list[Row], test: list[Row], encoder: str, seed: int):

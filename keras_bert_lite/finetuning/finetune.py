@@ -88,7 +88,8 @@ def finetune(
     linear model of the encoder's vectors (`tuning.warm_start`); then all weights are
     trained with Keras's `fit`. The weights with the best score on the held-out rows
     are kept, which may be those of the linear model (with fewer than 100 pairs, unless
-    training made it surely better). Probabilities are calibrated by a temperature, and
+    training made it surely better). If some questions have no answer, the first half of
+    training reads the others only. Probabilities are calibrated by a temperature, and
     thresholds chosen, on the same rows. If there are fewer than 1,000 rows, the model
     is then trained again on all of them, the held-out ones included, in the same way.
 
@@ -113,8 +114,9 @@ def finetune(
         epochs: Passes over the rows; `None`: 10 for up to 100 rows, falling to 1
             above 10,000.
         learning_rate: The peak rate; `None`: 1e-4 at width 384, less for wider
-            encoders.
-        batch_size: Rows of a step; `None`: 16 below 500 rows, else 32.
+            encoders; twice as much for answers to questions.
+        batch_size: Rows of a step; `None`: 16 below 500 rows, else 32; 8 for answers
+            to questions.
         sequence_length: Tokens of a row; `None`: the shortest of some lengths that
             holds 99 % of the rows.
         labels: The names of the labels in their order; for intents and slots a
@@ -288,8 +290,8 @@ def _plan(
     config = config_of(encoder_of(trainer.model))
     return Plan(
         epochs=epochs or epochs_for(rows),
-        batch_size=batch_size or batch_size_for(rows),
-        learning_rate=learning_rate or rate_for(config.hidden_dim),
+        batch_size=batch_size or trainer.kind.batch_size or batch_size_for(rows),
+        learning_rate=learning_rate or rate_for(config.hidden_dim, trainer.kind.rate),
         layer_decay=LAYER_DECAY if config.num_layers >= DEEP else None,
         seed=seed,
     )

@@ -1,5 +1,6 @@
 """The rows of a run: where they come from, which are held out, in which order."""
 
+import itertools
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -62,6 +63,20 @@ def split(train: Rows, validation: Rows | None, seed: int) -> Split:
     return Split(
         [train[i] for i in order[count:]], [train[i] for i in order[:count]], False
     )
+
+
+def in_stages(
+    rows: Rows, kind: Kind, batch_size: int, seed: int, count: int
+) -> Iterator[Record]:
+    """Yields rows forever: at first some `count` of those that `kind` begins with.
+
+    Both parts are `ordered`.
+    """
+    first = kind.first(rows)
+    if len(first) < len(rows):
+        whole = count // batch_size * batch_size
+        yield from itertools.islice(ordered(first, kind, batch_size, seed), whole)
+    yield from ordered(rows, kind, batch_size, seed)
 
 
 def ordered(rows: Rows, kind: Kind, batch_size: int, seed: int) -> Iterator[Record]:

@@ -3,7 +3,8 @@ import itertools
 import pytest
 
 from keras_bert_lite.finetuning.kinds import KINDS
-from keras_bert_lite.finetuning.rows import ordered, read_rows, split
+from keras_bert_lite.finetuning.rows import in_stages, ordered, read_rows, split
+from tests.finetuning import samples
 
 KIND = KINDS["text_classification"]()
 
@@ -42,6 +43,21 @@ def test_batches_have_rows_of_similar_length():
         for lengths in [[len(x["text"]) for x in found[i : i + 8]]]
     ]
     assert max(spreads) <= 1
+
+
+def test_questions_with_answers_come_first():
+    kind = KINDS["question_answering"]()
+    answered = kind.first(samples.rows("question_answering", 24))
+    silent = [{**x, "answers": {"text": [], "answer_start": []}} for x in answered]
+    found = list(itertools.islice(in_stages(answered + silent, kind, 4, 0, 19), 64))
+    counts = [sum(not x["answers"]["text"] for x in found[i : i + 16]) for i in (0, 16)]
+    assert counts[0] == 0 < counts[1]
+    assert found[16:] == list(
+        itertools.islice(ordered(answered + silent, kind, 4, 0), 48)
+    )
+    for rows in (answered, silent):  # nothing to tell apart
+        order = itertools.islice(in_stages(rows, kind, 4, 0, 19), 24)
+        assert list(order) == list(itertools.islice(ordered(rows, kind, 4, 0), 24))
 
 
 def test_values_from_tables_are_converted():

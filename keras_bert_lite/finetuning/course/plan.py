@@ -42,9 +42,9 @@ def batch_size_for(rows: int) -> int:
     return SMALL_BATCH if rows < SMALL else BATCH
 
 
-def rate_for(width: int) -> float:
-    """Returns the peak rate for encoders of a width."""
-    rate = RATE * (WIDTH / width) ** 2
+def rate_for(width: int, multiple: float = 1.0) -> float:
+    """Returns the peak rate for encoders of a width, by a task's multiple of it."""
+    rate = multiple * RATE * (WIDTH / width) ** 2
     return min(max(rate, LOWEST), HIGHEST)
 
 

@@ -93,8 +93,10 @@ class Run:
         first = self.state / "held_out"
         deadline = self.budget.deadline
         metric, trusted = trainer.kind.metric, trainer.kind.trusts_linear(parts.train)
+        staged = len(trainer.kind.first(parts.train)) < len(parts.train)
+        least = plan.steps // plan.evaluate_every // 2 if staged else 0
         selection = Selection(
-            self._scores, metric, self._count, first, deadline, trusted
+            self._scores, metric, self._count, first, deadline, trusted, least
         )
         if not (first / ENDED).is_file():  # or an early stop would be undone
             trainer.fit(parts.train, plan, first, selection, self.verbose)

@@ -35,6 +35,7 @@ class Selection(keras.callbacks.Callback):
         deadline: When training must end, in `time.monotonic()`; `None`: never.
         trusted: Whether the start is kept unless training makes it surely better;
             otherwise only if training makes it surely worse.
+        least: Evaluations before which patience does not count.
     """
 
     def __init__(
@@ -45,11 +46,12 @@ class Selection(keras.callbacks.Callback):
         directory: Path,
         deadline: float | None = None,
         trusted: bool = False,
+        least: int = 0,
     ) -> None:
         super().__init__()
         self.score, self.metric, self.rows = score, metric, rows
         self.directory, self.deadline = directory, deadline
-        self.trusted = trusted
+        self.trusted, self.least = trusted, least
         self.history: list[dict[str, Any]] = []
 
     def on_train_begin(self, logs: Any = None) -> None:
@@ -66,7 +68,8 @@ class Selection(keras.callbacks.Callback):
         scores = self._add(epoch + 1, logs)
         if logs is not None:
             logs.update({f"val_{name}": value for name, value in scores.items()})
-        if self.history[-1]["epoch"] - self._tuned()["epoch"] >= PATIENCE:
+        waited = epoch + 1 - max(self._tuned()["epoch"], self.least)
+        if waited >= PATIENCE:
             self.model.stop_training = True
 
     def _kept(self) -> list[dict[str, Any]]:

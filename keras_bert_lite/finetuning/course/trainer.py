@@ -22,7 +22,7 @@ from keras_bert_lite.finetuning.kinds.base import (
     Rows,
     Scores,
 )
-from keras_bert_lite.finetuning.rows import ordered
+from keras_bert_lite.finetuning.rows import in_stages
 from keras_bert_lite.models.text_model import TextModel
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.training.data.records import Records
@@ -192,9 +192,10 @@ class Trainer:
         )
 
     def _stream(self, rows: Rows, plan: Plan) -> tf.data.Dataset:
-        size, seed = plan.batch_size, plan.seed
+        size, half = plan.batch_size, int(plan.epochs * len(rows) / 2)
         # TensorFlow keeps this function for ever, so it must not hold the model.
-        source = Records(functools.partial(ordered, rows, self.kind, size, seed))
+        order = functools.partial(in_stages, rows, self.kind, size, plan.seed, half)
+        source = Records(order)
         return self._weighted(self._dataset(source, batch_size=size, check=False))
 
     def _weighted(self, batches: tf.data.Dataset) -> tf.data.Dataset:

@@ -47,6 +47,8 @@ class Kind(abc.ABC):
         columns: The columns that the task reads, by argument.
         options_kept: Options of the answer that count when a saved model is scored.
         linear: Whether a linear model of vectors can fill the heads (`warm_start`).
+        batch_size: Rows of a step, if the task has its own number.
+        rate: The peak rate, as a multiple of that of other tasks.
 
     Args:
         **columns: The names of columns that differ from `columns`.
@@ -60,6 +62,8 @@ class Kind(abc.ABC):
     columns: ClassVar[dict[str, str | None]]
     options_kept: ClassVar[tuple[str, ...]] = ()
     linear: ClassVar[bool] = True
+    batch_size: ClassVar[int | None] = None
+    rate: ClassVar[float] = 1.0
     apart = False  # whether the texts of a pair are encoded apart
 
     def __init__(self, **columns: str | None) -> None:
@@ -173,6 +177,10 @@ class Kind(abc.ABC):
     ) -> TextModel:
         """Returns the model that takes strings and that is saved."""
         return self.string_model(model, preprocessor, **options)
+
+    def first(self, rows: Rows) -> Rows:
+        """Returns the rows that the first half of training reads, all by default."""
+        return rows
 
     def trusts_linear(self, rows: Rows) -> bool:
         """Whether a linear model is kept unless fine-tuning is surely better."""

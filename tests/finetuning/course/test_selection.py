@@ -58,6 +58,12 @@ def test_ends_when_nothing_improves(tmp_path):
     assert len(selection.history) == 2 + PATIENCE
 
 
+def test_patience_does_not_count_before_all_rows_are_read(tmp_path):
+    scores = [0.1, 0.9] + [0.5] * 20
+    selection, _ = fitted(scores, tmp_path, least=6)
+    assert len(selection.history) == 1 + 6 + PATIENCE
+
+
 def test_few_pairs_trust_the_linear_model():
     pairs = KINDS["text_classification"](text_pair="second")
     assert pairs.trusts_linear(samples.texts(99))
