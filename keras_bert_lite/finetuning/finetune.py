@@ -89,9 +89,10 @@ def finetune(
     trained with Keras's `fit`. The weights with the best score on the held-out rows
     are kept, which may be those of the linear model (with fewer than 100 pairs, unless
     training made it surely better). If some questions have no answer, the first half of
-    training reads the others only. Probabilities are calibrated by a temperature, and
-    thresholds chosen, on the same rows. If there are fewer than 1,000 rows, the model
-    is then trained again on all of them, the held-out ones included, in the same way.
+    training reads the others only. Probabilities of labels are calibrated by a
+    temperature, and thresholds chosen, on the same rows. If there are fewer than 1,000
+    rows, the model is then trained again on all of them, the held-out ones included, in
+    the same way.
 
     The report compares the score with that of simple models, such as logistic
     regression on TF-IDF.

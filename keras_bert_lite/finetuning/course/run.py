@@ -199,7 +199,9 @@ class Run:
     def _choose(self) -> dict[str, Any]:
         """Calibrates, chooses thresholds and judges the held-out rows."""
         trainer, rows = self.trainer, self.parts.validation
-        calibrations = calibrate(trainer.model, trainer.batches(rows))
+        calibrations = {}
+        if trainer.kind.calibrated:
+            calibrations = calibrate(trainer.model, trainer.batches(rows))
         found = trainer.answered(rows)
         return {
             "calibration": {k: x._asdict() for k, x in calibrations.items()},

@@ -47,6 +47,7 @@ class Kind(abc.ABC):
         columns: The columns that the task reads, by argument.
         options_kept: Options of the answer that count when a saved model is scored.
         linear: Whether a linear model of vectors can fill the heads (`warm_start`).
+        calibrated: Whether probabilities are calibrated, which are those of labels.
         batch_size: Rows of a step, if the task has its own number.
         rate: The peak rate, as a multiple of that of other tasks.
 
@@ -62,6 +63,7 @@ class Kind(abc.ABC):
     columns: ClassVar[dict[str, str | None]]
     options_kept: ClassVar[tuple[str, ...]] = ()
     linear: ClassVar[bool] = True
+    calibrated: ClassVar[bool] = True
     batch_size: ClassVar[int | None] = None
     rate: ClassVar[float] = 1.0
     apart = False  # whether the texts of a pair are encoded apart
