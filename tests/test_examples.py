@@ -21,6 +21,7 @@ ELSEWHERE = {
     "keras_bert_lite.layers.attention.kernel.masks",
     "keras_bert_lite.layers.attention.kernel.plain",
     "keras_bert_lite.layers.attention.kernel.tpu",
+    "keras_bert_lite.layers.tied_table",
     "keras_bert_lite.serving.beam",
     "keras_bert_lite.training.pretraining.data.beam",
 }
