@@ -83,7 +83,7 @@ def _scores(records: Records) -> Iterator[list[str]]:
 
 def _differences(records: Records) -> Iterator[list[str]]:
     """Compares `finetune` with each other way, on the seeds that both have."""
-    yield ["encoder", "rows", "beside", "sets", "mean", "worst"]
+    yield ["encoder", "rows", "beside", "scores", "mean", "worst"]
     budgets = sorted({x["rows"] for x in records})
     for way, encoder in _columns(records):
         if way != "finetune":

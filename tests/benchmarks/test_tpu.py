@@ -38,9 +38,9 @@ def test_collectives_are_counted_by_shape():
     }
 
 
+@pytest.mark.tpu
 @pytest.mark.parametrize("first", [10, 40, 70])
 def test_the_largest_batch_is_searched_in_both_directions(first):
-    pytest.importorskip("jax")
     from benchmarks.tpu.largest import search
 
     found = search(lambda rows: rows / 10 if rows <= 45 else None, first, 10)

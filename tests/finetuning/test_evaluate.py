@@ -36,6 +36,19 @@ def test_the_threshold_of_the_model_counts():
     assert [x["scores"]["micro_f1"] for x in scores] == [1, 0]
 
 
+def test_the_no_answer_threshold_of_the_model_counts():
+    model = kbl.question_answerer(tiny.encoder())
+    answers = {"text": [], "answer_start": []}
+    rows = [{"question": "what is", "context": "the weather", "answers": answers}]
+    scores = [
+        kbl.evaluate(
+            kbl.with_text(model, tiny.preprocessor(), no_answer_threshold=x), rows
+        )
+        for x in (-1e4, 1e4)
+    ]
+    assert [x["scores"]["noans_exact"] for x in scores] == [1, 0]
+
+
 @pytest.mark.parametrize(
     ("builder", "label"),
     [(kbl.text_classifier, "ugly"), (kbl.multi_label_classifier, ["bad", "ugly"])],

@@ -110,6 +110,13 @@ def answers(python, calls, directory, stderr=None, **variables):
     return [json.loads(line) for line in output.stdout.splitlines()]
 
 
+def interpreter(variable):
+    python = os.environ.get(variable)
+    if not python:
+        pytest.skip(f"{variable} is not set; see the Makefile")
+    return python
+
+
 def check(got, expected, atol=1e-5):
     assert sorted(got) == sorted(expected)
     for name, (shape, values) in got.items():
@@ -124,9 +131,7 @@ def check(got, expected, atol=1e-5):
 
 @pytest.mark.parametrize("variable", PYTHONS)
 def test_answers_are_this_processes(variable, calls, tmp_path):
-    python = os.environ.get(variable)
-    if not python:
-        pytest.skip(f"{variable} is not set; see the Makefile")
+    python = interpreter(variable)
     version, *got = answers(python, calls, tmp_path)
     assert version == (PYTHONS[variable] or tf.__version__)
     assert len(got) == len(calls)
@@ -137,9 +142,7 @@ def test_answers_are_this_processes(variable, calls, tmp_path):
 @pytest.mark.parametrize("one_dnn", ["1", "0"])
 @pytest.mark.parametrize("variable", [x for x in PYTHONS if x[-3:] != "212"])
 def test_answers_in_int8(variable, one_dnn, int8_calls, tmp_path):
-    python = os.environ.get(variable)
-    if not python:
-        pytest.skip(f"{variable} is not set; see the Makefile")
+    python = interpreter(variable)
     options = {"TF_ENABLE_ONEDNN_OPTS": one_dnn}
     _, *got = answers(python, int8_calls, tmp_path, **options)
     for answer, (_, expected) in zip(got, int8_calls, strict=True):
@@ -147,9 +150,7 @@ def test_answers_in_int8(variable, one_dnn, int8_calls, tmp_path):
 
 
 def test_older_servers_have_no_int8(int8_calls, tmp_path):
-    python = os.environ.get("SERVING_PYTHON_212")
-    if not python:
-        pytest.skip("SERVING_PYTHON_212 is not set; see the Makefile")
+    python = interpreter("SERVING_PYTHON_212")
     with pytest.raises(subprocess.CalledProcessError) as error:
         answers(python, int8_calls, tmp_path, stderr=subprocess.PIPE)
     assert b"_QuantizedMatMul" in error.value.stderr
@@ -160,9 +161,7 @@ def test_older_servers_have_no_int8(int8_calls, tmp_path):
 @pytest.mark.parametrize("variable", PYTHONS)
 def test_answers_in_bfloat16(variable, one_dnn, bfloat16_calls, tmp_path):
     """Kernels sum in another order and round to 8 bits: answers differ by some."""
-    python = os.environ.get(variable)
-    if not python:
-        pytest.skip(f"{variable} is not set; see the Makefile")
+    python = interpreter(variable)
     options = {"TF_ENABLE_ONEDNN_OPTS": one_dnn}
     _, *got = answers(python, bfloat16_calls, tmp_path, **options)
     assert len(got) == len(bfloat16_calls)

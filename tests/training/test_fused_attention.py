@@ -1,10 +1,5 @@
 """Attention in one kernel, set on models."""
 
-import json
-import os
-import subprocess
-import sys
-
 import keras
 import numpy as np
 import pytest
@@ -12,7 +7,7 @@ import pytest
 import keras_bert_lite as kbl
 from keras_bert_lite._private import sublayers
 from tests import tiny
-from tests.paths import ROOT
+from tests.simulated_devices import printed
 
 BACKEND = keras.backend.backend()
 under_jax = pytest.mark.skipif(BACKEND != "jax", reason="needs the JAX backend")
@@ -99,17 +94,6 @@ def test_gradient_checkpointing_draws_the_same_masks():
 @pytest.mark.parity
 def test_devices_draw_the_masks_of_one():
     """Eight simulated devices: rows split by 8, and by 4 with heads split by 2."""
-    pytest.importorskip("jax")
-    flags = "--xla_force_host_platform_device_count=8"
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.training.kernel_program"],
-        cwd=ROOT,
-        env={**os.environ, "KERAS_BACKEND": "jax", "XLA_FLAGS": flags},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-4000:]
-    alone, *split = json.loads(done.stdout.splitlines()[-1])
+    alone, *split = printed("tests.training.kernel_program")
     for losses in split:
         np.testing.assert_allclose(losses, alone, rtol=1e-6)

@@ -11,6 +11,7 @@ SMALL_BATCH = 16
 SMALL = 500  # rows from which on batches are large
 EPOCHS = ((100, 10), (500, 6), (2000, 3), (10_000, 2))  # up to so many rows
 EVALUATIONS = 2  # an epoch
+FIRST = 0.5  # share of the steps that read only the rows that a task begins with
 
 
 @dataclasses.dataclass(frozen=True)

@@ -17,7 +17,7 @@ from keras_bert_lite._files import write_text
 from keras_bert_lite.finetuning.baseline import baselines
 from keras_bert_lite.finetuning.course.budget import Budget
 from keras_bert_lite.finetuning.course.calibration import calibrate, fold
-from keras_bert_lite.finetuning.course.plan import Plan, with_steps
+from keras_bert_lite.finetuning.course.plan import FIRST, Plan, with_steps
 from keras_bert_lite.finetuning.course.selection import (
     Selection,
     standard_error,
@@ -94,7 +94,7 @@ class Run:
         deadline = self.budget.deadline
         metric, trusted = trainer.kind.metric, trainer.kind.trusts_linear(parts.train)
         staged = len(trainer.kind.first(parts.train)) < len(parts.train)
-        least = plan.steps // plan.evaluate_every // 2 if staged else 0
+        least = int(FIRST * plan.steps / plan.evaluate_every) if staged else 0
         selection = Selection(
             self._scores, metric, self._count, first, deadline, trusted, least
         )

@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_bert_lite.finetuning.course.contrast import contrast
-from keras_bert_lite.finetuning.course.plan import Plan
+from keras_bert_lite.finetuning.course.plan import FIRST, Plan
 from keras_bert_lite.finetuning.course.selection import Selection
 from keras_bert_lite.finetuning.kinds.base import (
     Answers,
@@ -192,9 +192,9 @@ class Trainer:
         )
 
     def _stream(self, rows: Rows, plan: Plan) -> tf.data.Dataset:
-        size, half = plan.batch_size, int(plan.epochs * len(rows) / 2)
+        size, first = plan.batch_size, int(FIRST * plan.epochs * len(rows))
         # TensorFlow keeps this function for ever, so it must not hold the model.
-        order = functools.partial(in_stages, rows, self.kind, size, plan.seed, half)
+        order = functools.partial(in_stages, rows, self.kind, size, plan.seed, first)
         source = Records(order)
         return self._weighted(self._dataset(source, batch_size=size, check=False))
 

@@ -181,7 +181,7 @@ class Kind(abc.ABC):
         return self.string_model(model, preprocessor, **options)
 
     def first(self, rows: Rows) -> Rows:
-        """Returns the rows that the first half of training reads, all by default."""
+        """Returns the rows that training begins with, all by default."""
         return rows
 
     def trusts_linear(self, rows: Rows) -> bool:

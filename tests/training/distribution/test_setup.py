@@ -13,6 +13,7 @@ import keras_bert_lite as kbl
 from keras_bert_lite.distribution import check_batch, setup
 from tests import tiny
 from tests.paths import ROOT
+from tests.simulated_devices import ENVIRONMENT
 
 PROGRAMS = "tests.training.distribution"
 JAX_TO_TENSORFLOW = "kbl.export_saved_model(kbl.with_text("
@@ -40,9 +41,7 @@ def left(tmp_path_factory):
     """What eight simulated devices under JAX leave in a directory."""
     pytest.importorskip("jax")
     directory = tmp_path_factory.mktemp("devices")
-    flags = "--xla_force_host_platform_device_count=8"
-    given = {"KERAS_BACKEND": "jax", "XLA_FLAGS": flags}
-    return directory, report(begin("devices_program", directory, **given))
+    return directory, report(begin("devices_program", directory, **ENVIRONMENT))
 
 
 @pytest.mark.parity
