@@ -170,7 +170,9 @@ BEAM = tests/training/pretraining/data/constraints-beam.txt
 
 .venv-fastembed/ready: $(FILES)
 	$(PYTHON) -m venv .venv-fastembed
-	.venv-fastembed/bin/python $(PIP) fastembed==0.9.1
+	# Its requirements exclude some of constraints.txt's versions.
+	.venv-fastembed/bin/python -m pip --disable-pip-version-check install --quiet \
+	    fastembed==0.9.1
 	touch $@
 
 .venv-serving/ready: $(FILES)

@@ -75,7 +75,8 @@ def run_model(model: str, options: argparse.Namespace, work: Path, save) -> None
     folder = models.folder_of(model, work)
     corpora = workloads.Corpora(options.data, folder / "vocab.txt")
     names = [x for x in SIDES if _is_wanted(x, options.only)]
-    sides = Sides(names, folder, work / model, lambda x: say(f"{model}: {x}"))
+    texts = workloads.write_calibration(options.data, work / "calibration.txt")
+    sides = Sides(names, folder, work / model, texts, lambda x: say(f"{model}: {x}"))
     try:
         for corpus, batch in plan(options):
             workload = corpora.workload(model, corpus, batch)

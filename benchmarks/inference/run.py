@@ -24,13 +24,21 @@ class Sides:
         names: Names in `sides.SIDES`.
         model: Folder of the model.
         work: Where the sides keep their files.
+        calibration: A file of texts that forms are calibrated on.
         say: Is told what goes on.
     """
 
-    def __init__(self, names: Sequence[str], model: Path, work: Path, say: Say) -> None:
+    def __init__(
+        self,
+        names: Sequence[str],
+        model: Path,
+        work: Path,
+        calibration: Path,
+        say: Say,
+    ) -> None:
         self.running: dict[str, Worker] = {}
         self.failed: dict[str, str] = {}
-        self._model, self._say = model, say
+        self._model, self._calibration, self._say = model, calibration, say
         for name in names:
             self._start(name, work / name.replace(" ", "_"))
 
@@ -38,17 +46,19 @@ class Sides:
         self._say(f"starting {name}")
         worker = None
         try:
-            for command in ("prepare", "load"):
-                python = python_of(name, command)
-                worker = Worker(name, self._model, folder, python)
-                getattr(worker, command)()
-                if command == "prepare":
-                    worker.close()
+            worker = self._worker(name, folder, "prepare")
+            worker.prepare(self._calibration)
+            worker.close()
+            worker = self._worker(name, folder, "load")
+            worker.load()
             self.running[name] = worker
         except SideFailedError as error:
             if worker is not None:
                 worker.close()
             self.drop(name, error)
+
+    def _worker(self, name: str, folder: Path, command: str) -> Worker:
+        return Worker(name, self._model, folder, python_of(name, command))
 
     def drop(self, name: str, error: Exception) -> None:
         self._say(f"without {name}: {error}")

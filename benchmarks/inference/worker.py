@@ -15,7 +15,7 @@ from benchmarks.inference.harness import SideFailedError
 from benchmarks.inference.workloads import Work
 
 ROOT = Path(__file__).parents[2]
-THREADS = 2
+THREADS = int(os.environ.get("BENCHMARK_THREADS", "2"))
 ENVIRONMENT = {
     "KERAS_BACKEND": "tensorflow",
     "OMP_NUM_THREADS": str(THREADS),
@@ -53,9 +53,9 @@ class Worker:
         )
         other_end.close()
 
-    def prepare(self) -> None:
-        """Writes the files that the side loads."""
-        self._ask("prepare")
+    def prepare(self, calibration: Path) -> None:
+        """Writes the files that the side loads; forms may be calibrated on a file."""
+        self._ask("prepare", calibration)
 
     def load(self) -> None:
         self._ask("load")
@@ -101,7 +101,8 @@ class _Loop:
         self._side = sides.make(name, model, folder)
         self._way = ""
 
-    def prepare(self) -> None:
+    def prepare(self, calibration: Path) -> None:
+        self._side.calibration = calibration
         self._side.prepare()
 
     def load(self) -> None:

@@ -11,7 +11,7 @@ CORPORA = ("sst2", "squad", "full", "offline sst2", "offline squad")
 BATCHES = (1, 8, 32)
 FULL_ROW = 128  # tokens, with [CLS] and [SEP]
 OFFLINE_BATCHES = 8  # batches in the list of texts that a side gets at once
-TOKENS_A_TURN = {"minilm": 2048, "bert_base": 768}
+TOKENS_A_TURN = {"minilm": 2048, "bert_base": 768, "bert_mini_books": 4096}
 MOST_CALLS = 8
 WINDOWS = 16  # different turns; afterwards the first comes again
 
@@ -119,6 +119,18 @@ def _drawn(texts: list[str], number: int) -> list[str]:
 def _sst2(path: Path) -> list[str]:
     lines = path.read_text(encoding="utf-8").strip().split("\n")[1:]
     return [line.rsplit("\t", 1)[0] for line in lines]
+
+
+def sst2(data: Path, number: int) -> list[str]:
+    """Returns texts of SST-2's development set."""
+    return random.Random(0).sample(_sst2(data / "glue" / "SST-2" / "dev.tsv"), number)
+
+
+def write_calibration(data: Path, path: Path) -> Path:
+    """Writes a file of SST-2's training texts, which no workload has."""
+    texts = random.Random(0).sample(_sst2(data / "glue" / "SST-2" / "train.tsv"), 300)
+    path.write_text("\n".join(texts), encoding="utf-8")
+    return path
 
 
 def _squad(path: Path) -> list[str]:

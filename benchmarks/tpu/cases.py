@@ -79,7 +79,7 @@ def cases() -> Iterator[Case]:
 
 def largest_cases() -> Iterator[Case]:
     """The steps whose largest batches are searched, from about these rows on."""
-    for length, rows, fused in ((128, 512, 512), (512, 80, 144)):
+    for length, rows, fused in ((128, 1088, 1408), (512, 160, 320)):
         yield Case(length=length, rows=rows)
         yield Case(length=length, rows=fused, fused_attention=True)
 

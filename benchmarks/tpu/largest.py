@@ -42,14 +42,19 @@ def search(
     Raises:
         ValueError: If no number of rows fits.
     """
-    rows, held = first, fits(first)
-    if held is not None:
-        while (more := fits(rows + step)) is not None:
-            rows, held = rows + step, more
-        return rows, held, rows + step
-    while rows > step:
-        rows -= step
-        held = fits(rows)
-        if held is not None:
-            return rows, held, rows + step
-    raise ValueError(f"a batch must fit. Received: {rows} rows, which do not")
+    held = {first: fits(first)}
+    low = high = first
+    stride = step  # doubled until one number fits and another does not
+    while held[high] is not None:
+        low, high = high, high + stride
+        held[high], stride = fits(high), 2 * stride
+    while held[low] is None:
+        if low <= step:
+            raise ValueError(f"a batch must fit. Received: {low} rows, which do not")
+        low, high = max(low - stride, step), low
+        held[low], stride = fits(low), 2 * stride
+    while high - low > step:
+        middle = low + (high - low) // step // 2 * step
+        held[middle] = fits(middle)
+        low, high = (low, middle) if held[middle] is None else (middle, high)
+    return low, held[low], high

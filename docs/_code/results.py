@@ -29,6 +29,7 @@ TABLES = {
     "compute_types": ("compute_types", "markdown"),
     "encoders": ("encoders", "markdown"),
     "first_answer": ("first_answer", "markdown"),
+    "forms_on_cores": ("forms_on_cores", "markdown"),
     "int8_accuracy": ("int8_accuracy", "markdown"),
     "long_rows": ("long_rows.report", "markdown"),
     "few_labels": ("few_labels.__main__", "table"),
@@ -54,14 +55,14 @@ def pages() -> dict[str, str]:
     """Returns the text of every page by the name of its file."""
     files = sorted(x for x in RESULTS.rglob("*.json*") if x.suffix in SUFFIXES)
     made = {_name(path): _page(path) for path in files}
-    made["forms.md"] = forms.page(read(FORMS["compute"]), read(FORMS["engines"]))
+    made["forms.md"] = forms.page(read(FORMS["engines"]), read(FORMS["cores"]))
     return {**made, "index.md": _index(made)}
 
 
 SUFFIXES = (".json", ".jsonl")
 FORMS = {
-    "compute": RESULTS / "compute_types.json",
     "engines": RESULTS / "inference.json",
+    "cores": RESULTS / "forms_on_cores.json",
 }
 
 

@@ -35,7 +35,10 @@ def test_forms_that_were_measured():
     record = {"model": "minilm", "corpus": "sst2", "batch": 8, "rounds": [sides]}
     record |= {"ways": dict.fromkeys(sides, "encode"), "agreement": {}}
     rows = forms._engines({"workloads": [record]})
-    assert rows == [["OpenVINO bfloat16, `OpenVinoModel`", "", "0.25", "", ""]]
+    assert rows == [
+        ["SavedModel, float32", "", "1.00", "", ""],
+        ["OpenVINO bfloat16, `OpenVinoModel`", "", "0.25", "", ""],
+    ]
 
 
 def test_a_benchmark_without_tables():

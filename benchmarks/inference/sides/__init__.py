@@ -13,7 +13,10 @@ LIMIT = "matrix products"
 SIDES = {
     OURS: ("ours", "SavedModel", {}),
     f"{OURS} padded": ("ours", "SavedModel", {"unpadding": False}),
-    f"{OURS} int8": ("ours", "Int8", {}),
+    f"{OURS} int8": ("ours", "SavedModel", {"int8": True}),
+    f"{OURS} bf16": ("ours", "SavedModel", {"compute": "bfloat16"}),
+    f"{OURS} onnx fp32": ("ours", "Onnx", {"int8": False}),
+    f"{OURS} onnx int8": ("ours", "Onnx", {"int8": True}),
     f"{OURS} openvino fp32": ("ours", "OpenVino", {"compute": "float32"}),
     f"{OURS} openvino bf16": ("ours", "OpenVino", {"compute": "bfloat16"}),
     "keras_hub 128": ("hub", "KerasHub", {"sequence_length": 128}),

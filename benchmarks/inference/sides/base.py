@@ -22,6 +22,8 @@ class Side:
 
     # Names of the methods that encode a batch; the fastest is timed.
     CALLS: ClassVar[tuple[str, ...]] = ("encode",)
+    # A file of texts, one a line, for forms that are calibrated; set before `prepare`.
+    calibration: Path | None = None
 
     def __init__(self, model: Path, folder: Path) -> None:
         self.model, self.folder = model, folder

@@ -23,18 +23,26 @@ class SavedModel(Side):
 
     Args:
         unpadding: As in `layers.Encoder`.
+        **options: Of `export_saved_model`.
     """
 
-    def __init__(self, model, folder, unpadding="auto"):
+    def __init__(self, model, folder, unpadding="auto", **options):
         super().__init__(model, folder)
-        self.unpadding = unpadding
+        self.unpadding, self.options = unpadding, options
         self._model = None
 
     def prepare(self):
         import keras_bert_lite as kbl
 
-        model = string_model(self.model, self.unpadding)
-        kbl.export_saved_model(model, self.folder / "model", version=1)
+        texts = {"calibration": self.calibration} if self.options.get("int8") else {}
+        kbl.export_saved_model(
+            string_model(self.model, self.unpadding),
+            self.folder / "model",
+            version=1,
+            verbose=0,
+            **self.options,
+            **texts,
+        )
 
     def load(self):
         import tensorflow as tf
@@ -61,21 +69,29 @@ class SavedModel(Side):
         return np.stack([answer["pooled_output"] for answer in answers])
 
 
-class Int8(Side):
-    """The int8 file of `export_onnx`, run by `OnnxModel`."""
+class Onnx(Side):
+    """The file of `export_onnx`, run by `OnnxModel`.
+
+    Args:
+        int8: As in `export_onnx`.
+    """
+
+    def __init__(self, model, folder, int8):
+        super().__init__(model, folder)
+        self.int8 = int8
 
     def prepare(self):
-        from keras_bert_lite.serving.runtimes.onnx import export_onnx
+        from keras_bert_lite.serving import export_onnx
 
-        path = self.folder / "model_int8.onnx"
-        export_onnx(string_model(self.model), path, int8=True)
+        export_onnx(
+            string_model(self.model), self.folder / "model.onnx", int8=self.int8
+        )
 
     def load(self):
-        from keras_bert_lite.serving.runtimes.runtime_models import OnnxModel
+        from keras_bert_lite.serving import OnnxModel
 
         use_threads(THREADS)
-        path = self.folder / "model_int8.onnx"
-        self._model = OnnxModel(path, num_threads=THREADS)
+        self._model = OnnxModel(self.folder / "model.onnx", num_threads=THREADS)
 
     def encode(self, texts):
         return self._model.predict(texts, len(texts))["pooled_output"]
