@@ -34,6 +34,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, help="the most a workload")
     parser.add_argument("--seconds", type=float, help="about, a workload; 3 rounds are")
     parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument(
+        "--keep", action="store_true", help="keep the file's records of other models"
+    )
     parser.add_argument("--quick", action="store_true", help="a smoke test")
     options = parser.parse_args()
     quick = options.quick
@@ -107,13 +110,22 @@ def _is_wanted(name: str, only: list[str] | None) -> bool:
     return not only or name in (OURS, LIMIT, "transformers", *only)
 
 
+def kept(path: Path, models: list[str]) -> dict[str, list]:
+    """Returns the records of a file, but for those of these models."""
+    old = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return {
+        name: [x for x in old.get(name, []) if x["model"] not in models]
+        for name in ("workloads", "loads", "left_out")
+    }
+
+
 def main() -> None:
     options = arguments()
     options.results.mkdir(parents=True, exist_ok=True)
     path = options.results / "inference.json"
     results = {"environment": environment(), "quick": options.quick}
     results["environment"]["packages"] |= peers()
-    results |= {"workloads": [], "loads": [], "left_out": []}
+    results |= kept(path, options.models if options.keep else models.MODELS)
 
     def save(**records):
         for name, values in records.items():
