@@ -14,6 +14,7 @@ from docs._code import (  # noqa: E402
     mathml,
     name_links,
     pictures,
+    readme,
     results,
     scaling,
     tutorials,
@@ -47,6 +48,7 @@ def make_pages(app) -> None:
     api.write(DOCS / "api")
     tutorials.write(DOCS / "tutorials")
     results.main()
+    readme.main()
     scaling.main()
     pictures.main()
     gallery.main()

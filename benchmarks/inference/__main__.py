@@ -35,7 +35,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, help="about, a workload; 3 rounds are")
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument(
-        "--keep", action="store_true", help="keep the file's records of other models"
+        "--keep", action="store_true", help="keep the file's other records"
     )
     parser.add_argument("--quick", action="store_true", help="a smoke test")
     options = parser.parse_args()
@@ -110,13 +110,20 @@ def _is_wanted(name: str, only: list[str] | None) -> bool:
     return not only or name in (OURS, LIMIT, "transformers", *only)
 
 
-def kept(path: Path, models: list[str]) -> dict[str, list]:
-    """Returns the records of a file, but for those of these models."""
-    old = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    return {
-        name: [x for x in old.get(name, []) if x["model"] not in models]
-        for name in ("workloads", "loads", "left_out")
+def kept(path: Path, options: argparse.Namespace) -> dict[str, list]:
+    """Returns the records of a file that this call does not make again."""
+    old = json.loads(path.read_text(encoding="utf-8")) if options.keep else {}
+    again = {(x, *y) for x in options.models for y in plan(options)}
+    workloads = [
+        x
+        for x in old.get("workloads", [])
+        if (x["model"], x["corpus"], x["batch"]) not in again
+    ]
+    others = {
+        name: [x for x in old.get(name, []) if x["model"] not in options.models]
+        for name in ("loads", "left_out")
     }
+    return {"workloads": workloads, **others}
 
 
 def main() -> None:
@@ -125,7 +132,7 @@ def main() -> None:
     path = options.results / "inference.json"
     results = {"environment": environment(), "quick": options.quick}
     results["environment"]["packages"] |= peers()
-    results |= kept(path, options.models if options.keep else models.MODELS)
+    results |= kept(path, options)
 
     def save(**records):
         for name, values in records.items():

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchmarks.inference.models import LONGEST
 
-CORPORA = ("sst2", "squad", "full", "offline sst2", "offline squad")
+CORPORA = ("sst2", "squad", "full", "full 512", "offline sst2", "offline squad")
 BATCHES = (1, 8, 32)
 FULL_ROW = 128  # tokens, with [CLS] and [SEP]
 OFFLINE_BATCHES = 8  # batches in the list of texts that a side gets at once
@@ -80,7 +80,8 @@ class Corpora:
         texts = {
             "sst2": _sst2(data / "glue" / "SST-2" / "dev.tsv"),
             "squad": _squad(data / "squad" / "dev-v1.1.json"),
-            "full": _full_rows(vocabulary),
+            "full": _full_rows(vocabulary, FULL_ROW),
+            "full 512": _full_rows(vocabulary, LONGEST),
         }
         self._texts = {name: self._measured(x) for name, x in texts.items()}
 
@@ -138,9 +139,9 @@ def _squad(path: Path) -> list[str]:
     return [x["context"] for article in articles for x in article["paragraphs"]]
 
 
-def _full_rows(vocabulary: Path, rows: int = 512) -> list[str]:
+def _full_rows(vocabulary: Path, length: int, rows: int = 512) -> list[str]:
     """Returns rows of words that are pieces by themselves."""
     pieces = vocabulary.read_text(encoding="utf-8").split("\n")
     words = [x for x in pieces if x.isascii() and x.isalpha() and len(x) > 1]
     rng = random.Random(0)
-    return [" ".join(rng.choices(words, k=FULL_ROW - 2)) for _ in range(rows)]
+    return [" ".join(rng.choices(words, k=length - 2)) for _ in range(rows)]

@@ -1,12 +1,13 @@
 """The harness pairs what ran in the same round, and goes on without who fails."""
 
+import argparse
 import json
 import statistics
 
 import numpy as np
 import pytest
 
-from benchmarks.inference import report
+from benchmarks.inference import __main__ as command, report
 from benchmarks.inference.harness import (
     SideFailedError,
     order,
@@ -167,3 +168,14 @@ def test_tables():
     assert "| transformers | 1.50 (1.50 to 1.50) |" in text
     assert "| keras_bert_lite | 0.50 (0.50 to 0.50) |" in text
     assert "0.9999000" in text
+
+
+def test_a_run_keeps_the_records_that_it_does_not_make(tmp_path):
+    path = tmp_path / "inference.json"
+    old = [{"model": x, "corpus": "sst2", "batch": 8} for x in ("minilm", "bert_base")]
+    path.write_text(json.dumps({"workloads": old, "loads": [], "left_out": []}))
+    given = {"models": ["minilm"], "corpora": ["sst2"], "batches": [8]}
+    kept = command.kept(path, argparse.Namespace(keep=True, **given))
+    assert kept == {"workloads": old[1:], "loads": [], "left_out": []}
+    kept = command.kept(path, argparse.Namespace(keep=False, **given))
+    assert kept == {"workloads": [], "loads": [], "left_out": []}
