@@ -72,6 +72,11 @@ def config(folder: Path) -> dict[str, int]:
     return json.loads((folder / "config.json").read_text(encoding="utf-8"))
 
 
+def longest(folder: Path) -> int:
+    """Returns the most tokens that the sides let a row have."""
+    return min(LONGEST, config(folder)["max_position_embeddings"])
+
+
 def matmul_flops(folder: Path, rows: int, length: int) -> float:
     """Returns the operations in the matrix products for rows without padding."""
     raw = config(folder)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from benchmarks.inference.models import LONGEST
+from benchmarks.inference.models import longest
 from benchmarks.inference.sides.base import Side, use_threads
 from benchmarks.inference.worker import THREADS
 from benchmarks.inference.workloads import Work
@@ -14,7 +14,7 @@ def string_model(folder, unpadding="auto"):
 
     encoder = kbl.load_encoder(folder, pooling="mean")
     encoder.get_layer("blocks").unpadding = unpadding
-    preprocessor = kbl.load_preprocessor(folder, sequence_length=LONGEST)
+    preprocessor = kbl.load_preprocessor(folder, sequence_length=longest(folder))
     return kbl.with_text(encoder, preprocessor)
 
 
@@ -113,7 +113,9 @@ class OpenVino(Side):
 
         encoder = kbl.load_encoder(self.model, pooling=None)
         vectors = kbl.sentence_encoder(encoder, normalize=False)
-        preprocessor = kbl.load_preprocessor(self.model, sequence_length=LONGEST)
+        preprocessor = kbl.load_preprocessor(
+            self.model, sequence_length=longest(self.model)
+        )
         model = kbl.with_text(vectors, preprocessor)
         kbl.serving.export_openvino(model, self.folder / "model")
 

@@ -22,7 +22,7 @@ def traced_model(model, attention):
         def __init__(self):
             super().__init__()
             self.bert = transformers.AutoModel.from_pretrained(
-                model, attn_implementation=attention
+                model, attn_implementation=attention, dtype=torch.float32
             )
 
         def forward(self, *values):

@@ -16,7 +16,8 @@ class Transformers(Side):
         torch.set_num_threads(THREADS)
         self._torch = torch
         self._tokenizer = transformers.AutoTokenizer.from_pretrained(self.model)
-        self._model = transformers.AutoModel.from_pretrained(self.model).eval()
+        model = transformers.AutoModel.from_pretrained(self.model)
+        self._model = model.float().eval()  # the shipped encoder's file is in float16
 
     def encode(self, texts):
         inputs = self._tokenizer(
@@ -43,7 +44,8 @@ class SentenceTransformers(Side):
         torch.set_num_threads(THREADS)
         words = Transformer(str(self.model), max_seq_length=LONGEST)
         pooling = Pooling(words.get_embedding_dimension(), pooling_mode="mean")
-        self._model = SentenceTransformer(modules=[words, pooling], device="cpu")
+        model = SentenceTransformer(modules=[words, pooling], device="cpu")
+        self._model = model.float()
 
     def encode(self, texts):
         return self._model.encode(texts, batch_size=len(texts), show_progress_bar=False)
