@@ -14,7 +14,7 @@ from docs._code.api import replace
 from docs._code.results import RESULTS, read
 
 README = ROOT / "README.md"
-BEGIN, END = "<!-- made by docs/_code/readme.py -->\n\n", "\n\n<!-- made so far -->"
+BEGIN, END = "<!-- made by docs/_code/readme.py -->", "<!-- made so far -->"
 BATCHES = (1, 8, 32)
 SIDES = {
     f"{OURS} int8": "this package's SavedModel in int8",
@@ -35,14 +35,15 @@ SIDES = {
 
 
 def main() -> None:
-    replace(README, made(README.read_text(encoding="utf-8")))
+    replace(README, page(README.read_text(encoding="utf-8")))
 
 
-def made(text: str) -> str:
+def page(text: str) -> str:
     """Returns the text of the README with the table of the results."""
     before, rest = text.split(BEGIN)
     after = rest.split(END)[1]
-    return f"{before}{BEGIN}{speed(read(RESULTS / 'inference.json'))}{END}{after}"
+    made = speed(read(RESULTS / "inference.json"))
+    return f"{before}{BEGIN}\n\n{made}\n\n{END}{after}"
 
 
 def speed(results: dict[str, Any]) -> str:

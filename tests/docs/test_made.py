@@ -257,7 +257,7 @@ def test_readme_is_short():
 
 def test_results_in_the_readme_are_those_of_the_pages():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert text == readme.made(text), MEND
+    assert text == readme.page(text), MEND
     page = (ROOT / "docs" / "results" / "finetuning.md").read_text(encoding="utf-8")
     (ours, theirs) = [
         next(
