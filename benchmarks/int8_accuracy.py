@@ -52,22 +52,24 @@ def some(rows: list[Row], count: int) -> list[Row]:
 
 def texts_of(name: str, rows: list[Row]) -> list[str]:
     kind = KINDS[ALL[name].task](**ALL[name].columns)
-    columns = kind.texts(some(rows, CALIBRATION)).values()
+    texts = kind.texts(some(rows, CALIBRATION))
+    columns = texts.values() if isinstance(texts, dict) else [texts]
     found = [x if isinstance(x, str) else " ".join(x) for c in columns for x in c]
     return some(found, CALIBRATION)
 
 
 def trained(name: str, rows: list[Row], work: Path) -> kbl.TextModel:
     this = ALL[name]
-    kbl.finetune(
-        this.task,
-        some(rows, ROWS[name]),
-        encoder=minilm(),
-        directory=work / name,
-        columns=this.columns,
-        baseline=False,
-        verbose=2,
-    )
+    if not (work / name / "model.keras").exists():
+        kbl.finetune(
+            this.task,
+            some(rows, ROWS[name]),
+            encoder=minilm(),
+            directory=work / name,
+            columns=this.columns,
+            baseline=False,
+            verbose=2,
+        )
     return load_run(work / name).model
 
 

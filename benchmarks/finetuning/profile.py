@@ -1,24 +1,27 @@
-"""Where the time goes in a training step on a CPU, operation by operation.
+r"""Where the time goes in a training step on a CPU, operation by operation.
 
-    python -m benchmarks.finetuning.profile --data DATA --task mrpc
+    BENCHMARK_THREADS=1 OMP_NUM_THREADS=1 \
+        python -m benchmarks.finetuning.profile --data DATA --task mrpc
 
-trains this package's side for some steps under TensorFlow's profiler. Operations on two
-threads overlap, so their sum may exceed the time of a step; the trace costs some too.
-The last line is what the products alone take: no step can be shorter.
+trains this package's side for some steps under TensorFlow's profiler, and transformers'
+for some steps. The last line has the time of the CPU of both, and of this package's
+products alone: no step can be shorter. Operations on two threads overlap and threads of
+OpenMP spin, so take one thread to compare.
 """
 
 import argparse
+import itertools
 import re
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import tensorflow as tf
-
-from benchmarks.finetuning.sides import OURS, make
+from benchmarks.finetuning.sides import OURS, TRANSFORMERS, make
 from benchmarks.finetuning.subset import read
 from benchmarks.finetuning.tasks import TASKS, Recipe
 from benchmarks.inference.profile import show
@@ -43,6 +46,7 @@ def step_of(task: str, data: Path) -> tuple[Any, Any]:
 
 def traced(step: Any, batches: Any, runs: int) -> tuple[Counter, Counter]:
     """Returns microseconds and calls of each kind of operation."""
+    import tensorflow as tf
     from tensorflow.tsl.profiler.protobuf import xplane_pb2
 
     with tempfile.TemporaryDirectory() as folder:
@@ -71,11 +75,33 @@ def timed(step: Any, batches: Any) -> tuple[float, float]:
     return time.perf_counter() - clock, time.process_time() - cpu
 
 
+def peer_milliseconds(task: str, data: Path) -> float:
+    """Returns the CPU's time of a step of transformers; in a process without ours."""
+    import torch
+
+    torch.set_num_threads(THREADS)
+    this = TASKS[task]
+    rows, _ = read(this, data)
+    rows = rows[: BATCHES * this.batch]
+    side = make(TRANSFORMERS, this, Recipe(), rows, 0)
+    side.prepare()
+    marks: list[float] = []
+    for _ in range(2):
+        epoch = side.epoch(range(len(rows)))
+        side.train(epoch, lambda: marks.append(time.process_time()))
+    steps = [b - a for a, b in itertools.pairwise(marks[WARM_UP:])]
+    return 1e3 * statistics.median(steps)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.finetuning.profile")
     parser.add_argument("--data", required=True, type=Path)
     parser.add_argument("--task", choices=TASKS, default="mrpc")
+    parser.add_argument("--peer", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.peer:
+        print(peer_milliseconds(options.task, options.data))
+        return
     use_threads(THREADS)
     step, batches = step_of(options.task, options.data)
     for _ in range(WARM_UP):
@@ -86,8 +112,13 @@ def main() -> None:
     times, calls = traced(step, batches, TRACED)
     show(times, calls, TRACED)
     products = sum(x for name, x in times.items() if "MatMul" in name)
-    share = products / sum(times.values())
-    print(f"products: {share:.2f} of the operations' time, {share * cpu:.0f} ms of CPU")
+    products *= cpu / sum(times.values())
+    command = [sys.executable, "-m", __spec__.name, "--peer", *sys.argv[1:]]
+    theirs = float(subprocess.check_output(command).split()[-1])
+    print(
+        f"of the CPU: {cpu:.0f} ms, products alone {products:.0f}; transformers "
+        f"{theirs:.0f}: {cpu / theirs:.2f} and {products / theirs:.2f} of it"
+    )
 
 
 if __name__ == "__main__":

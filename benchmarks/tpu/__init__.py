@@ -29,9 +29,8 @@ makes 1.24 ms a layer at 1.5 GHz, by the formula 0.92; that was before it summed
 gradient of the biases. The kernel's bytes and operations are in no other column.
 
 The largest batches are of whole steps, which the compiler holds or refuses, as on the
-chip; they are searched in steps of 8,192 tokens. None is in the file yet. Where
-weights are split, the memory is that of a whole step too: 1 and 2 layers lie
-differently there.
+chip; they are searched in steps of 8,192 tokens. Where weights are split, the memory is
+that of a whole step too: 1 and 2 layers lie differently there.
 
 With fast dropout the compiler has no estimate of the time: it does not know what the
 generator takes, and so the memory of 12 layers cannot be derived either. Memory, bytes
