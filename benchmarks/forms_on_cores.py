@@ -26,7 +26,7 @@ from typing import Any
 from benchmarks.inference import models, workloads
 from benchmarks.inference.environment import environment
 from benchmarks.inference.harness import order
-from benchmarks.inference.sides import OURS, make
+from benchmarks.inference.sides import ONE_THREAD, OURS, make
 from benchmarks.inference.tables import table
 from benchmarks.inference.worker import ENVIRONMENT, ROOT
 from benchmarks.memory import peak_memory
@@ -37,6 +37,7 @@ TITLES = {
     OURS: "SavedModel, float32",
     f"{OURS} bf16": "SavedModel, `compute` bfloat16",
     f"{OURS} int8": "SavedModel, int8",
+    ONE_THREAD: "SavedModel, int8, `intra_op_threads=1`",
     f"{OURS} onnx fp32": "ONNX float32, `OnnxModel`",
     f"{OURS} onnx int8": "ONNX int8, `OnnxModel`",
     f"{OURS} openvino fp32": "OpenVINO float32, `OpenVinoModel`",

@@ -12,7 +12,7 @@ from typing import Any
 
 from benchmarks.inference import tables
 from benchmarks.inference.harness import ratios, summary
-from benchmarks.inference.sides import LIMIT, OURS, SIDES
+from benchmarks.inference.sides import LIMIT, ONE_THREAD, OURS, SIDES
 
 Record = dict[str, Any]
 ENGINES_INT8 = ("onnxruntime int8", "ctranslate2 int8")
@@ -20,6 +20,7 @@ ENGINES_INT8 = ("onnxruntime int8", "ctranslate2 int8")
 COMPARED = {
     OURS: [x for x in SIDES if x not in (OURS, LIMIT)],
     f"{OURS} int8": [*ENGINES_INT8, "openvino bf16"],
+    ONE_THREAD: [*ENGINES_INT8, "openvino bf16"],
     f"{OURS} onnx fp32": [OURS, "onnxruntime fp32"],
     f"{OURS} onnx int8": [OURS, *ENGINES_INT8],
     f"{OURS} openvino fp32": [OURS, "onnxruntime fp32", "openvino fp32"],

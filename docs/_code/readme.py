@@ -7,7 +7,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks.inference.harness import ratios
-from benchmarks.inference.sides import OURS
+from benchmarks.inference.sides import ONE_THREAD, OURS
 from benchmarks.inference.tables import table
 from docs._code import ROOT
 from docs._code.api import replace
@@ -18,6 +18,7 @@ BEGIN, END = "<!-- made by docs/_code/readme.py -->", "<!-- made so far -->"
 BATCHES = (1, 8, 32)
 SIDES = {
     f"{OURS} int8": "this package's SavedModel in int8",
+    ONE_THREAD: "the same, one thread an operation",
     f"{OURS} onnx int8": "this package's ONNX file in int8",
     f"{OURS} openvino bf16": "this package's OpenVINO files in bfloat16",
     "keras_hub 512": "KerasHub, 512 tokens (its default)",

@@ -9,11 +9,13 @@ from benchmarks.inference.sides.base import Side
 
 ROOT = Path(__file__).parents[3]
 OURS = "keras_bert_lite"
+ONE_THREAD = f"{OURS} int8, intra_op_threads=1"
 LIMIT = "matrix products"
 SIDES = {
     OURS: ("ours", "SavedModel", {}),
     f"{OURS} padded": ("ours", "SavedModel", {"unpadding": False}),
     f"{OURS} int8": ("ours", "SavedModel", {"int8": True}),
+    ONE_THREAD: ("ours", "SavedModel", {"int8": True, "intra_op_threads": 1}),
     f"{OURS} bf16": ("ours", "SavedModel", {"compute": "bfloat16"}),
     f"{OURS} onnx fp32": ("ours", "Onnx", {"int8": False}),
     f"{OURS} onnx int8": ("ours", "Onnx", {"int8": True}),

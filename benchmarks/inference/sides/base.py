@@ -73,9 +73,9 @@ def _timed(function: Callable, *arguments: Any) -> float:
     return time.perf_counter() - start
 
 
-def use_threads(number: int) -> None:
+def use_threads(number: int, intra_op: int | None = None) -> None:
     """Limits TensorFlow; before its first operation."""
     import tensorflow as tf
 
-    tf.config.threading.set_intra_op_parallelism_threads(number)
+    tf.config.threading.set_intra_op_parallelism_threads(intra_op or number)
     tf.config.threading.set_inter_op_parallelism_threads(number)

@@ -23,12 +23,16 @@ class SavedModel(Side):
 
     Args:
         unpadding: As in `layers.Encoder`.
+        intra_op_threads: As in `compose_file`; `None`: all.
         **options: Of `export_saved_model`.
     """
 
-    def __init__(self, model, folder, unpadding="auto", **options):
+    def __init__(
+        self, model, folder, unpadding="auto", intra_op_threads=None, **options
+    ):
         super().__init__(model, folder)
         self.unpadding, self.options = unpadding, options
+        self.intra_op_threads = intra_op_threads
         self._model = None
 
     def prepare(self):
@@ -48,7 +52,7 @@ class SavedModel(Side):
         import tensorflow as tf
         import tensorflow_text  # noqa: F401
 
-        use_threads(THREADS)
+        use_threads(THREADS, self.intra_op_threads)
         self._constant = tf.constant
         self._loaded = tf.saved_model.load(str(self.folder / "model" / "1"))
         self._signature = self._loaded.signatures["serving_default"]

@@ -32,7 +32,7 @@ class LayerNorm(keras.layers.LayerNormalization):
             beta = ops.convert_to_tensor(beta, "float32")
             return _lean(inputs, gamma, beta, self.epsilon)
         if traced_for_engine():
-            return self._plain(inputs)
+            return self.written_out(inputs)
         if not _fuses(inputs):
             return super().call(inputs)
         normalize = _normalizer(self.epsilon)
@@ -41,7 +41,7 @@ class LayerNorm(keras.layers.LayerNormalization):
         outputs = normalize(inputs, gamma, beta)
         return tf.ensure_shape(outputs, inputs.shape)
 
-    def _plain(self, inputs):
+    def written_out(self, inputs):
         """Normalizes by the operations that OpenVINO makes one of, axes included."""
         x = ops.cast(inputs, "float32")
         centered = x - tf.reduce_mean(x, [-1], keepdims=True)

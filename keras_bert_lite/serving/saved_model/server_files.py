@@ -10,6 +10,7 @@ from typing import Any
 
 from keras_bert_lite._files import write_text
 from keras_bert_lite.serving.saved_model.server_config import (
+    check_count,
     check_name,
     check_path,
     model_config,
@@ -52,6 +53,7 @@ def compose_file(
     host: str = "127.0.0.1",
     grpc_port: int = 8500,
     rest_port: int = 8501,
+    intra_op_threads: int | None = None,
 ) -> str:
     """Returns the text of a `compose.yaml` that serves a model with Docker.
 
@@ -69,10 +71,13 @@ def compose_file(
             `"0.0.0.0"` opens it to the network.
         grpc_port: The host's port for gRPC.
         rest_port: The host's port for REST and metrics.
+        intra_op_threads: How many threads compute one operation of a request; `None`:
+            the server's default, one for each core. With 1, requests share the cores
+            better, and int8 models answer sooner.
 
     Raises:
-        ValueError: If the name, the directory, the image, the address or a
-            port is invalid.
+        ValueError: If the name, the directory, the image, the address, a port or the
+            number of threads is invalid.
     """
     check_name(name)
     check_path("directory", os.fspath(directory))
@@ -88,6 +93,9 @@ def compose_file(
     if batching:
         flags.append("--enable_batching=true")
         flags.append(f"--batching_parameters_file={inside}/{BATCHING}")
+    if intra_op_threads is not None:
+        check_count("intra_op_threads", intra_op_threads)
+        flags.append(f"--tensorflow_intra_op_parallelism={intra_op_threads}")
     return COMPOSE.format(
         name=json.dumps(name),
         image=json.dumps(image),
@@ -118,8 +126,8 @@ def write_server_files(
         name: The model's name for clients; `None` uses the directory's name.
         version_policy: See `model_config`.
         batching: The result of `batching_parameters`; `None` disables batching.
-        **options: `image`, `host`, `grpc_port` and `rest_port` of
-            `compose_file`.
+        **options: `image`, `host`, `grpc_port`, `rest_port` and `intra_op_threads`
+            of `compose_file`.
 
     Returns:
         The paths of the written files.

@@ -152,6 +152,12 @@ def test_compose_file():
     assert "batching" not in compose_file("sentiment")
 
 
+def test_threads_of_an_operation():
+    assert "parallelism" not in compose_file("sentiment")
+    text = compose_file("sentiment", intra_op_threads=1)
+    assert '      - "--tensorflow_intra_op_parallelism=1"\n' in text
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -163,6 +169,7 @@ def test_compose_file():
         ("grpc_port", 0),
         ("rest_port", 65536),
         ("rest_port", "8501"),
+        ("intra_op_threads", 0),
     ],
 )
 def test_compose_refused(name, value):

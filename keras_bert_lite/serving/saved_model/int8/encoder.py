@@ -8,12 +8,14 @@ import keras
 import tensorflow as tf
 
 from keras_bert_lite._private import sublayers
+from keras_bert_lite.layers.execution.layer_norm import LayerNorm
 from keras_bert_lite.models.encoder_model import (
     check_plain_weights,
     encoder_layers,
     encoder_of,
 )
 from keras_bert_lite.models.text_model import TextModel, model_on_ids
+from keras_bert_lite.serving.saved_model.dense_calls import replaced_calls
 from keras_bert_lite.serving.saved_model.int8.calibration import Texts, observe
 from keras_bert_lite.serving.saved_model.int8.dense_layers import (
     check_covered,
@@ -21,6 +23,7 @@ from keras_bert_lite.serving.saved_model.int8.dense_layers import (
     observed_layers,
     replaced_weights,
 )
+from keras_bert_lite.serving.saved_model.int8.parts import rows_in_parts
 from keras_bert_lite.serving.saved_model.int8.product import check_kernel
 from keras_bert_lite.serving.saved_model.stored_weights import in_parts
 
@@ -46,10 +49,11 @@ class EncoderInInt8:
         body = model_on_ids(model)
         check_plain_weights(body)
         self._model = model
-        self._embeddings, encoder, _ = encoder_layers(encoder_of(body))
-        check_covered(encoder.blocks)
-        kept = _kept(keep, len(encoder.blocks))
-        self._blocks = [x for i, x in enumerate(encoder.blocks) if i not in kept]
+        self._embeddings, self._encoder, _ = encoder_layers(encoder_of(body))
+        blocks = self._encoder.blocks
+        check_covered(blocks)
+        kept = _kept(keep, len(blocks))
+        self._blocks = [x for i, x in enumerate(blocks) if i not in kept]
         layers = observed_layers(self._blocks)
         self._seen = observe(model, calibration, layers, verbose)
 
@@ -68,7 +72,11 @@ class EncoderInInt8:
         ]
         others = {id(x) for x in [*replaced_weights(self._blocks), *tables]}
         kept = [x.value for x in self._model.variables if id(x) not in others]
-        with in_int8(self._blocks, self._seen) as variables:
+        calls = {self._encoder: rows_in_parts(self._encoder.call)}
+        for layer in sublayers(self._encoder):
+            if isinstance(layer, LayerNorm):
+                calls[layer] = layer.written_out  # its kernel would wake a thread
+        with replaced_calls(calls), in_int8(self._blocks, self._seen) as variables:
             stored = [x for t in tables for x in in_parts(t.value, "int8")]
             yield kept, [*variables, *stored]
 
