@@ -6,7 +6,7 @@ from typing import Any
 import tensorflow as tf
 
 FEWEST = 64  # tokens of a batch that is split at all
-MOST = 512  # tokens of a part, about
+MOST = 1024  # tokens of a part, about
 
 
 def rows_in_parts(call: Callable) -> Callable:

@@ -24,8 +24,8 @@ def mask_of(counts, length=24):
         ([20, 20, 20], 1),  # too few tokens
         ([30, 40], 2),
         ([9, 80, 3, 5, 40], 2),
-        ([100] * 10 + [20] * 10, 4),
-        ([512, 1] * 16, 18),
+        ([100] * 20 + [20] * 20, 4),
+        ([512, 1] * 16, 10),
     ],
 )
 def test_every_row_is_in_one_part(counts, number):
