@@ -50,6 +50,12 @@ def test_answers_are_near(example):
     assert not np.array_equal(found["scores"], expected["scores"])
 
 
+def test_rows_are_computed_in_parts(example):
+    _, path = example
+    about = json.loads((path / "assets.extra" / "keras_bert_lite.json").read_text())
+    assert "MapDefun" in about["ops"]
+
+
 def test_other_signatures(example):
     _, path = example
     loaded = tf.saved_model.load(str(path)).signatures
