@@ -42,13 +42,12 @@ def rows_in_parts(call: Callable) -> Callable:
             return call(tf.gather(x, there), tf.gather(mask, rows), ids, training=False)
 
         places = tf.argsort(tf.reshape(parts, [-1]))[: last + 1]
-        return tf.nest.map_structure(
-            lambda y: tf.ensure_shape(
-                tf.gather(tf.reshape(y, tf.concat([[-1], tf.shape(y)[2:]], 0)), places),
-                [x.shape[0], *y.shape[2:]],
-            ),
-            _mapped(part, parts),
-        )
+
+        def in_order(y: tf.Tensor) -> tf.Tensor:
+            rows = tf.reshape(y, tf.concat([[-1], tf.shape(y)[2:]], 0))
+            return tf.ensure_shape(tf.gather(rows, places), [x.shape[0], *y.shape[2:]])
+
+        return tf.nest.map_structure(in_order, _mapped(part, parts))
 
     return called
 
