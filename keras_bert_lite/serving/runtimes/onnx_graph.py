@@ -9,13 +9,16 @@ from onnxscript.rewriter import pattern, rewrite
 
 
 def simplify(model: onnx.ModelProto) -> onnx.ModelProto:
-    """Returns the graph with layer normalization and GELU as ONNX Runtime knows them.
+    """Returns the graph with fewer operators, and those that ONNX Runtime knows.
 
     A layer normalization becomes one `LayerNormalization`, and in
     `0.5 x (1 + erf(x / sqrt 2))` the division, of which TensorFlow makes a product,
-    is one again. All other nodes are kept.
+    is one again. A choice between integers is a `Where`, which tf2onnx writes as
+    products. Negative indices are left to `Gather`. All other nodes are kept.
     """
-    return rewrite(model, pattern_rewrite_rules=_rules())
+    for rules in (_rules(), _index_rules()):
+        model = rewrite(model, pattern_rewrite_rules=rules)
+    return model
 
 
 def _rules() -> pattern.RewriteRuleSet:
@@ -23,8 +26,16 @@ def _rules() -> pattern.RewriteRuleSet:
         [
             pattern.RewriteRule(_layer_norm_of_ours, _layer_norm, _are_constant),
             pattern.RewriteRule(_gelu_of_ours, _gelu),
+            pattern.RewriteRule(_choice_of_products, _choice),
         ],
         commute=True,  # the factors of a product come in either order
+    )
+
+
+def _index_rules() -> pattern.RewriteRuleSet:
+    return pattern.RewriteRuleSet(
+        [pattern.RewriteRule(_gather_from_start, _gather, _counts_from_end)],
+        commute=True,
     )
 
 
@@ -53,6 +64,33 @@ def _gelu_of_ours(op: Any, x: Any, half: Any, one: Any, factor: Any) -> Any:
 def _gelu(op: Any, x: Any, half: Any, one: Any, factor: Any) -> Any:
     root = _constant(op, np.array(2**0.5, np.float32))
     return op.Mul(op.Mul(x, op.Add(op.Erf(op.Div(x, root)), one)), half)
+
+
+def _choice_of_products(op: Any, condition: Any, x: Any, y: Any) -> Any:
+    chosen, other = op.Cast(condition), op.Cast(op.Not(condition))
+    return op.Add(op.Mul(x, chosen), op.Mul(y, other))
+
+
+def _choice(op: Any, condition: Any, x: Any, y: Any) -> Any:
+    return op.Where(condition, x, y)
+
+
+def _gather_from_start(op: Any, table: Any, indices: Any, zero: Any, rows: Any) -> Any:
+    below = op.Less(op.Cast(indices), zero)
+    return op.Gather(table, op.Where(below, op.Add(indices, rows), indices))
+
+
+def _counts_from_end(
+    context: Any, table: Any, zero: Any, rows: Any, **_: Any
+) -> bool:
+    values = (zero.const_value, rows.const_value, table.shape)
+    if any(x is None for x in values):
+        return False
+    return _value(zero).item() == 0 and _value(rows).item() == table.shape[0]
+
+
+def _gather(op: Any, table: Any, indices: Any, **_: Any) -> Any:
+    return op.Gather(table, indices)
 
 
 def _value(constant: Any) -> np.ndarray:

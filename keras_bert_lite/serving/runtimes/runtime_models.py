@@ -113,8 +113,6 @@ class OnnxModel(FileModel):
 
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = num_threads or 0
-        # Threads that went on spinning would take cores from the tokenizer's.
-        options.add_session_config_entry("session.force_spinning_stop", "1")
         self._session = onnxruntime.InferenceSession(
             os.fspath(path), options, providers=["CPUExecutionProvider"]
         )
