@@ -128,6 +128,54 @@ def test_simplify_leaves_other_graphs_alone():
     assert list(after.graph.node) == nodes
 
 
+CHOICE = """
+<ir_version: 10, opset_import: ["" : 18]>
+g (bool[n] c, int32[n] a, int32[n] b) => (int32[n] y) {
+    n = Not(c)
+    chosen = Cast<to=6>(c)
+    other = Cast<to=6>(n)
+    first = Mul(a, chosen)
+    second = Mul(other, b)
+    y = Add(first, second)
+}
+"""
+
+
+def test_simplify_chooses_by_where():
+    after = simplify(onnx.parser.parse_model(CHOICE))
+    assert [node.op_type for node in after.graph.node] == ["Where"]
+    c, a, b = np.array([True, False]), *np.int32([[1, 2], [3, 4]])
+    session = onnxruntime.InferenceSession(after.SerializeToString())
+    np.testing.assert_array_equal(session.run(["y"], {"c": c, "a": a, "b": b})[0], [1, 4])
+
+
+GATHER = """
+<ir_version: 10, opset_import: ["" : 18]>
+g (int32[n] i) => (float[n] y)
+    <float[3] table = {10, 11, 12}, float zero = {0}, int32 rows = {ROWS}> {
+    numbers = Cast<to=1>(i)
+    negative = Less(numbers, zero)
+    raised = Add(i, rows)
+    from_start = Where(negative, raised, i)
+    y = Gather(table, from_start)
+}
+"""
+
+
+@pytest.mark.parametrize(("rows", "kinds"), [(3, 1), (2, 5)])
+def test_simplify_leaves_negative_indices_to_gather(rows, kinds):
+    before = onnx.parser.parse_model(GATHER.replace("ROWS", str(rows)))
+    after = simplify(before)
+    assert len(after.graph.node) == kinds
+    found = [
+        onnxruntime.InferenceSession(x.SerializeToString()).run(
+            ["y"], {"i": np.int32([0, 2, -1])}
+        )[0]
+        for x in (before, after)
+    ]
+    np.testing.assert_array_equal(*found)
+
+
 def test_a_failed_export_leaves_the_old_file(model, tmp_path, monkeypatch):
     path = tmp_path / "model.onnx"
     path.write_bytes(b"old")
