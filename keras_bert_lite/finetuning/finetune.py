@@ -92,7 +92,8 @@ def finetune(
     training reads the others only. Probabilities of labels are calibrated by a
     temperature, and thresholds chosen, on the same rows. If there are fewer than 1,000
     rows, the model is then trained again on all of them, the held-out ones included, in
-    the same way.
+    the same way. Tags are the best that their scheme allows (`EntityAnswer`'s
+    `decoding`).
 
     The report compares the score with that of simple models, such as logistic
     regression on TF-IDF.
@@ -113,9 +114,9 @@ def finetune(
             traced, to the end. `None`: as long as the recipe takes. More time than
             that is not used.
         epochs: Passes over the rows; `None`: 10 for up to 100 rows, falling to 1
-            above 10,000.
+            above 10,000; twice as many for tags and several labels.
         learning_rate: The peak rate; `None`: 1e-4 at width 384, less for wider
-            encoders; twice as much for answers to questions.
+            encoders; twice as much for intents and slots, and answers to questions.
         batch_size: Rows of a step; `None`: 16 below 500 rows, else 32; 8 for answers
             to questions.
         sequence_length: Tokens of a row; `None`: the shortest of some lengths that
@@ -288,11 +289,11 @@ def _plan(
     batch_size: int | None,
     seed: int,
 ) -> Plan:
-    config = config_of(encoder_of(trainer.model))
+    kind, config = trainer.kind, config_of(encoder_of(trainer.model))
     return Plan(
-        epochs=epochs or epochs_for(rows),
-        batch_size=batch_size or trainer.kind.batch_size or batch_size_for(rows),
-        learning_rate=learning_rate or rate_for(config.hidden_dim, trainer.kind.rate),
+        epochs=epochs or epochs_for(rows, kind.epochs),
+        batch_size=batch_size or kind.batch_size or batch_size_for(rows),
+        learning_rate=learning_rate or rate_for(config.hidden_dim, kind.rate),
         layer_decay=LAYER_DECAY if config.num_layers >= DEEP else None,
         seed=seed,
     )

@@ -49,8 +49,9 @@ def rate_for(width: int, multiple: float = 1.0) -> float:
     return min(max(rate, LOWEST), HIGHEST)
 
 
-def epochs_for(rows: int) -> int:
-    return next((epochs for most, epochs in EPOCHS if rows <= most), 1)
+def epochs_for(rows: int, multiple: int = 1) -> int:
+    """Returns the passes over a number of rows, by a task's multiple of them."""
+    return multiple * next((epochs for most, epochs in EPOCHS if rows <= most), 1)
 
 
 def with_steps(plan: Plan, per_epoch: int, most: int | None = None) -> Plan:

@@ -49,7 +49,7 @@ class Kind(abc.ABC):
         linear: Whether a linear model of vectors can fill the heads (`warm_start`).
         calibrated: Whether probabilities are calibrated, which are those of labels.
         batch_size: Rows of a step, if the task has its own number.
-        rate: The peak rate, as a multiple of that of other tasks.
+        epochs, rate: The epochs and the peak rate, as multiples of other tasks'.
 
     Args:
         **columns: The names of columns that differ from `columns`.
@@ -65,6 +65,7 @@ class Kind(abc.ABC):
     linear: ClassVar[bool] = True
     calibrated: ClassVar[bool] = True
     batch_size: ClassVar[int | None] = None
+    epochs: ClassVar[int] = 1
     rate: ClassVar[float] = 1.0
     apart = False  # whether the texts of a pair are encoded apart
 

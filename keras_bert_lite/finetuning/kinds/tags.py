@@ -44,6 +44,7 @@ class TokenClassification(Kind):
     )  # F1 of entities; of tags without a scheme, accuracy
     columns: ClassVar = {"words": "words", "tags": "tags"}
     options_kept = ("decoding",)
+    epochs = 2  # most tags are rare
 
     def check(self, row: Record) -> None:
         super().check(row)
@@ -79,12 +80,14 @@ class TokenClassification(Kind):
     def string_model(
         self, model: keras.Model, preprocessor: Preprocessor, **options: Any
     ) -> TextModel:
-        return with_text(model, preprocessor, split_words=True, **options)
+        return self.served_model(model, preprocessor, split_words=True, **options)
 
     def served_model(
         self, model: keras.Model, preprocessor: Preprocessor, **options: Any
     ) -> TextModel:
-        return with_text(model, preprocessor, **options)
+        spelled = has_scheme(tags_of(self.labels_of(model)))
+        decoding = "constrained" if spelled else "lenient"
+        return with_text(model, preprocessor, **{"decoding": decoding, **options})
 
     def scores(self, rows: Rows, answers: Answers, labels: Any) -> Scores:
         true, found = self.targets(rows), found_tags(self.targets(rows), answers)
@@ -107,6 +110,7 @@ class IntentAndSlots(TokenClassification):
     name = INTENT_AND_SLOTS.name
     # The share of texts whose intent and tags are all right; of intents; of slots.
     metrics: ClassVar[tuple[str, ...]] = ("exact", "intent_accuracy", "f1", "accuracy")
+    rate = 2.0
     columns: ClassVar = {"words": "words", "tags": "tags", "intent": "intent"}
 
     def classes(self, row: Record) -> list[str]:

@@ -157,6 +157,7 @@ class MultiLabelClassification(_Texts):
     metrics = ("micro_f1", "macro_f1")
     options: ClassVar = {"multi_label": True}
     options_kept = ("threshold",)
+    epochs = 2  # many labels are rare
 
     def converted(self, row: Record) -> Record:
         name = self.column["label"]

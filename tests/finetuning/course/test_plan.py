@@ -14,6 +14,7 @@ def test_fewer_rows_more_epochs():
     counts = [epochs_for(rows) for rows in (64, 500, 2000, 6000, 100_000)]
     assert counts == sorted(counts, reverse=True)
     assert counts[-1] == 1
+    assert epochs_for(500, 2) == 2 * epochs_for(500)
 
 
 def test_wider_encoders_learn_more_slowly():
