@@ -49,13 +49,7 @@ def calibrate(model: keras.Model, data: Iterable) -> dict[str, Calibration]:
     Reference: [Guo et al., 2017](https://arxiv.org/abs/1706.04599); the smoothing is
     that of Platt, 1999, "Probabilistic outputs for support vector machines".
     """
-    task = task_of(model)
-    losses = {x.name: x.loss for x in task.outputs} if task else {}
-    outputs = {
-        x: FORMS[loss]
-        for x in marked_model(model)[1]
-        if (loss := losses.get(x)) in FORMS
-    }
+    outputs = _forms(model)
     return {
         output: found
         for output, form in outputs.items()
@@ -81,6 +75,23 @@ def _calibrate(
     )
     fold(model, output, temperature)
     return Calibration(temperature, *errors)
+
+
+def soften(model: keras.Model, temperature: float) -> None:
+    """Divides the logits of all outputs that have a softmax or a sigmoid."""
+    for output in _forms(model):
+        fold(model, output, temperature)
+
+
+def _forms(model: keras.Model) -> dict[str, "Form"]:
+    """Returns the form of each output that has a softmax or a sigmoid, by name."""
+    task = task_of(model)
+    losses = {x.name: x.loss for x in task.outputs} if task else {}
+    return {
+        x: FORMS[loss]
+        for x in marked_model(model)[1]
+        if (loss := losses.get(x)) in FORMS
+    }
 
 
 def fold(model: keras.Model, output: str, temperature: float) -> None:

@@ -96,7 +96,14 @@ class Run:
         staged = len(trainer.kind.first(parts.train)) < len(parts.train)
         least = int(FIRST * plan.steps / plan.evaluate_every) if staged else 0
         selection = Selection(
-            self._scores, metric, self._count, first, deadline, trusted, least
+            self._scores,
+            metric,
+            self._count,
+            first,
+            deadline,
+            trusted,
+            least,
+            trainer.soften,
         )
         if not (first / ENDED).is_file():  # or an early stop would be undone
             trainer.fit(parts.train, plan, first, selection, self.verbose)
@@ -216,6 +223,7 @@ class Run:
         self.trainer.start(rows, None, tuple(strengths) or (1.0,))
         if not tuned:
             return
+        self.trainer.soften()
         plan = dataclasses.replace(plan, evaluate_every=plan.steps)
         self.trainer.fit(rows, plan, self.state / "all", None, self.verbose)
 

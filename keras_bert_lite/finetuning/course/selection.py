@@ -36,6 +36,7 @@ class Selection(keras.callbacks.Callback):
         trusted: Whether the start is kept unless training makes it surely better;
             otherwise only if training makes it surely worse.
         least: Evaluations before which patience does not count.
+        begin: Called before the first step, when the start has been scored.
     """
 
     def __init__(
@@ -47,11 +48,12 @@ class Selection(keras.callbacks.Callback):
         deadline: float | None = None,
         trusted: bool = False,
         least: int = 0,
+        begin: Callable[[], None] | None = None,
     ) -> None:
         super().__init__()
         self.score, self.metric, self.rows = score, metric, rows
         self.directory, self.deadline = directory, deadline
-        self.trusted, self.least = trusted, least
+        self.trusted, self.least, self.begin = trusted, least, begin
         self.history: list[dict[str, Any]] = []
 
     def on_train_begin(self, logs: Any = None) -> None:
@@ -63,6 +65,8 @@ class Selection(keras.callbacks.Callback):
         self.history = [x for x in self._kept() if x["epoch"] <= epoch]
         if not self.history:
             self._add(0)
+        if self.begin is not None and int(self.model.optimizer.iterations) == 0:
+            self.begin()  # not where an interrupted run goes on
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         scores = self._add(epoch + 1, logs)

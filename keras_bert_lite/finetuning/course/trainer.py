@@ -12,6 +12,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from keras_bert_lite.finetuning.course.calibration import soften
 from keras_bert_lite.finetuning.course.contrast import contrast
 from keras_bert_lite.finetuning.course.plan import FIRST, Plan
 from keras_bert_lite.finetuning.course.selection import Selection
@@ -34,6 +35,7 @@ from keras_bert_lite.training.warm_start import STRENGTHS, Probe, WarmStart
 
 CONTRAST = 1.0  # the rate of pairs, as a share of the plan's
 READ = 64  # rows encoded at once
+SOFTNESS = 10.0  # what the logits of linear models are divided by
 TIMED = (0.1, 0.3, 0.5, 0.7, 0.9)  # which batches are timed, by length
 
 
@@ -98,6 +100,16 @@ class Trainer:
         others = None if held_out is None else self.batches(held_out)
         weighted = self._weighted(self.batches(rows))
         return self._warm_start(weighted, others, strengths)
+
+    def soften(self) -> None:
+        """Makes the linear models unsure, before all weights are trained.
+
+        A linear model of few rows is nearly right on all of them, so that training
+        would have little to learn. And its weights are so large that each step would
+        change the logits much.
+        """
+        if self.kind.linear:
+            soften(self.model, SOFTNESS)
 
     @functools.cached_property
     def _warm_start(self) -> WarmStart:

@@ -52,6 +52,13 @@ def test_a_trusted_start_gives_way_to_what_is_surely_better(scores, best, tmp_pa
     assert selection.best["epoch"] == best
 
 
+def test_training_begins_once_the_start_is_scored(tmp_path):
+    begun = []
+    fitted([0.5, 0.7], tmp_path, begin=lambda: begun.append(1))
+    assert begun == [1]
+    assert len((tmp_path / "history.json").read_text().split("epoch")) == 3
+
+
 def test_ends_when_nothing_improves(tmp_path):
     scores = [0.1, 0.9] + [0.5] * 20
     selection, _ = fitted(scores, tmp_path)
