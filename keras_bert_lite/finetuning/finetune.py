@@ -85,8 +85,8 @@ def finetune(
     """Fine-tunes an encoder for a task, and says how good it is.
 
     Some rows are held out, unless `validation` is given. The head starts from a
-    linear model of the encoder's vectors (`tuning.warm_start`), made less sure of
-    labels; then all weights are trained with Keras's `fit`. The weights with the best score on the held-out rows
+    linear model of the encoder's vectors (`tuning.warm_start`), made less sure of a
+    text's labels; then all weights are trained with Keras's `fit`. The weights with the best score on the held-out rows
     are kept, which may be those of the linear model (with fewer than 100 pairs, unless
     training made it surely better). If some questions have no answer, the first half of
     training reads the others only. Probabilities of labels are calibrated by a

@@ -102,13 +102,12 @@ class Trainer:
         return self._warm_start(weighted, others, strengths)
 
     def soften(self) -> None:
-        """Makes the linear models unsure, before all weights are trained.
+        """Makes a linear model unsure of labels, before all weights are trained.
 
-        A linear model of few rows is nearly right on all of them, so that training
-        would have little to learn. And its weights are so large that each step would
-        change the logits much.
+        Where it is nearly right on all rows, training would have little to learn, and
+        its weights are so large that each step would change the logits much.
         """
-        if self.kind.linear:
+        if self.kind.softened:
             soften(self.model, SOFTNESS)
 
     @functools.cached_property

@@ -47,6 +47,8 @@ class Kind(abc.ABC):
         columns: The columns that the task reads, by argument.
         options_kept: Options of the answer that count when a saved model is scored.
         linear: Whether a linear model of vectors can fill the heads (`warm_start`).
+        softened: Whether it is made unsure before training, as it is right on nearly
+            all of few texts; of words there are many.
         calibrated: Whether probabilities are calibrated, which are those of labels.
         batch_size: Rows of a step, if the task has its own number.
         epochs, rate: The epochs and the peak rate, as multiples of other tasks'.
@@ -63,6 +65,7 @@ class Kind(abc.ABC):
     columns: ClassVar[dict[str, str | None]]
     options_kept: ClassVar[tuple[str, ...]] = ()
     linear: ClassVar[bool] = True
+    softened: ClassVar[bool] = False
     calibrated: ClassVar[bool] = True
     batch_size: ClassVar[int | None] = None
     epochs: ClassVar[int] = 1

@@ -41,6 +41,7 @@ FEW_PAIRS = 100  # below them, fine-tuning made models of pairs no better, or wo
 
 class _Texts(Kind):
     columns: ClassVar = {"text": "text", "text_pair": None, "label": "label"}
+    softened = True
     options: ClassVar[dict[str, Any]] = {}
 
     @property
