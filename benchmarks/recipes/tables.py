@@ -14,8 +14,9 @@ PAGE = """# From few and many rows
 Scores in percent, on the development set (CoNLL-2003: eng.testb; tweet emotions and
 snips: the test set). Each is the mean over the seeds, whose number is in brackets.
 `finetune` is `kbl.finetune` as it comes; `plain` the same encoder and as many steps, of
-32 rows, with a random head at one rate and tags as they come; `simple` the best of the report's simple models; `vectors` a
-linear model of MiniLM's vectors. Made by `python -m benchmarks.recipes --data DATA`.
+32 rows, with a random head at one rate and tags as they come; `simple` the best of the
+report's simple models; `vectors` a linear model of MiniLM's vectors. Made by
+`python -m benchmarks.recipes --data DATA`.
 
 {scores}
 

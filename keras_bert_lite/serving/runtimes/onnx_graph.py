@@ -80,9 +80,7 @@ def _gather_from_start(op: Any, table: Any, indices: Any, zero: Any, rows: Any) 
     return op.Gather(table, op.Where(below, op.Add(indices, rows), indices))
 
 
-def _counts_from_end(
-    context: Any, table: Any, zero: Any, rows: Any, **_: Any
-) -> bool:
+def _counts_from_end(context: Any, table: Any, zero: Any, rows: Any, **_: Any) -> bool:
     values = (zero.const_value, rows.const_value, table.shape)
     if any(x is None for x in values):
         return False

@@ -146,7 +146,9 @@ def test_simplify_chooses_by_where():
     assert [node.op_type for node in after.graph.node] == ["Where"]
     c, a, b = np.array([True, False]), *np.int32([[1, 2], [3, 4]])
     session = onnxruntime.InferenceSession(after.SerializeToString())
-    np.testing.assert_array_equal(session.run(["y"], {"c": c, "a": a, "b": b})[0], [1, 4])
+    np.testing.assert_array_equal(
+        session.run(["y"], {"c": c, "a": a, "b": b})[0], [1, 4]
+    )
 
 
 GATHER = """
