@@ -1,10 +1,13 @@
 import numpy as np
+import pytest
 
 from keras_bert_lite.finetuning.course.plan import Plan
-from keras_bert_lite.finetuning.course.trainer import Trainer
+from keras_bert_lite.finetuning.course.trainer import SOFTNESS, Trainer
 from keras_bert_lite.finetuning.kinds import KINDS
 from tests import tiny
+from tests.conformance import to_numpy
 from tests.finetuning import samples
+from tests.models import samples as model_samples
 
 
 def test_a_second_fit_from_the_same_start_ends_alike(tmp_path):
@@ -25,6 +28,25 @@ def test_a_second_fit_from_the_same_start_ends_alike(tmp_path):
     for a, b in zip(*ends, strict=True):
         np.testing.assert_array_equal(a, b)
     assert any((a != b).any() for a, b in zip(start, ends[0], strict=True))
+
+
+@pytest.mark.parametrize(
+    ("task", "labels", "share"),
+    [
+        ("text_classification", {"labels": ["a", "b"]}, 1 / SOFTNESS),
+        ("multi_label_classification", {"labels": ["a", "b"]}, 1 / SOFTNESS),
+        ("regression", {}, 1),
+        ("token_classification", {"labels": ["O", "B-X", "I-X"]}, 1),
+    ],
+)
+def test_only_labels_of_texts_are_softened(task, labels, share):
+    kind = KINDS[task]()
+    model = kind.build(tiny.encoder(pooling=None), labels)
+    trainer = Trainer(kind, model, tiny.preprocessor(), labels)
+    (before,) = (to_numpy(x) for x in model(model_samples.ids()).values())
+    trainer.soften()
+    (after,) = (to_numpy(x) for x in model(model_samples.ids()).values())
+    np.testing.assert_allclose(after, share * before, rtol=1e-4, atol=1e-6)
 
 
 def test_another_plan_has_another_optimizer(tmp_path):
