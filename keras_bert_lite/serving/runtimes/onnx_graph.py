@@ -13,8 +13,8 @@ def simplify(model: onnx.ModelProto) -> onnx.ModelProto:
 
     A layer normalization becomes one `LayerNormalization`, and in
     `0.5 x (1 + erf(x / sqrt 2))` the division, of which TensorFlow makes a product,
-    is one again. A choice between integers is a `Where`, which tf2onnx writes as
-    products. Negative indices are left to `Gather`. All other nodes are kept.
+    is one again. A choice that tf2onnx writes as products is a `Where`. Negative
+    indices of rows are left to `Gather`. All other nodes are kept.
     """
     for rules in (_rules(), _index_rules()):
         model = rewrite(model, pattern_rewrite_rules=rules)
@@ -77,12 +77,16 @@ def _choice(op: Any, condition: Any, x: Any, y: Any) -> Any:
 
 def _gather_from_start(op: Any, table: Any, indices: Any, zero: Any, rows: Any) -> Any:
     below = op.Less(op.Cast(indices), zero)
-    return op.Gather(table, op.Where(below, op.Add(indices, rows), indices))
+    raised = op.Where(below, op.Add(indices, rows), indices)
+    return op.Gather(table, raised, _outputs=["found"])
 
 
-def _counts_from_end(context: Any, table: Any, zero: Any, rows: Any, **_: Any) -> bool:
+def _counts_from_end(
+    context: Any, table: Any, zero: Any, rows: Any, found: Any, **_: Any
+) -> bool:
     values = (zero.const_value, rows.const_value, table.shape)
-    if any(x is None for x in values):
+    axis = found.producer().attributes.get("axis")
+    if any(x is None for x in values) or (axis is not None and axis.as_int()):
         return False
     return _value(zero).item() == 0 and _value(rows).item() == table.shape[0]
 

@@ -53,9 +53,9 @@ def test_a_trusted_start_gives_way_to_what_is_surely_better(scores, best, tmp_pa
 
 
 def test_training_begins_once_the_start_is_scored(tmp_path):
-    begun = []
-    fitted([0.5, 0.7], tmp_path, begin=lambda: begun.append(1))
-    assert begun == [1]
+    start, begun = tmp_path / "start.npz", []
+    fitted([0.5, 0.7], tmp_path, begin=lambda: begun.append(start.exists()))
+    assert begun == [True]
     assert len((tmp_path / "history.json").read_text().split("epoch")) == 3
 
 

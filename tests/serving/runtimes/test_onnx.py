@@ -153,20 +153,22 @@ def test_simplify_chooses_by_where():
 
 GATHER = """
 <ir_version: 10, opset_import: ["" : 18]>
-g (int32[n] i) => (float[n] y)
-    <float[3] table = {10, 11, 12}, float zero = {0}, int32 rows = {ROWS}> {
+g (int32[n] i) => (float[m, n] y)
+    <float[3, 3] table = {0, 1, 2, 3, 4, 5, 6, 7, 8}, float zero = {0},
+     int32 rows = {ROWS}> {
     numbers = Cast<to=1>(i)
     negative = Less(numbers, zero)
     raised = Add(i, rows)
     from_start = Where(negative, raised, i)
-    y = Gather(table, from_start)
+    y = Gather<axis=AXIS>(table, from_start)
 }
 """
 
 
-@pytest.mark.parametrize(("rows", "kinds"), [(3, 1), (2, 5)])
-def test_simplify_leaves_negative_indices_to_gather(rows, kinds):
-    before = onnx.parser.parse_model(GATHER.replace("ROWS", str(rows)))
+@pytest.mark.parametrize(("rows", "axis", "kinds"), [(3, 0, 1), (2, 0, 5), (3, 1, 5)])
+def test_simplify_leaves_negative_indices_to_gather(rows, axis, kinds):
+    text = GATHER.replace("ROWS", str(rows)).replace("AXIS", str(axis))
+    before = onnx.parser.parse_model(text)
     after = simplify(before)
     assert len(after.graph.node) == kinds
     found = [
