@@ -4,6 +4,8 @@ import json
 import sys
 from typing import Literal
 
+from keras_bert_lite_command.memory import keep_memory
+
 Task = Literal[
     "text_classification",
     "multi_label_classification",
@@ -66,6 +68,7 @@ def fit(
         verbose: 1 shows a progress bar, 2 a line an epoch, 0 nothing
     """
     options = dict(locals())
+    keep_memory()
     import keras_bert_lite as kbl
     from keras_bert_lite.finetuning.report import scores_table
 

@@ -2,6 +2,8 @@
 
 from typing import Any, Literal
 
+from keras_bert_lite_command.memory import keep_memory
+
 Files = list[str] | str
 Sentences = Literal["lines", "split"]
 
@@ -140,6 +142,7 @@ def pretrain(
         verbose: 1 shows a progress bar, 2 a line a save, 0 nothing
     """
     options = dict(locals())
+    keep_memory()
     import keras_bert_lite as kbl
 
     _trained(kbl.pretraining.pretrain_encoder(**options))
@@ -211,6 +214,7 @@ def distil(
         verbose: 1 shows a progress bar, 2 a line a save, 0 nothing
     """
     options = dict(locals())
+    keep_memory()
     import keras_bert_lite as kbl
 
     _trained(kbl.distillation.distill_encoder(**options))

@@ -46,6 +46,7 @@ from pathlib import Path
 from pydoc_data.topics import topics
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+os.environ.setdefault("TF_CPU_ALLOCATOR_USE_BFC", "true")  # steps reuse memory
 
 import keras
 import numpy as np

@@ -22,6 +22,7 @@ Group = tuple[Task, int, list[str]]  # task, seed, sides
 ENVIRONMENT = {
     "KERAS_BACKEND": "tensorflow",
     "TF_CPP_MIN_LOG_LEVEL": "3",
+    "TF_CPU_ALLOCATOR_USE_BFC": "true",  # as the command sets it
     "TOKENIZERS_PARALLELISM": "true",
 }
 

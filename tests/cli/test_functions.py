@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import os
 import subprocess
 import sys
 
@@ -11,7 +12,7 @@ import keras_bert_lite as kbl
 import keras_bert_lite_command
 from keras_bert_lite import demo
 from keras_bert_lite.finetuning.kinds import KINDS
-from keras_bert_lite_command import functions
+from keras_bert_lite_command import functions, memory
 from keras_bert_lite_command.verbs import VERBS
 from tests import tiny
 from tests.finetuning import samples
@@ -74,14 +75,26 @@ def train(tmp_path_factory):
     return path
 
 
+@pytest.mark.parametrize("chosen", [None, "false"])
+def test_memory_is_kept_unless_the_user_has_decided(chosen, monkeypatch):
+    monkeypatch.setenv(memory.VARIABLE, chosen or "")
+    if chosen is None:
+        monkeypatch.delenv(memory.VARIABLE)
+    memory.keep_memory()
+    assert os.environ[memory.VARIABLE] == (chosen or "true")
+
+
 @pytest.mark.slow
-def test_from_a_table_to_answers(train, tmp_path, capsys):
+def test_from_a_table_to_answers(train, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv(memory.VARIABLE, "")
+    monkeypatch.delenv(memory.VARIABLE)
     run = tmp_path / "run"
     command(
         *("fit", "text_classification", train, "--columns.text=sentence"),
         *("--directory", run, "--encoder", samples.encoder(), "--epochs", 2),
         *("--verbose", 0, "--batch-size", 8),
     )
+    assert os.environ[memory.VARIABLE] == "true"
     output = capsys.readouterr().out
     assert "| this model | 100.0 |" in output
     command("evaluate", run, train)
