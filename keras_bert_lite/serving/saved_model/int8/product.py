@@ -15,7 +15,10 @@ from keras_bert_lite.serving.saved_model.dense_calls import on_rows
 OPERATION = "_QuantizedMatMul"
 # What the operation calls the activations of `EncoderConfig`.
 ACTIVATIONS = {"gelu": "GeluExact", "gelu_tanh": "GeluApproximate", "relu": "Relu"}
-LARGEST = 127.0
+EIGHT_BITS = 127
+# Processors without VNNI add two products of uint8 and int8 in int16, which must not
+# overflow: 2 * 255 * 64 < 2 ** 15. So weights have seven bits, right on every processor.
+LARGEST = 64
 
 
 class Range(NamedTuple):
@@ -70,7 +73,7 @@ class Product:
         self._kernel = tf.Variable(rounded, trainable=False)
         self._bias = tf.Variable(bias.astype("float32"), trainable=False)
         self.variables = [self._kernel, self._bias]
-        self._largest = largest.astype("float32")
+        self._largest = (largest * EIGHT_BITS / LARGEST).astype("float32")
         self._activation = [] if activation is None else [ACTIVATIONS[activation]]
         self._inputs, self._outputs, self._takes = inputs, outputs, takes
 
