@@ -15,10 +15,11 @@ from keras_bert_lite.serving.saved_model.dense_calls import on_rows
 OPERATION = "_QuantizedMatMul"
 # What the operation calls the activations of `EncoderConfig`.
 ACTIVATIONS = {"gelu": "GeluExact", "gelu_tanh": "GeluApproximate", "relu": "Relu"}
-EIGHT_BITS = 127
-# Processors without VNNI add two products of uint8 and int8 in int16, which must not
-# overflow: 2 * 255 * 64 < 2 ** 15. So weights have seven bits, right on every processor.
-LARGEST = 64
+LARGEST = 127
+# Processors without VNNI add the products of two neighbours in a column, of uint8 and
+# int8, in int16, which must not overflow: 255 * 128 < 2 ** 15.
+NEIGHBOURS = 128
+TRIED = np.linspace(NEIGHBOURS // 2, LARGEST, 10)  # what a column's largest becomes
 
 
 class Range(NamedTuple):
@@ -68,12 +69,11 @@ class Product:
         self._divisors = smoothing
         if smoothing is not None:
             kernel = kernel * smoothing[:, None]
-        largest = np.maximum(np.abs(kernel).max(0), np.finfo("float32").tiny)
-        rounded = np.round(kernel / largest * LARGEST).astype("int8")
-        self._kernel = tf.Variable(rounded, trainable=False)
+        whole, scales = rounded(kernel)
+        self._kernel = tf.Variable(whole.astype("int8"), trainable=False)
         self._bias = tf.Variable(bias.astype("float32"), trainable=False)
         self.variables = [self._kernel, self._bias]
-        self._largest = (largest * EIGHT_BITS / LARGEST).astype("float32")
+        self._largest = (LARGEST * scales).astype("float32")
         self._activation = [] if activation is None else [ACTIVATIONS[activation]]
         self._inputs, self._outputs, self._takes = inputs, outputs, takes
 
@@ -124,6 +124,32 @@ class Product:
         )
         found = operation.outputs[0]
         return found if self._outputs is None else tf.bitcast(found, tf.uint8)
+
+
+def rounded(kernel: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Returns W as whole numbers, and the scale of each column, with the least errors.
+
+    A finer scale rounds less, but lessens more neighbours.
+    """
+    largest = np.maximum(np.abs(kernel).max(0), np.finfo("float32").tiny)
+    found, scales, least = kernel, largest, np.inf
+    for steps in TRIED:
+        scale = largest / steps
+        whole = _lessened(np.round(kernel / scale))
+        errors = ((whole * scale - kernel) ** 2).sum(0)
+        better = errors < least
+        found, scales = np.where(better, whole, found), np.where(better, scale, scales)
+        least = np.minimum(errors, least)
+    return found, scales
+
+
+def _lessened(whole: np.ndarray) -> np.ndarray:
+    """Lessens the two of a column that would overflow, both by as much."""
+    rows, columns = whole.shape
+    pairs = np.pad(whole, [(0, rows % 2), (0, 0)]).reshape(-1, 2, columns)
+    excess = np.abs(pairs).sum(1, keepdims=True) - NEIGHBOURS
+    lessened = np.abs(pairs) - np.ceil(np.maximum(excess, 0) / 2)
+    return (np.sign(pairs) * lessened).reshape(-1, columns)[:rows]
 
 
 def check_kernel() -> None:

@@ -36,9 +36,8 @@ def test_is_exactly_that_of_the_rounded_numbers(numbers):
     x, kernel, bias = numbers
     made = Product(kernel, bias, largest(x))
     scale = np.abs(x).max() / 127
-    scales = np.abs(kernel).max(0) / product.LARGEST
-    rounded = np.round(x / scale) @ np.round(kernel / scales)
-    expected = rounded * scale * scales + bias
+    whole, scales = product.rounded(kernel)
+    expected = (np.round(x / scale) @ whole) * scale * scales + bias
     np.testing.assert_allclose(computed(made, x), expected, atol=1e-5)
 
 
@@ -69,6 +68,21 @@ def test_activation_to_eight_bits_and_back(numbers, name):
     last = Product(second, np.zeros(K), span, takes="uint8")
     found = computed(lambda x, added: last(first(x), added), x, x)
     np.testing.assert_allclose(found, between @ second + x, atol=0.1)
+
+
+def test_neighbours_cannot_overflow_and_seven_bits_are_worse():
+    kernel = np.random.default_rng(0).standard_t(3, (K + 1, N))
+    whole, scales = product.rounded(kernel)
+    np.testing.assert_array_equal(whole, np.round(whole))
+    assert np.abs(whole).max() <= 127
+    assert (np.abs(whole[:-1:2]) + np.abs(whole[1::2])).max() <= 128
+    seven = np.abs(kernel).max(0) / 64
+    errors = [
+        ((x - kernel) ** 2).sum(0)
+        for x in (whole * scales, np.round(kernel / seven) * seven)
+    ]
+    assert (errors[0] <= errors[1]).all()
+    assert errors[0].sum() < 0.6 * errors[1].sum()
 
 
 def test_sums_of_the_largest_numbers():
