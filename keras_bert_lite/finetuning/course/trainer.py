@@ -107,7 +107,7 @@ class Trainer:
         Where it is nearly right on all rows, training would have little to learn, and
         its weights are so large that each step would change the logits much.
         """
-        if self.kind.softened:
+        if self.kind.softens():
             soften(self.model, SOFTNESS)
 
     @functools.cached_property

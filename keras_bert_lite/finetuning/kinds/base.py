@@ -47,8 +47,6 @@ class Kind(abc.ABC):
         columns: The columns that the task reads, by argument.
         options_kept: Options of the answer that count when a saved model is scored.
         linear: Whether a linear model of vectors can fill the heads (`warm_start`).
-        softened: Whether it is made unsure before training, as it is right on nearly
-            all of few texts; of words there are many.
         calibrated: Whether probabilities are calibrated, which are those of labels.
         batch_size: Rows of a step, if the task has its own number.
         epochs, rate: The epochs and the peak rate, as multiples of other tasks'.
@@ -65,7 +63,6 @@ class Kind(abc.ABC):
     columns: ClassVar[dict[str, str | None]]
     options_kept: ClassVar[tuple[str, ...]] = ()
     linear: ClassVar[bool] = True
-    softened: ClassVar[bool] = False
     calibrated: ClassVar[bool] = True
     batch_size: ClassVar[int | None] = None
     epochs: ClassVar[int] = 1
@@ -187,6 +184,10 @@ class Kind(abc.ABC):
     def first(self, rows: Rows) -> Rows:
         """Returns the rows that training begins with, all by default."""
         return rows
+
+    def softens(self) -> bool:
+        """Whether a linear model is made unsure before all weights are trained."""
+        return False
 
     def trusts_linear(self, rows: Rows) -> bool:
         """Whether a linear model is kept unless fine-tuning is surely better."""

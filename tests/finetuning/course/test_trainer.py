@@ -31,16 +31,17 @@ def test_a_second_fit_from_the_same_start_ends_alike(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("task", "labels", "share"),
+    ("task", "columns", "labels", "share"),
     [
-        ("text_classification", {"labels": ["a", "b"]}, 1 / SOFTNESS),
-        ("multi_label_classification", {"labels": ["a", "b"]}, 1 / SOFTNESS),
-        ("regression", {}, 1),
-        ("token_classification", {"labels": ["O", "B-X", "I-X"]}, 1),
+        ("text_classification", {}, {"labels": ["a", "b"]}, 1 / SOFTNESS),
+        ("text_classification", {"text_pair": "b"}, {"labels": ["a", "b"]}, 1),
+        ("multi_label_classification", {}, {"labels": ["a", "b"]}, 1 / SOFTNESS),
+        ("regression", {}, {}, 1),
+        ("token_classification", {}, {"labels": ["O", "B-X", "I-X"]}, 1),
     ],
 )
-def test_only_labels_of_texts_are_softened(task, labels, share):
-    kind = KINDS[task]()
+def test_only_labels_of_single_texts_are_softened(task, columns, labels, share):
+    kind = KINDS[task](**columns)
     model = kind.build(tiny.encoder(pooling=None), labels)
     trainer = Trainer(kind, model, tiny.preprocessor(), labels)
     (before,) = (to_numpy(x) for x in model(model_samples.ids()).values())
