@@ -49,6 +49,7 @@ def tuned(this: Set, train: list[Row], test: list[Row], encoder: str, seed: int)
         "held_out": report["scores"],
         "recipe": recipe,
         "contrasted": report["contrasted"],
+        "apart": report["apart"],
         "options": report["options"],
     }
 

@@ -72,8 +72,8 @@ class _Texts(Kind):
         return [row[self.column["label"]] for row in rows]
 
     def softens(self) -> bool:
-        """Texts are few, so it is right on nearly all; pairs then learned worse."""
-        return self.column["text_pair"] is None
+        """Texts are few, so it is right on nearly all; compared ones learned worse."""
+        return not self.apart
 
     def trusts_linear(self, rows: Rows) -> bool:
         return self.column["text_pair"] is not None and len(rows) < FEW_PAIRS

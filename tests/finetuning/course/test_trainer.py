@@ -31,23 +31,29 @@ def test_a_second_fit_from_the_same_start_ends_alike(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("task", "columns", "labels", "share"),
+    ("task", "labels", "share"),
     [
-        ("text_classification", {}, {"labels": ["a", "b"]}, 1 / SOFTNESS),
-        ("text_classification", {"text_pair": "b"}, {"labels": ["a", "b"]}, 1),
-        ("multi_label_classification", {}, {"labels": ["a", "b"]}, 1 / SOFTNESS),
-        ("regression", {}, {}, 1),
-        ("token_classification", {}, {"labels": ["O", "B-X", "I-X"]}, 1),
+        ("text_classification", {"labels": ["a", "b"]}, 1 / SOFTNESS),
+        ("multi_label_classification", {"labels": ["a", "b"]}, 1 / SOFTNESS),
+        ("regression", {}, 1),
+        ("token_classification", {"labels": ["O", "B-X", "I-X"]}, 1),
     ],
 )
-def test_only_labels_of_single_texts_are_softened(task, columns, labels, share):
-    kind = KINDS[task](**columns)
+def test_only_labels_of_texts_are_softened(task, labels, share):
+    kind = KINDS[task]()
     model = kind.build(tiny.encoder(pooling=None), labels)
     trainer = Trainer(kind, model, tiny.preprocessor(), labels)
     (before,) = (to_numpy(x) for x in model(model_samples.ids()).values())
     trainer.soften()
     (after,) = (to_numpy(x) for x in model(model_samples.ids()).values())
     np.testing.assert_allclose(after, share * before, rtol=1e-4, atol=1e-6)
+
+
+def test_texts_that_are_compared_are_not():
+    kind = KINDS["text_classification"](text_pair="other")
+    assert kind.softens()
+    kind.apart = True
+    assert not kind.softens()
 
 
 def test_another_plan_has_another_optimizer(tmp_path):
