@@ -152,10 +152,10 @@ def test_other_texts(texts, error, message, tmp_path):
 def test_layers_in_float32(example, tmp_path):
     _, path = example
     model, kept = exported(classifier(), tmp_path, keep=[0])
-    expected = model.predict(CALIBRATION, verbose=0)["scores"]
-    found = [answers(x, text=CALIBRATION)["scores"] for x in (kept, path)]
-    errors = [np.abs(x - expected).mean() for x in found]
-    assert 0 < errors[0] < errors[1]
+    expected = model.predict(tiny.TEXTS, verbose=0)["scores"]
+    found, whole = (answers(x)["scores"] for x in (kept, path))
+    np.testing.assert_allclose(found, expected, atol=0.02)
+    assert not np.array_equal(found, whole)  # errors of two layers may cancel
     products = [product_count(x) for x in (kept, path)]
     assert products == [4, 8]
 
