@@ -27,6 +27,7 @@ report's simple models; `vectors` a linear model of MiniLM's vectors. Made by
 {questions}## What `kbl.finetune` chose
 
 Means over the seeds; minutes of CPU, of all threads, from rows to the string-in model.
+Machines were of different speed, so the minutes of two lines may not be comparable.
 
 {recipes}
 """

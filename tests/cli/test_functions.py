@@ -75,19 +75,28 @@ def train(tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize("chosen", [None, "false"])
-def test_memory_is_kept_unless_the_user_has_decided(chosen, monkeypatch):
-    monkeypatch.setenv(memory.VARIABLE, chosen or "")
-    if chosen is None:
-        monkeypatch.delenv(memory.VARIABLE)
+@pytest.fixture
+def undecided(monkeypatch):
+    """No one has decided about memory; what a test does is undone."""
+    monkeypatch.setenv(memory.VARIABLE, "")
+    monkeypatch.delenv(memory.VARIABLE)
+
+
+@pytest.mark.usefixtures("undecided")
+def test_memory_is_kept():
     memory.keep_memory()
-    assert os.environ[memory.VARIABLE] == (chosen or "true")
+    assert os.environ[memory.VARIABLE] == "true"
+
+
+def test_the_user_decides_about_memory(monkeypatch):
+    monkeypatch.setenv(memory.VARIABLE, "false")
+    memory.keep_memory()
+    assert os.environ[memory.VARIABLE] == "false"
 
 
 @pytest.mark.slow
-def test_from_a_table_to_answers(train, tmp_path, capsys, monkeypatch):
-    monkeypatch.setenv(memory.VARIABLE, "")
-    monkeypatch.delenv(memory.VARIABLE)
+@pytest.mark.usefixtures("undecided")
+def test_from_a_table_to_answers(train, tmp_path, capsys):
     run = tmp_path / "run"
     command(
         *("fit", "text_classification", train, "--columns.text=sentence"),
