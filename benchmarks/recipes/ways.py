@@ -18,8 +18,9 @@ from keras_bert_lite.finetuning.rows import ordered, split
 from keras_bert_lite.training.data.records import Records
 
 RATES = {"bert_mini_books": 3e-4, "MiniLM": 1e-4}
+BATCH = 32  # of plain fine-tuning
 STRENGTHS = (1.0, 3.0, 10.0)
-WAYS = ("finetune", "plain", "simple", "vectors")
+WAYS = ("finetune", "plain", "plain_twice", "simple", "vectors")
 
 
 def checkpoint(encoder: str) -> Any:
@@ -44,7 +45,9 @@ def tuned(this: Set, train: list[Row], test: list[Row], encoder: str, seed: int)
     return {
         "scores": scores,
         "cpu_seconds": round(seconds),
-        "steps": recipe["steps"] * (2 if report["refitted"] else 1),
+        "rows_read": recipe["steps"]
+        * recipe["batch_size"]
+        * (2 if report["refitted"] else 1),
         "best": report["best"],
         "held_out": report["scores"],
         "recipe": recipe,
@@ -66,8 +69,8 @@ def plain(
     source = checkpoint(encoder)
     preprocessor = kbl.load_preprocessor(source, sequence_length=128)
     model = kind.build(kbl.load_encoder(source, pooling=None), labels)
-    stream = Records(lambda: ordered(rows, kind, 32, seed))
-    data = kind.dataset(stream, preprocessor, labels, batch_size=32, check=False)
+    stream = Records(lambda: ordered(rows, kind, BATCH, seed))
+    data = kind.dataset(stream, preprocessor, labels, batch_size=BATCH, check=False)
     kbl.compile(model, steps=steps, learning_rate=RATES[encoder])
     model.fit(data, steps_per_epoch=steps, verbose=0)
     seconds = time.process_time() - began

@@ -146,7 +146,7 @@ def test_attention(changes):
         STATES, padding_mask=MASK, relative_embeddings=table, return_weights=True
     )
     for got, want in zip(outputs, expected, strict=True):
-        np.testing.assert_allclose(to_numpy(got), want, atol=2e-5)
+        np.testing.assert_allclose(to_numpy(got), want, rtol=1e-5, atol=2e-5)
 
 
 @pytest.mark.parametrize("buckets", [2, 3, 8, 15, 16, 64, 256, 257])
