@@ -54,8 +54,8 @@ beam: .venv-beam/ready  ## pretraining data and predictions by Apache Beam
 tutorials: .venv-tutorials/ready  ## runs every notebook, in build/, where `docs` finds it
 	rm -rf build/tutorials && mkdir -p build/tutorials
 	cp tutorials/*.ipynb build/tutorials
-	.venv-tutorials/bin/python $(PYTEST) --nbmake --nbmake-timeout=900 --overwrite \
-	    --override-ini addopts= --override-ini filterwarnings= build/tutorials
+	.venv-tutorials/bin/python $(PYTEST) --nbmake --nbmake-timeout=900 --timeout=1800 \
+	    --overwrite --override-ini addopts= --override-ini filterwarnings= build/tutorials
 	.venv-tutorials/bin/jupytext --test --to py:percent tutorials/*.ipynb
 
 docs: .venv-docs/ready  ## build/docs/index.html; a warning is an error
