@@ -158,7 +158,8 @@ def test_returns_its_internals(fields):
 def test_compiles(fields):
     inputs = {"x": X, "padding_mask": MASK}
     stack = stack_of(fields)
-    check_compiled(one_layer_model(stack, inputs), inputs, stack(**inputs))
+    model, expected = one_layer_model(stack, inputs), stack(**inputs)
+    check_compiled(model, inputs, expected, tolerance=1e-4)  # without norms, sums of 100
 
 
 def gradients(stack) -> list[np.ndarray]:
