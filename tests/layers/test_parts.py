@@ -159,7 +159,7 @@ def test_compiles(fields):
     inputs = {"x": X, "padding_mask": MASK}
     stack = stack_of(fields)
     model, expected = one_layer_model(stack, inputs), stack(**inputs)
-    check_compiled(model, inputs, expected, tolerance=1e-4)  # without norms, sums of 100
+    check_compiled(model, inputs, expected, tolerance=1e-4)  # sums of 100
 
 
 def gradients(stack) -> list[np.ndarray]:
