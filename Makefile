@@ -4,7 +4,7 @@ PYTHON ?= python3
 PYTHON311 ?= python3.11
 DATA ?= ../shared/data
 # seqeval has no wheel; built without --use-pep517 it may not find its build tools.
-PIP = -m pip --disable-pip-version-check install --quiet --use-pep517 \
+PIP = -m pip --disable-pip-version-check install --quiet --no-compile --use-pep517 \
     --constraint constraints.txt
 # Files of tests that run at once, in processes of their own.
 WORKERS ?= 2
@@ -58,8 +58,8 @@ tutorials: .venv-tutorials/ready  ## runs every notebook, in build/, where `docs
 	    --overwrite --override-ini addopts= --override-ini filterwarnings= build/tutorials
 	.venv-tutorials/bin/jupytext --test --to py:percent tutorials/*.ipynb
 
-docs: .venv-docs/ready  ## build/docs/index.html; a warning is an error
-	TF_CPP_MIN_LOG_LEVEL=3 .venv-docs/bin/python -m sphinx -W --keep-going -n -q \
+docs: .venv-tutorials/ready  ## build/docs/index.html; a warning is an error
+	TF_CPP_MIN_LOG_LEVEL=3 .venv-tutorials/bin/python -m sphinx -W --keep-going -n -q \
 	    -d build/doctrees docs build/docs
 
 PEERS = ctranslate2 fastembed zeromodels
@@ -172,7 +172,7 @@ BEAM = tests/training/pretraining/data/constraints-beam.txt
 	$(PYTHON) -m venv .venv-fastembed
 	# Its requirements exclude some of constraints.txt's versions.
 	.venv-fastembed/bin/python -m pip --disable-pip-version-check install --quiet \
-	    fastembed==0.9.1
+	    --no-compile fastembed==0.9.1
 	touch $@
 
 .venv-serving/ready: $(FILES)
@@ -185,7 +185,7 @@ $(SERVERS:%=.venv-serving-%/ready): \
 .venv-serving-%/ready: tests/serving/constraints-%.txt
 	$(PYTHON311) -m venv .venv-serving-$*
 	.venv-serving-$*/bin/python -m pip --disable-pip-version-check install --quiet \
-	    --constraint $< tensorflow tensorflow-text
+	    --no-compile --constraint $< tensorflow tensorflow-text
 	touch $@
 
 .venv-zeromodels/ready: $(FILES)
@@ -195,12 +195,7 @@ $(SERVERS:%=.venv-serving-%/ready): \
 
 .venv-tutorials/ready: $(FILES)
 	$(PYTHON) -m venv .venv-tutorials
-	.venv-tutorials/bin/python $(PIP) --editable '.[test,tutorials,litert]'
-	touch $@
-
-.venv-docs/ready: $(FILES)
-	$(PYTHON) -m venv .venv-docs
-	.venv-docs/bin/python $(PIP) --editable '.[docs]'
+	.venv-tutorials/bin/python $(PIP) --editable '.[test,tutorials,docs,litert]'
 	touch $@
 
 .venv-lint/ready: $(FILES)

@@ -16,7 +16,7 @@ for file in "$work"/dist/*; do
 done
 "$python" -m venv "$work/venv"
 "$work/venv/bin/python" -m pip --disable-pip-version-check install --quiet \
-    --constraint "$root/constraints.txt" "$work"/dist/*.whl
+    --no-compile --constraint "$root/constraints.txt" "$work"/dist/*.whl
 cd "$work"
 "$work/venv/bin/python" "$root/tests/docs/run_page.py" "$root/README.md"
 "$work/venv/bin/keras-bert-lite" --version

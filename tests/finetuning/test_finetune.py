@@ -96,20 +96,20 @@ def test_weights_of_labels_and_another_score(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("steps", [3, 7])
-def test_an_interrupted_run_goes_on_exactly(steps, tmp_path, monkeypatch):
+def test_a_run_interrupted_twice_goes_on_exactly(tmp_path, monkeypatch):
     whole = tune(directory=tmp_path / "whole", batch_size=4)
     fit = keras.Model.fit
-    interrupts = Interrupts(steps)
+    for steps in (3, 7):
+        interrupts = Interrupts(steps)
 
-    def interrupted(self, *args, callbacks=(), **options):
-        added = [interrupts] if callbacks else []  # pairs are trained on without
-        return fit(self, *args, callbacks=[*added, *callbacks], **options)
+        def interrupted(self, *args, callbacks=(), interrupts=interrupts, **options):
+            added = [interrupts] if callbacks else []  # pairs are trained on without
+            return fit(self, *args, callbacks=[*added, *callbacks], **options)
 
-    with monkeypatch.context() as patch:
-        patch.setattr(keras.Model, "fit", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            tune(directory=tmp_path / "parts", batch_size=4)
+        with monkeypatch.context() as patch:
+            patch.setattr(keras.Model, "fit", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                tune(directory=tmp_path / "parts", batch_size=4)
     with pytest.raises(ValueError, match="interrupted run of other arguments"):
         tune(directory=tmp_path / "parts", batch_size=4, epochs=3)
     parts = tune(directory=tmp_path / "parts", batch_size=4)
