@@ -3,9 +3,10 @@
 PYTHON ?= python3
 PYTHON311 ?= python3.11
 DATA ?= ../shared/data
+# Most modules of TensorFlow are never imported; Python compiles those that are.
+INSTALL = -m pip --disable-pip-version-check install --quiet --no-compile
 # seqeval has no wheel; built without --use-pep517 it may not find its build tools.
-PIP = -m pip --disable-pip-version-check install --quiet --no-compile --use-pep517 \
-    --constraint constraints.txt
+PIP = $(INSTALL) --use-pep517 --constraint constraints.txt
 # Files of tests that run at once, in processes of their own.
 WORKERS ?= 2
 PYTEST = -m pytest -n $(WORKERS) --dist loadfile
@@ -171,8 +172,7 @@ BEAM = tests/training/pretraining/data/constraints-beam.txt
 .venv-fastembed/ready: $(FILES)
 	$(PYTHON) -m venv .venv-fastembed
 	# Its requirements exclude some of constraints.txt's versions.
-	.venv-fastembed/bin/python -m pip --disable-pip-version-check install --quiet \
-	    --no-compile fastembed==0.9.1
+	.venv-fastembed/bin/python $(INSTALL) fastembed==0.9.1
 	touch $@
 
 .venv-serving/ready: $(FILES)
@@ -184,8 +184,7 @@ BEAM = tests/training/pretraining/data/constraints-beam.txt
 $(SERVERS:%=.venv-serving-%/ready): \
 .venv-serving-%/ready: tests/serving/constraints-%.txt
 	$(PYTHON311) -m venv .venv-serving-$*
-	.venv-serving-$*/bin/python -m pip --disable-pip-version-check install --quiet \
-	    --no-compile --constraint $< tensorflow tensorflow-text
+	.venv-serving-$*/bin/python $(INSTALL) --constraint $< tensorflow tensorflow-text
 	touch $@
 
 .venv-zeromodels/ready: $(FILES)
