@@ -76,12 +76,15 @@ def plan(options: argparse.Namespace) -> list[tuple[str, int]]:
 def run_model(model: str, options: argparse.Namespace, work: Path, save) -> None:
     """Runs the workloads of a model, and saves after each."""
     folder = models.folder_of(model, work)
-    corpora = workloads.Corpora(options.data, folder / "vocab.txt")
+    longest = models.longest(folder)
+    corpora = workloads.Corpora(options.data, folder / "vocab.txt", longest)
     names = [x for x in SIDES if _is_wanted(x, options.only)]
     texts = workloads.write_calibration(options.data, work / "calibration.txt")
     sides = Sides(names, folder, work / model, texts, lambda x: say(f"{model}: {x}"))
     try:
         for corpus, batch in plan(options):
+            if not corpora.has(corpus):
+                continue
             workload = corpora.workload(model, corpus, batch)
             record = sides.run(workload, options.rounds, options.seconds)
             say(f"{workload.name}: {report.brief(record)}")

@@ -66,16 +66,18 @@ class Workload:
 
 
 class Corpora:
-    """Reads the corpora once; texts over `LONGEST` tokens are left out.
+    """Reads the corpora once; texts that are too long for a model are left out.
 
     Args:
         data: Folder with `glue/SST-2/dev.tsv` and `squad/dev-v1.1.json`.
-        vocabulary: vocab.txt of the models.
+        vocabulary: vocab.txt of the model.
+        longest: The most tokens that the model reads.
     """
 
-    def __init__(self, data: Path, vocabulary: Path) -> None:
+    def __init__(self, data: Path, vocabulary: Path, longest: int = LONGEST) -> None:
         from tokenizers import BertWordPieceTokenizer
 
+        self._longest = longest
         self._tokenizer = BertWordPieceTokenizer(str(vocabulary), lowercase=True)
         texts = {
             "sst2": _sst2(data / "glue" / "SST-2" / "dev.tsv"),
@@ -89,7 +91,11 @@ class Corpora:
         encoded = self._tokenizer.encode_batch(texts)
         lengths = [len(encoding.ids) for encoding in encoded]
         pairs = zip(texts, lengths, strict=True)
-        return [(text, length) for text, length in pairs if length <= LONGEST]
+        return [(text, length) for text, length in pairs if length <= self._longest]
+
+    def has(self, corpus: str) -> bool:
+        """Whether the model can read some of the texts."""
+        return bool(self._texts[corpus.removeprefix("offline ")])
 
     def workload(self, model: str, corpus: str, batch: int) -> Workload:
         offline = corpus.startswith("offline ")
