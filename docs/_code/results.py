@@ -102,9 +102,10 @@ def _page(path: Path) -> str:
         parts = [_function(*PAGES[stem])(data).rstrip()]
     else:
         title, about = _docstring(stem)
-        if path.parent != RESULTS:
-            title += f" ({path.parent.name.replace('_', ' ')})"
         parts = [f"# {title}", about, _environment(data), _tables(stem, data)]
+    if path.parent != RESULTS:
+        title, *rest = parts[0].split("\n", 1)
+        parts[0] = "\n".join([f"{title} ({path.parent.name.replace('_', ' ')})", *rest])
     picture = path.with_suffix(".png")
     if picture.exists():
         target = f"../../{picture.relative_to(ROOT).as_posix()}"
