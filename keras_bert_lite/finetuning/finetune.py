@@ -90,7 +90,10 @@ def finetune(
     with Keras's `fit`. The weights with the best score on the held-out rows are kept,
     which may be those of the linear model (with fewer than 100 pairs, unless training
     made it surely better). If some questions have no answer, the first half of
-    training reads the others only. Probabilities of labels are calibrated by a
+    training reads the others only. With up to 64 rows a label, a classifier of texts
+    first learns from pairs of them whether their labels are the same, if the held-out
+    rows are then answered better; with up to 16 that and a linear model are all,
+    unless `epochs` asks for more. Probabilities of labels are calibrated by a
     temperature, and thresholds chosen, on the same rows. If there are fewer than 1,000
     rows, the model is then trained again on all of them, the held-out ones included,
     in the same way. Tags are the best that their scheme allows (`EntityAnswer`'s
@@ -162,7 +165,8 @@ def finetune(
     ['label', 'scores']
 
     Reference: [Kumar et al., 2022](https://arxiv.org/abs/2202.10054), linear probing,
-    then fine-tuning; [Guo et al., 2017](https://arxiv.org/abs/1706.04599), temperature.
+    then fine-tuning; [Tunstall et al., 2022](https://arxiv.org/abs/2209.11055), pairs;
+    [Guo et al., 2017](https://arxiv.org/abs/1706.04599), temperature.
     """
     _check_arguments(task, pairs, minutes, epochs, batch_size, directory)
     began = time.monotonic()
@@ -198,7 +202,7 @@ def finetune(
         _warn_of_cut_rows(lengths, len(rows))
     with unwarned(), folder_of(directory) as folder:
         run = Run(trainer, parts, folder, minutes, directory is not None, verbose)
-        report |= run.train(plan, baseline)
+        report |= run.train(plan, baseline, pairs_alone=epochs is None)
         report["minutes"] = round((time.monotonic() - began) / 60, 2)
         if simple := beaten_by(report):
             _warn_of_simple_models(report, simple)

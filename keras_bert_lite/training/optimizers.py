@@ -324,3 +324,12 @@ def build_optimizer(model: keras.Model) -> None:
     """
     if not model.optimizer.built:  # `LossScaleOptimizer` adds variables each time
         model.optimizer.build(model.trainable_variables)
+
+
+def start_over(optimizer: keras.optimizers.Optimizer) -> None:
+    """Gives a built optimizer the state that it began with.
+
+    Compiled with another optimizer, the model's training step would be traced again.
+    """
+    for variable in optimizer.variables:
+        variable.assign(keras.ops.zeros_like(variable))

@@ -118,10 +118,22 @@ def test_a_run_interrupted_twice_goes_on_exactly(tmp_path, monkeypatch):
     assert whole.report["history"] == parts.report["history"]
 
 
+@pytest.mark.slow
+def test_very_few_rows_learn_from_pairs_alone(monkeypatch):
+    scores = iter([{"accuracy": 0.5}, {"accuracy": 0.75}])
+    score = Run._scores  # the texts are so easy that pairs gain nothing
+    monkeypatch.setattr(Run, "_scores", lambda run: next(scores, None) or score(run))
+    tuned = tune(epochs=None, baseline=False)
+    assert tuned.report["contrasted"]
+    assert [x["epoch"] for x in tuned.report["history"]] == [0]
+    answers = tuned.text_model.predict(["fine", "weather"], verbose=0)
+    assert answers["label"].tolist() == ["good", "bad"]
+
+
 def test_rows_longer_than_the_model_are_counted(monkeypatch):
     rows = [{"text": "day " * 40, "label": "ab"[i % 2]} for i in range(8)]
 
-    def stop(run, plan, baseline):
+    def stop(run, plan, baseline, pairs_alone):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Run, "train", stop)

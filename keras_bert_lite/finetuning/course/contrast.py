@@ -1,69 +1,121 @@
-"""Few labelled texts, made into many pairs that are alike or not."""
+"""Few labelled texts, of which those with the same label are drawn together."""
 
 from collections.abc import Sequence
 
 import keras
 import numpy as np
+from keras import ops
 
 from keras_bert_lite.models.encoder_model import encoder_of
-from keras_bert_lite.models.tasks.sentence_embedding import (
-    sentence_encoder,
-    sentence_encoder_trainer,
-)
+from keras_bert_lite.models.tasks.sentence_embedding import EMBEDDING, sentence_encoder
 from keras_bert_lite.text.preprocessor import Preprocessor
-from keras_bert_lite.training.data.records import Record
 from keras_bert_lite.training.data.sequences import text_dataset
-from keras_bert_lite.training.losses import CosineSimilarityLoss
-from keras_bert_lite.training.optimizers import bert_adamw, build_optimizer
+from keras_bert_lite.training.optimizers import (
+    bert_adamw,
+    build_optimizer,
+    start_over,
+)
 
-REPEATS = 20  # pairs of a row with a text of its label, and as many with another's
-MOST = 1600  # pairs
-BATCH = 16
+TEXTS = 16  # of a step, about
+STEPS = ((64, 40),)  # up to so many rows
+MOST = 100
 
 
-def contrast(
-    model: keras.Model,
-    preprocessor: Preprocessor,
-    texts: Sequence[str],
-    labels: Sequence[str],
-    learning_rate: float,
-    seed: int,
-) -> None:
+def steps_for(rows: int) -> int:
+    """Returns the updates that a number of rows is worth."""
+    return next((steps for most, steps in STEPS if rows <= most), MOST)
+
+
+class Contrast:
     """Trains a classifier's encoder on pairs of texts: are their labels the same?
 
-    The cosine of two texts' vectors is to be 1 for the same label and 0 otherwise.
+    The cosine of two texts' vectors is to be 1 for the same label and 0 otherwise. All
+    pairs of a step's texts are compared, so that a text is encoded once for several.
 
     Args:
         model: A model on ids, made by `text_classifier`. Its encoder is trained.
         preprocessor: Makes its inputs.
-        texts, labels: The rows.
+        steps: Updates of each training.
         learning_rate: The peak rate.
-        seed: Of the pairs.
 
-    Reference: [Tunstall et al., 2022](https://arxiv.org/abs/2209.11055), section 3.
+    Reference: [Tunstall et al., 2022](https://arxiv.org/abs/2209.11055), section 3,
+    where each pair is encoded by itself.
     """
-    rows = pairs(texts, labels, seed)
-    data = text_dataset(
-        rows, preprocessor, text=["first", "second"], label="same", batch_size=BATCH
-    )
-    encoder = sentence_encoder(encoder_of(model), pooling="mean")
-    trainer = sentence_encoder_trainer(encoder)
-    trainer.compile(bert_adamw(len(data), learning_rate), CosineSimilarityLoss())
-    build_optimizer(trainer)
-    trainer.fit(data, shuffle=False, verbose=0)
+
+    def __init__(
+        self,
+        model: keras.Model,
+        preprocessor: Preprocessor,
+        steps: int,
+        learning_rate: float,
+    ) -> None:
+        self._preprocessor, self._steps = preprocessor, steps
+        self._encoder = sentence_encoder(encoder_of(model), pooling="mean")
+        losses = {EMBEDDING: SameLabelLoss()}
+        self._encoder.compile(bert_adamw(steps, learning_rate), losses)
+        build_optimizer(self._encoder)
+
+    def __call__(self, texts: Sequence[str], labels: Sequence[str], seed: int) -> None:
+        """Trains on rows, whose order depends on `seed`."""
+        start_over(self._encoder.optimizer)
+        batches = in_turn(labels, self._steps, seed)
+        rows = [{"text": texts[i], "label": labels[i]} for i in batches.ravel()]
+        data = text_dataset(
+            rows,
+            self._preprocessor,
+            labels=sorted({*labels}),
+            batch_size=batches.shape[1],
+        )
+        self._encoder.fit(data, shuffle=False, verbose=0)
 
 
-def pairs(texts: Sequence[str], labels: Sequence[str], seed: int) -> list[Record]:
-    """Returns pairs of texts, half of them of the same label where there are two."""
+class SameLabelLoss(keras.losses.Loss):
+    """`(cos(a, b) - s)^2` for all pairs of a batch, s = 1 for the same label, else 0.
+
+    The two kinds of pairs count the same, however many there are of each.
+
+    Call arguments:
+        y_true: Indices of labels, `(B,)` or `(B, 1)`.
+        y_pred: Vectors of length 1, `(B, H)`.
+    """
+
+    def __init__(self, name: str = "same_label_loss") -> None:
+        super().__init__(name=name, reduction=None, dtype="float32")
+
+    def call(self, y_true, y_pred):
+        labels = ops.reshape(y_true, (-1,))
+        cosines = ops.matmul(y_pred, ops.transpose(y_pred))
+        same = ops.cast(labels[:, None] == labels[None], "float32")
+        others = 1 - same
+        same -= ops.eye(ops.shape(labels)[0])
+        errors = (same * ops.square(1 - cosines), others * ops.square(cosines))
+        means = [
+            ops.sum(x) / ops.maximum(ops.sum(n), 1)
+            for x, n in zip(errors, (same, others), strict=True)
+        ]
+        return (means[0] + means[1]) / 2
+
+
+def in_turn(labels: Sequence[str], steps: int, seed: int) -> np.ndarray:
+    """Returns the rows of each step, `(steps, B)`: several of each of some labels.
+
+    Labels take turns, and so do the rows of a label.
+    """
     rng = np.random.default_rng(seed)
     by_label = np.array(labels)
-    found: list[Record] = []
-    for i, label in enumerate(labels):
-        same = np.flatnonzero(by_label == label)
-        others = np.flatnonzero(by_label != label)
-        for group, target in ((same[same != i], 1.0), (others, 0.0)):
-            if len(group):
-                for j in rng.choice(group, REPEATS):
-                    pair = {"first": texts[i], "second": texts[j]}
-                    found.append({**pair, "same": target})
-    return [found[i] for i in rng.permutation(len(found))[:MOST]]
+    rows = [np.flatnonzero(by_label == x) for x in sorted({*labels})]
+    count = min(len(rows), TEXTS // 2)
+    turns = _shuffled(np.arange(len(rows)), steps * count, rng)
+    each = TEXTS // count
+    found = np.empty((len(turns), each), int)
+    for label, of_label in enumerate(rows):
+        places = turns == label
+        order = _shuffled(of_label, places.sum() * each, rng)
+        found[places] = order.reshape(-1, each)
+    return found.reshape(steps, -1)
+
+
+def _shuffled(x: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Returns `count` of x: all, and again all, each time in another order."""
+    rounds = [rng.permutation(x) for _ in range(-(-count // len(x)))]
+    return np.concatenate([x[:0], *rounds])[:count]

@@ -32,7 +32,8 @@ ENDED = "ended"  # a file, once training on the rows not held out has ended
 STATE = "state"  # what an interrupted run goes on from; removed in the end
 PLAN = "plan.json"
 REFITTED = 1000  # rows below which the held-out ones are trained on in the end
-VERY_FEW = 16  # rows a label up to which pairs are trusted
+FEW = 64  # rows a label up to which pairs are tried
+VERY_FEW = 16  # up to which they are trusted
 EXPORT = 6.0  # seconds for saving the model
 
 
@@ -74,10 +75,13 @@ class Run:
         self.refits = not parts.given and len(parts.train) < REFITTED
         self._count = len(parts.validation)
 
-    def train(self, plan: Plan, baseline: bool) -> dict[str, Any]:
+    def train(self, plan: Plan, baseline: bool, pairs_alone: bool) -> dict[str, Any]:
         """Trains the model and returns what the report says about it.
 
-        With `baseline`, simple models are fitted too.
+        Args:
+            plan: What training does.
+            baseline: Whether simple models are fitted too.
+            pairs_alone: Whether pairs are all that very few rows are trained on.
         """
         trainer, parts = self.trainer, self.parts
         initial = trainer.snapshot()
@@ -90,32 +94,18 @@ class Run:
         probes, contrasted = self._contrasted(initial, probes, plan)
         simple = self._baselines() if baseline else {}
         plan = self._plan(plan, times)
-        first = self.state / "held_out"
-        deadline = self.budget.deadline
-        metric, trusted = trainer.kind.metric, trainer.kind.trusts_linear(parts.train)
-        staged = len(trainer.kind.first(parts.train)) < len(parts.train)
-        least = int(FIRST * plan.steps / plan.evaluate_every) if staged else 0
-        selection = Selection(
-            self._scores,
-            metric,
-            self._count,
-            first,
-            deadline,
-            trusted,
-            least,
-            trainer.soften,
-        )
-        if not (first / ENDED).is_file():  # or an early stop would be undone
-            trainer.fit(parts.train, plan, first, selection, self.verbose)
-            write_text(first / ENDED, "")
-        selection.restore(trainer.model)
+        if pairs_alone and contrasted and self._very_few:
+            history, best = [{"epoch": 0, **self._scores()}], 0
+        else:
+            selection = self._selected(plan)
+            history, best = selection.history, selection.best["epoch"]
         report = {
             "baselines": simple,
             "recipe": dataclasses.asdict(plan),
             "contrasted": contrasted,
             "warm_start": {name: x._asdict() for name, x in probes.items()},
-            "history": selection.history,
-            "best": selection.best["epoch"],
+            "history": history,
+            "best": best,
             **self._choose(),
         }
         if self.refits:
@@ -123,10 +113,31 @@ class Run:
             if contrasted:
                 trainer.contrast(self._all_rows, plan)
             strengths = [x.strength for x in probes.values() if x.strength]
-            self._refit(plan, strengths[:1], bool(selection.best["epoch"]))
+            self._refit(plan, strengths[:1], bool(best))
             for output, found in report["calibration"].items():
                 fold(trainer.model, output, found["temperature"])
         return {**report, "refitted": self.refits}
+
+    def _selected(self, plan: Plan) -> Selection:
+        """Trains all weights and keeps the best ones."""
+        trainer, rows = self.trainer, self.parts.train
+        first, metric = self.state / "held_out", trainer.kind.metric
+        staged = len(trainer.kind.first(rows)) < len(rows)
+        selection = Selection(
+            self._scores,
+            metric,
+            self._count,
+            first,
+            self.budget.deadline,
+            trainer.kind.trusts_linear(rows),
+            int(FIRST * plan.steps / plan.evaluate_every) if staged else 0,
+            trainer.soften,
+        )
+        if not (first / ENDED).is_file():  # or an early stop would be undone
+            trainer.fit(rows, plan, first, selection, self.verbose)
+            write_text(first / ENDED, "")
+        selection.restore(trainer.model)
+        return selection
 
     def _contrasted(
         self, initial: list[np.ndarray], probes: dict[str, Probe], plan: Plan
@@ -138,8 +149,7 @@ class Run:
         Otherwise they must be better by as much.
         """
         trainer, parts = self.trainer, self.parts
-        found = trainer.kind.few_labels(parts.train)
-        if found is None:
+        if not trainer.kind.few_of_a_label(parts.train, FEW):
             return probes, False
         metric, plain = trainer.kind.metric, trainer.snapshot()
         before = self._scores()[metric]
@@ -147,11 +157,15 @@ class Run:
         trainer.reset(initial)
         trainer.contrast(parts.train, plan)
         others = trainer.start(parts.train, parts.validation)
-        very_few = len(parts.train) <= VERY_FEW * len(set(found[1]))
-        if self._scores()[metric] > before + (-error if very_few else error):
+        if self._scores()[metric] > before + (-error if self._very_few else error):
             return others, True
         trainer.reset(plain)
         return probes, False
+
+    @property
+    def _very_few(self) -> bool:
+        """Whether a label has so few rows that little can be learnt but by pairs."""
+        return self.trainer.kind.few_of_a_label(self.parts.train, VERY_FEW)
 
     def tidy(self) -> None:
         """Removes the states."""

@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_bert_lite.finetuning.course.calibration import soften
-from keras_bert_lite.finetuning.course.contrast import contrast
+from keras_bert_lite.finetuning.course.contrast import Contrast, steps_for
 from keras_bert_lite.finetuning.course.plan import FIRST, Plan
 from keras_bert_lite.finetuning.course.selection import Selection
 from keras_bert_lite.finetuning.kinds.base import (
@@ -28,12 +28,11 @@ from keras_bert_lite.models.text_model import TextModel
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.training.data.records import Records
 from keras_bert_lite.training.objectives import compile
-from keras_bert_lite.training.optimizers import bert_adamw
+from keras_bert_lite.training.optimizers import bert_adamw, start_over
 from keras_bert_lite.training.pretraining.state import fit_from_state
 from keras_bert_lite.training.progress import progress_of
 from keras_bert_lite.training.warm_start import STRENGTHS, Probe, WarmStart
 
-CONTRAST = 1.0  # the rate of pairs, as a share of the plan's
 READ = 64  # rows encoded at once
 SOFTNESS = 10.0  # what the logits of linear models are divided by
 TIMED = (0.1, 0.3, 0.5, 0.7, 0.9)  # which batches are timed, by length
@@ -82,6 +81,7 @@ class Trainer:
     labels: Labels
     class_weight: list[float] | None = None
     _compiled: Any = dataclasses.field(default=None, init=False, repr=False)
+    _contrast: Contrast | None = dataclasses.field(default=None, init=False, repr=False)
 
     def batches(self, rows: Rows, size: int = READ) -> tf.data.Dataset:
         """Returns all rows once, the short ones first."""
@@ -114,23 +114,20 @@ class Trainer:
     def _warm_start(self) -> WarmStart:
         return WarmStart(self.model)
 
-    def contrast(self, rows: Rows, plan: Plan) -> bool:
-        """Trains the encoder on pairs of rows, if the rows have few labels."""
-        found = self.kind.few_labels(rows)
-        if found is not None:
-            rate = CONTRAST * plan.learning_rate
-            contrast(self.model, self.preprocessor, *found, rate, plan.seed)
-        return found is not None
+    def contrast(self, rows: Rows, plan: Plan) -> None:
+        """Trains the encoder on pairs of texts with a label."""
+        if self._contrast is None:
+            steps = steps_for(len(rows))
+            given = (self.model, self.preprocessor, steps, plan.learning_rate)
+            self._contrast = Contrast(*given)
+        labels = [self.kind.classes(row)[0] for row in rows]
+        self._contrast(self.kind.texts(rows)["text"], labels, plan.seed)
 
     def compile(self, plan: Plan) -> None:
-        """Compiles the model; for the same optimizer as before, starts it over.
-
-        Compiled anew, the training step would be traced again.
-        """
+        """Compiles the model; for the same optimizer as before, starts it over."""
         options = (plan.steps, plan.learning_rate, plan.warmup)
         if (options, plan.layer_decay) == self._compiled:
-            for variable in self.model.optimizer.variables:
-                variable.assign(keras.ops.zeros_like(variable))
+            start_over(self.model.optimizer)
             return
         optimizer = bert_adamw(*options, layer_decay=plan.layer_decay)
         compile(self.model, optimizer)

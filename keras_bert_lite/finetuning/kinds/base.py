@@ -193,9 +193,9 @@ class Kind(abc.ABC):
         """Whether a linear model is kept unless fine-tuning is surely better."""
         return False
 
-    def few_labels(self, rows: Rows) -> tuple[list[str], list[str]] | None:
-        """Returns texts and labels to contrast, if there are few; see `contrast`."""
-        return None
+    def few_of_a_label(self, rows: Rows, most: int) -> bool:
+        """Whether rows are texts with a label, up to `most` of each on average."""
+        return False
 
     def confused(self, rows: Rows, answers: Answers) -> Iterator[tuple[str, str]]:
         """Yields the labels that were mistaken: the right one and the answer."""

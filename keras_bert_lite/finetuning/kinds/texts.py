@@ -35,7 +35,6 @@ SEPARATOR = ","  # between the labels of a row in a table
 TINY = 1e-9
 DEFAULT = 0.3  # the threshold of several labels, where few rows would choose it
 FEWEST = 100
-FEW = 64  # rows a label that are few
 FEW_PAIRS = 100  # below them, fine-tuning made models of pairs no better, or worse
 
 
@@ -127,12 +126,10 @@ class TextClassification(_Texts):
             "matthews": matthews(true, found),
         }
 
-    def few_labels(self, rows: Rows) -> tuple[list[str], list[str]] | None:
-        labels = self.targets(rows)
-        few = len(rows) <= FEW * len(set(labels)) and len(set(labels)) > 1
-        if not few or self.column["text_pair"] is not None:
-            return None
-        return self.texts(rows)["text"], labels
+    def few_of_a_label(self, rows: Rows, most: int) -> bool:
+        count = len(set(self.targets(rows)))
+        alone = self.column["text_pair"] is None
+        return alone and count > 1 and len(rows) <= most * count
 
     def confused(self, rows: Rows, answers: Answers) -> Iterator[tuple[str, str]]:
         pairs = zip(self.targets(rows), map(str, answers["label"]), strict=True)

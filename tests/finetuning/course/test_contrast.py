@@ -2,40 +2,61 @@ import numpy as np
 import pytest
 
 import keras_bert_lite as kbl
-from keras_bert_lite.finetuning.course.contrast import MOST, contrast, pairs
+from keras_bert_lite.finetuning.course.contrast import (
+    TEXTS,
+    Contrast,
+    SameLabelLoss,
+    in_turn,
+)
 from keras_bert_lite.finetuning.kinds import KINDS
 from tests import tiny
+from tests.conformance import to_numpy
 from tests.finetuning import samples
 
-TEXTS = ["a", "b", "c", "d", "e"]
-LABELS = ["x", "x", "y", "y", "z"]
+
+def test_each_step_has_several_rows_of_a_label():
+    labels = np.array(["x", "y", "z"])[[0, 0, 0, 0, 1, 1, 1, 2] * 2]
+    steps = in_turn(labels, 30, 0)
+    assert steps.shape == (30, TEXTS // 3 * 3)
+    for step in labels[steps]:
+        assert [*step[::5]] == [*step[4::5]]
+        assert {*step} == {"x", "y", "z"}
+    counts = np.bincount(steps.ravel(), minlength=16)
+    assert counts.sum() == steps.size
+    assert counts.min() > 0
+    assert np.ptp(counts[labels == "x"]) <= 1  # rows take turns
+    assert (steps == in_turn(labels, 30, 0)).all()
+    assert (steps != in_turn(labels, 30, 1)).any()
 
 
-def test_pairs_say_whether_labels_are_the_same():
-    label = dict(zip(TEXTS, LABELS, strict=True))
-    found = pairs(TEXTS, LABELS, 0)
-    assert all(
-        row["same"] == (label[row["first"]] == label[row["second"]]) for row in found
+def test_many_labels_take_turns():
+    labels = [str(i // 2) for i in range(40)]
+    steps = in_turn(labels, 5, 0) // 2
+    assert steps.shape == (5, TEXTS)
+    assert all(len({*x}) == TEXTS // 2 for x in steps)
+    assert {*steps[:3].ravel()} == {*range(20)}
+
+
+def test_the_loss_compares_all_pairs():
+    vectors = np.array([[1, 0], [0.6, 0.8], [0, 1]], "float32")
+    loss = SameLabelLoss()(np.array([0, 0, 1]), vectors)
+    same, others = (1 - 0.6) ** 2, np.mean([0.0, 0.8**2])
+    np.testing.assert_allclose(to_numpy(loss), (same + others) / 2, rtol=1e-6)
+    apart = SameLabelLoss()(np.array([0, 1, 2]), vectors)
+    np.testing.assert_allclose(
+        to_numpy(apart), np.mean([0.36, 0.0, 0.64]) / 2, rtol=1e-6
     )
-    assert all(row["first"] != row["second"] for row in found)
-    shares = np.mean([x["same"] for x in found if x["first"] != "e"])
-    assert shares == 0.5
-    assert {x["same"] for x in found if x["first"] == "e"} == {0}
-    assert found == pairs(TEXTS, LABELS, 0) != pairs(TEXTS, LABELS, 1)
-    assert len(pairs(TEXTS * 40, LABELS * 40, 0)) == MOST
 
 
-def test_only_few_labels_of_single_texts():
+def test_only_few_texts_of_a_label():
     kind = KINDS["text_classification"]()
     rows = samples.texts(24)
-    assert kind.few_labels(rows) == (
-        [x["text"] for x in rows],
-        [x["label"] for x in rows],
-    )
-    assert kind.few_labels(rows * 10) is None
-    assert kind.few_labels(rows[::2]) is None  # one label
-    assert KINDS["text_classification"](text_pair="text").few_labels(rows) is None
-    assert KINDS["token_classification"]().few_labels(samples.tagged()) is None
+    assert kind.few_of_a_label(rows, 12)
+    assert not kind.few_of_a_label(rows, 11)
+    assert not kind.few_of_a_label(rows[::2], 24)  # one label
+    pairs = KINDS["text_classification"](text_pair="text")
+    assert not pairs.few_of_a_label(rows, 12)
+    assert not KINDS["token_classification"]().few_of_a_label(samples.tagged(), 24)
 
 
 @pytest.mark.slow
@@ -53,6 +74,13 @@ def test_texts_of_a_label_come_closer():
         same = np.equal.outer(np.array(labels), np.array(labels))
         return cosines[same].mean() - cosines[~same].mean()
 
-    before = gap()
-    contrast(model, preprocessor, texts, labels, 1e-3, 0)
+    before, start = gap(), [to_numpy(x) for x in model.variables]
+    contrast = Contrast(model, preprocessor, 60, 1e-3)
+    contrast(texts, labels, 0)
     assert gap() > before + 0.3
+    ends = model.get_weights()
+    for variable, value in zip(model.variables, start, strict=True):
+        variable.assign(value)
+    contrast(texts, labels, 0)  # its optimizer starts over
+    for a, b in zip(ends, model.get_weights(), strict=True):
+        np.testing.assert_array_equal(a, b)
