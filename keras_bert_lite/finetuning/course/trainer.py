@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_bert_lite.finetuning.course.calibration import soften
-from keras_bert_lite.finetuning.course.contrast import Contrast, steps_for
+from keras_bert_lite.finetuning.course.contrast import Contrast
 from keras_bert_lite.finetuning.course.plan import FIRST, Plan
 from keras_bert_lite.finetuning.course.selection import Selection
 from keras_bert_lite.finetuning.kinds.base import (
@@ -117,9 +117,8 @@ class Trainer:
     def contrast(self, rows: Rows, plan: Plan) -> None:
         """Trains the encoder on pairs of texts with a label."""
         if self._contrast is None:
-            steps = steps_for(len(rows))
-            given = (self.model, self.preprocessor, steps, plan.learning_rate)
-            self._contrast = Contrast(*given)
+            rate = plan.learning_rate
+            self._contrast = Contrast(self.model, self.preprocessor, rate)
         labels = [self.kind.classes(row)[0] for row in rows]
         self._contrast(self.kind.texts(rows)["text"], labels, plan.seed)
 

@@ -75,7 +75,7 @@ def test_texts_of_a_label_come_closer():
         return cosines[same].mean() - cosines[~same].mean()
 
     before, start = gap(), [to_numpy(x) for x in model.variables]
-    contrast = Contrast(model, preprocessor, 60, 1e-3)
+    contrast = Contrast(model, preprocessor, 1e-3, steps=60)
     contrast(texts, labels, 0)
     assert gap() > before + 0.3
     ends = model.get_weights()
