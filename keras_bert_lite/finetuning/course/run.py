@@ -157,7 +157,7 @@ class Run:
         trainer.reset(initial)
         trainer.contrast(parts.train, plan)
         others = trainer.start(parts.train, parts.validation)
-        if self._scores()[metric] > before + (-error if self._very_few else error):
+        if self._scores()[metric] >= before + (-error if self._very_few else error):
             return others, True
         trainer.reset(plain)
         return probes, False
