@@ -15,7 +15,7 @@ from benchmarks.inference.harness import ratios, summary
 from benchmarks.inference.sides import LIMIT, ONE_THREAD, OURS, SIDES
 
 Record = dict[str, Any]
-ENGINES_INT8 = ("onnxruntime int8", "ctranslate2 int8")
+ENGINES_INT8 = ("onnxruntime int8", "openvino int8", "ctranslate2 int8")
 # The bases of the tables, and who is compared with them.
 COMPARED = {
     OURS: [x for x in SIDES if x not in (OURS, LIMIT)],

@@ -31,6 +31,7 @@ SIDES = {
     "openvino bf16": "OpenVINO, bfloat16",
     "ctranslate2 fp32": "CTranslate2",
     "onnxruntime int8": "ONNX Runtime, int8",
+    "openvino int8": "OpenVINO, int8",
     "ctranslate2 int8": "CTranslate2, int8",
 }
 

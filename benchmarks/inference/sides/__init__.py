@@ -29,6 +29,7 @@ SIDES = {
     "onnxruntime int8": ("onnx_sides", "OnnxRuntime", {"int8": True}),
     "openvino fp32": ("openvino_sides", "OpenVino", {"precision": "f32"}),
     "openvino bf16": ("openvino_sides", "OpenVino", {"precision": "bf16"}),
+    "openvino int8": ("openvino_sides", "OpenVino", {"precision": "i8"}),
     "ctranslate2 fp32": ("ctranslate2_sides", "CTranslate2", {"compute": "float32"}),
     "ctranslate2 int8": ("ctranslate2_sides", "CTranslate2", {"compute": "int8"}),
     "fastembed": ("fastembed_side", "FastEmbed", {}),
