@@ -1,12 +1,4 @@
-"""Few rows a label: `kbl.finetune` beside SetFit, from the same MiniLM.
-
-    python -m benchmarks.few_labels --data DATA --setfit PYTHON
-
-PYTHON is the interpreter of an environment with `setfit==1.2.0`. For each set, number
-of rows a label and draw, both learn from the same rows and are scored by accuracy on
-the same test rows; times are seconds of CPU. Each result is a line of
-`results/few_labels.jsonl`, in which the next call goes on.
-"""
+"""The command line; see the package's docstring."""
 
 import argparse
 import functools
