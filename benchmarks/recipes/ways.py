@@ -13,6 +13,7 @@ import keras_bert_lite as kbl
 from benchmarks.inference.models import minilm
 from benchmarks.recipes.sets import CLASSES, SEVERAL, Row, Set
 from keras_bert_lite.finetuning.baseline import baselines
+from keras_bert_lite.finetuning.course.contrast import STEPS, TEXTS
 from keras_bert_lite.finetuning.kinds import KINDS
 from keras_bert_lite.finetuning.rows import ordered, split
 from keras_bert_lite.training.data.records import Records
@@ -42,12 +43,12 @@ def tuned(this: Set, train: list[Row], test: list[Row], encoder: str, seed: int)
     report = found.report
     scores = kbl.evaluate(found.text_model, test, this.columns)["scores"]
     recipe = report["recipe"]
+    read = recipe["steps"] * recipe["batch_size"]
+    read += STEPS * TEXTS if report["contrasted"] else 0
     return {
         "scores": scores,
         "cpu_seconds": round(seconds),
-        "rows_read": recipe["steps"]
-        * recipe["batch_size"]
-        * (2 if report["refitted"] else 1),
+        "rows_read": read * (2 if report["refitted"] else 1),
         "best": report["best"],
         "held_out": report["scores"],
         "recipe": recipe,

@@ -112,6 +112,8 @@ def _decisions(report: dict[str, Any]) -> list[str]:
         f"- {name.replace('_', ' ')}: {value:.2f}"
         for name, value in report["options"].items()
     ]
+    if report["contrasted"]:
+        lines.append("- the encoder first learned which texts have the same label")
     if weights := report["class_weight"]:
         named = zip(report["labels"]["labels"], weights, strict=True)
         shown = ", ".join(f"{label} {weight:.2f}" for label, weight in named)

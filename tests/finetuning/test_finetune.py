@@ -10,6 +10,7 @@ import pytest
 import keras_bert_lite as kbl
 from keras_bert_lite.finetuning.course.run import Run
 from keras_bert_lite.finetuning.kinds import KINDS
+from keras_bert_lite.finetuning.report import card
 from tests.finetuning import samples
 from tests.training.pretraining.interrupts import Interrupts
 
@@ -126,6 +127,8 @@ def test_very_few_rows_learn_from_pairs_alone(monkeypatch):
     tuned = tune(epochs=None, baseline=False)
     assert tuned.report["contrasted"]
     assert [x["epoch"] for x in tuned.report["history"]] == [0]
+    assert tuned.report["recipe"]["steps"] == 0
+    assert "first learned which texts have the same label" in card(tuned.report)
     answers = tuned.text_model.predict(["fine", "weather"], verbose=0)
     assert answers["label"].tolist() == ["good", "bad"]
 

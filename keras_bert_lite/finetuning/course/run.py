@@ -96,6 +96,7 @@ class Run:
         plan = self._plan(plan, times)
         if pairs_alone and contrasted and self._very_few:
             history, best = [{"epoch": 0, **self._scores()}], 0
+            plan = dataclasses.replace(plan, epochs=0, steps=0)
         else:
             selection = self._selected(plan)
             history, best = selection.history, selection.best["epoch"]
@@ -157,7 +158,8 @@ class Run:
         trainer.reset(initial)
         trainer.contrast(parts.train, plan)
         others = trainer.start(parts.train, parts.validation)
-        if self._scores()[metric] >= before + (-error if self._very_few else error):
+        least = before - error if self._very_few else before + error
+        if self._scores()[metric] >= least:
             return others, True
         trainer.reset(plain)
         return probes, False
