@@ -83,7 +83,7 @@ def run_model(model: str, options: argparse.Namespace, work: Path, save) -> None
     sides = Sides(names, folder, work / model, texts, lambda x: say(f"{model}: {x}"))
     try:
         for corpus, batch in plan(options):
-            if not corpora.has(corpus):
+            if not corpora.has(model, corpus):
                 continue
             workload = corpora.workload(model, corpus, batch)
             record = sides.run(workload, options.rounds, options.seconds)

@@ -10,7 +10,7 @@ from benchmarks.inference import models
 from benchmarks.inference.harness import SideFailedError, take_turns
 from benchmarks.inference.sides import CUTS_AT, LIMIT, OFFLINE, python_of
 from benchmarks.inference.worker import Worker
-from benchmarks.inference.workloads import FULL_ROW, Workload
+from benchmarks.inference.workloads import FULL_ROWS, Workload
 
 REFERENCE = "transformers"  # whose vectors the others are compared with
 CHECKED = 2  # batches of which the vectors are compared
@@ -133,7 +133,7 @@ def _takes_part(name: str, workload: Workload) -> bool:
         return workload.corpus == "full"
     if workload.offline and name not in OFFLINE:
         return False
-    return workload.cut_at <= CUTS_AT.get(name, models.LONGEST)
+    return workload.cut_at <= CUTS_AT.get(name, workload.cut_at)
 
 
 def _description(workload: Workload, model: Path) -> dict[str, Any]:
@@ -147,5 +147,5 @@ def _description(workload: Workload, model: Path) -> dict[str, Any]:
     }
     if workload.corpus == "full":
         rows = len(window.texts)
-        record["matmul_flops"] = models.matmul_flops(model, rows, FULL_ROW)
+        record["matmul_flops"] = models.matmul_flops(model, rows, FULL_ROWS["full"])
     return record

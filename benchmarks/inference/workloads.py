@@ -5,13 +5,27 @@ import random
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.inference.models import LONGEST
+from benchmarks.inference.models import LONG
 
-CORPORA = ("sst2", "squad", "full", "full 512", "offline sst2", "offline squad")
+CORPORA = (
+    "sst2",
+    "squad",
+    "full",
+    "full 512",
+    "full 2048",
+    "offline sst2",
+    "offline squad",
+)
 BATCHES = (1, 8, 32)
-FULL_ROW = 128  # tokens, with [CLS] and [SEP]
+# Tokens of rows without padding, [CLS] and [SEP] included.
+FULL_ROWS = {"full": 128, "full 512": 512, "full 2048": 2048}
 OFFLINE_BATCHES = 8  # batches in the list of texts that a side gets at once
-TOKENS_A_TURN = {"minilm": 2048, "bert_base": 768, "bert_mini_books": 4096}
+TOKENS_A_TURN = {
+    "minilm": 2048,
+    "bert_base": 768,
+    "bert_mini_books": 4096,
+    LONG: 2048,
+}
 MOST_CALLS = 8
 WINDOWS = 16  # different turns; afterwards the first comes again
 
@@ -74,7 +88,7 @@ class Corpora:
         longest: The most tokens that the model reads.
     """
 
-    def __init__(self, data: Path, vocabulary: Path, longest: int = LONGEST) -> None:
+    def __init__(self, data: Path, vocabulary: Path, longest: int) -> None:
         from tokenizers import BertWordPieceTokenizer
 
         self._longest = longest
@@ -82,8 +96,7 @@ class Corpora:
         texts = {
             "sst2": _sst2(data / "glue" / "SST-2" / "dev.tsv"),
             "squad": _squad(data / "squad" / "dev-v1.1.json"),
-            "full": _full_rows(vocabulary, FULL_ROW),
-            "full 512": _full_rows(vocabulary, LONGEST),
+            **{name: _full_rows(vocabulary, x) for name, x in FULL_ROWS.items()},
         }
         self._texts = {name: self._measured(x) for name, x in texts.items()}
 
@@ -93,9 +106,10 @@ class Corpora:
         pairs = zip(texts, lengths, strict=True)
         return [(text, length) for text, length in pairs if length <= self._longest]
 
-    def has(self, corpus: str) -> bool:
-        """Whether the model can read some of the texts."""
-        return bool(self._texts[corpus.removeprefix("offline ")])
+    def has(self, model: str, corpus: str) -> bool:
+        """Whether a model runs the texts: it can read some, and is made for them."""
+        made_for = (model == LONG) == (corpus == "full 2048")
+        return made_for and bool(self._texts[corpus.removeprefix("offline ")])
 
     def workload(self, model: str, corpus: str, batch: int) -> Workload:
         offline = corpus.startswith("offline ")

@@ -15,7 +15,7 @@ from benchmarks.inference.harness import (
     summary,
     take_turns,
 )
-from benchmarks.inference.models import matmul_flops
+from benchmarks.inference.models import LONG, matmul_flops
 from benchmarks.inference.run import agreement
 from benchmarks.inference.workloads import Corpora, Work
 
@@ -128,12 +128,17 @@ def test_workloads(tmp_path):
     contexts = [{"context": "day " * n} for n in (3, 510, 511)]
     articles = {"data": [{"paragraphs": contexts}]}
     _write(tmp_path / "squad/dev-v1.1.json", json.dumps(articles))
-    corpora = Corpora(tmp_path, vocabulary)
+    corpora = Corpora(tmp_path, vocabulary, 512)
     sst2 = corpora.workload("minilm", "sst2", 2)
     assert (sst2.tokens, sst2.cut_at) == (5.0, 7)
     assert {len(batch) for work in sst2.windows for batch in work.batches} == {2}
     full = corpora.workload("minilm", "full", 1)
     assert (full.tokens, full.cut_at) == (128.0, 128)
+    assert corpora.has("minilm", "full 512")
+    assert not corpora.has("minilm", "full 2048")
+    long = Corpora(tmp_path, vocabulary, 2048)
+    assert long.has(LONG, "full 2048")
+    assert not long.has(LONG, "sst2")
     squad = corpora.workload("minilm", "offline squad", 1)
     assert squad.cut_at == 512
     assert all(work.offline for work in squad.windows)

@@ -45,7 +45,7 @@ ENVIRONMENTS = {
 }
 PREPARED_HERE = ("fastembed",)  # by torch, which is not in its environment
 # Sides that cut texts at this many tokens; they sit out where texts are longer.
-CUTS_AT = {"keras_hub 128": 128}
+CUTS_AT = {"keras_hub 128": 128, "keras_hub 512": 512}
 # Sides with a call for texts that are there all at once, which sorts them; and
 # transformers, which takes them in their order.
 OFFLINE = (

@@ -4,7 +4,7 @@ import shutil
 
 import numpy as np
 
-from benchmarks.inference.models import LONGEST, config
+from benchmarks.inference.models import config, longest
 from benchmarks.inference.sides.base import Side
 from benchmarks.inference.sides.torch_graphs import INPUTS
 from benchmarks.inference.worker import THREADS
@@ -67,7 +67,7 @@ class FastEmbed(Side):
             NAME, threads=THREADS, specific_model_path=str(self.folder)
         )
         # Its default is what the checkpoint's tokenizer says, 128 or 256 tokens.
-        self._model.model.tokenizer.enable_truncation(LONGEST)
+        self._model.model.tokenizer.enable_truncation(longest(self.model))
 
     def encode(self, texts):
         return np.stack(list(self._model.embed(texts, batch_size=len(texts))))

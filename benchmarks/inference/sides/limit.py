@@ -5,7 +5,7 @@ import time
 from benchmarks.inference.models import config, matmul_flops
 from benchmarks.inference.sides.base import Side, use_threads
 from benchmarks.inference.worker import THREADS
-from benchmarks.inference.workloads import FULL_ROW, Work
+from benchmarks.inference.workloads import FULL_ROWS, Work
 
 REPEATS = 6
 
@@ -52,6 +52,6 @@ class MatrixProducts(Side):
     def seconds(self, way: str, work: Work) -> list[float]:
         raw = config(self.model)
         width, inner = raw["hidden_size"], raw["intermediate_size"]
-        rows = len(work.batches[0])
-        rate = matmul_rate(rows * FULL_ROW, width, inner)
-        return [matmul_flops(self.model, rows, FULL_ROW) / rate] * len(work.batches)
+        rows, length = len(work.batches[0]), FULL_ROWS["full"]
+        rate = matmul_rate(rows * length, width, inner)
+        return [matmul_flops(self.model, rows, length) / rate] * len(work.batches)

@@ -3,7 +3,7 @@
 import numpy as np
 from tokenizers import Tokenizer
 
-from benchmarks.inference.models import LONGEST
+from benchmarks.inference.models import longest
 
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
@@ -38,7 +38,7 @@ def traced_model(model, attention):
 def tokenizer_of(model):
     """Returns Hugging Face's tokenizer, which pads to the longest row."""
     tokenizer = Tokenizer.from_file(str(model / "tokenizer.json"))
-    tokenizer.enable_truncation(LONGEST)
+    tokenizer.enable_truncation(longest(model))
     tokenizer.enable_padding()
     return tokenizer
 

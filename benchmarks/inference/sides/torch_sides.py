@@ -1,6 +1,6 @@
 """transformers and sentence-transformers on torch."""
 
-from benchmarks.inference.models import LONGEST
+from benchmarks.inference.models import longest
 from benchmarks.inference.sides.base import Side
 from benchmarks.inference.worker import THREADS
 from benchmarks.inference.workloads import Work
@@ -24,7 +24,7 @@ class Transformers(Side):
             texts,
             padding=True,
             truncation=True,
-            max_length=LONGEST,
+            max_length=longest(self.model),
             return_tensors="pt",
         )
         with self._torch.inference_mode():
@@ -42,7 +42,7 @@ class SentenceTransformers(Side):
         from sentence_transformers.models import Pooling, Transformer
 
         torch.set_num_threads(THREADS)
-        words = Transformer(str(self.model), max_seq_length=LONGEST)
+        words = Transformer(str(self.model), max_seq_length=longest(self.model))
         pooling = Pooling(words.get_embedding_dimension(), pooling_mode="mean")
         model = SentenceTransformer(modules=[words, pooling], device="cpu")
         self._model = model.float()

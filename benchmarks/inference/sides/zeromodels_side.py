@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from benchmarks.inference.models import LONGEST, config
+from benchmarks.inference.models import config, longest
 from benchmarks.inference.sides.base import Side, use_threads
 from benchmarks.inference.worker import THREADS
 
@@ -31,7 +31,7 @@ class ZeroModels(Side):
         )
         _assign(self._model, self.model / "model.safetensors")
         self._tokenizer = BertTokenizer(
-            tokenizer_file=str(self.model / "tokenizer.json"), max_seq_len=LONGEST
+            tokenizer_file=str(self.model / "tokenizer.json"), max_seq_len=longest(self.model)
         )
         self._function = tf.function(
             lambda inputs: self._model(inputs, training=False), reduce_retracing=True
