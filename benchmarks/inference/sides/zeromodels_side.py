@@ -31,7 +31,8 @@ class ZeroModels(Side):
         )
         _assign(self._model, self.model / "model.safetensors")
         self._tokenizer = BertTokenizer(
-            tokenizer_file=str(self.model / "tokenizer.json"), max_seq_len=longest(self.model)
+            tokenizer_file=str(self.model / "tokenizer.json"),
+            max_seq_len=longest(self.model),
         )
         self._function = tf.function(
             lambda inputs: self._model(inputs, training=False), reduce_retracing=True
