@@ -12,7 +12,7 @@ import numpy as np
 
 from keras_bert_lite._files import replaced_file, write_text
 
-PATIENCE = 4  # evaluations without a better score, after which training ends
+PATIENCE = 4  # evaluations surely worse than the best, after which training ends
 HISTORY, START, TUNED = "history.json", "start.npz", "tuned.npz"
 
 
@@ -26,7 +26,10 @@ def standard_error(score: float, rows: int) -> float:
 
 
 class Selection(keras.callbacks.Callback):
-    """Scores the model after each epoch of `fit` and keeps the best weights.
+    """Scores the model after each epoch of `fit` and keeps the weights of one.
+
+    That is the last whose score is within a standard error of the best: the rate falls
+    to 0 in the end, which helps more than a few held-out rows can show.
 
     An interrupted run goes on with the scores and weights that it had.
 
@@ -95,22 +98,31 @@ class Selection(keras.callbacks.Callback):
         The start, a linear model, is mostly kept only if it is better by more than a
         standard error: fine-tuning helps more than few rows can show.
         """
-        start, tuned = self.history[0], self._tuned()
-        error = standard_error(tuned[self.metric], self.rows)
-        gain = tuned[self.metric] - start[self.metric]
-        return start if gain < (error if self.trusted else -error) else tuned
+        start, (most, error) = self.history[0], self._most()
+        gain = most - start[self.metric]
+        return start if gain < (error if self.trusted else -error) else self._tuned()
 
     def restore(self, model: keras.Model) -> None:
-        """Gives a model the best weights, also those of a run that had ended."""
+        """Gives a model the weights kept, also those of a run that had ended."""
         self.history = self._kept()
         name = TUNED if self.best["epoch"] else START
         with np.load(self.directory / name) as file:
             model.set_weights([file[x] for x in file.files])
 
     def _tuned(self) -> dict[str, Any]:
-        """Returns the last of the best evaluations after the start."""
-        later = self.history[1:] or self.history
-        return max(reversed(later), key=lambda x: x[self.metric])
+        """Returns the last evaluation, after the start, that is nearly the best."""
+        most, error = self._most()
+        nearly = [x for x in self._later if x[self.metric] >= most - error]
+        return nearly[-1]
+
+    def _most(self) -> tuple[float, float]:
+        """Returns the best score after the start, and its standard error."""
+        most = max(x[self.metric] for x in self._later)
+        return most, standard_error(most, self.rows)
+
+    @property
+    def _later(self) -> list[dict[str, Any]]:
+        return self.history[1:] or self.history
 
     def _add(self, epoch: int, logs: dict[str, Any] | None = None) -> dict[str, float]:
         scores = self.score()
