@@ -120,7 +120,7 @@ class Run:
         return {**report, "refitted": self.refits}
 
     def _selected(self, plan: Plan) -> Selection:
-        """Trains all weights and keeps the best ones."""
+        """Trains all weights and keeps those that the held-out rows judge well."""
         trainer, rows = self.trainer, self.parts.train
         first, metric = self.state / "held_out", trainer.kind.metric
         staged = len(trainer.kind.first(rows)) < len(rows)
