@@ -96,7 +96,11 @@ class Corpora:
         texts = {
             "sst2": _sst2(data / "glue" / "SST-2" / "dev.tsv"),
             "squad": _squad(data / "squad" / "dev-v1.1.json"),
-            **{name: _full_rows(vocabulary, x) for name, x in FULL_ROWS.items()},
+            **{
+                name: _full_rows(vocabulary, x)
+                for name, x in FULL_ROWS.items()
+                if x <= longest
+            },
         }
         self._texts = {name: self._measured(x) for name, x in texts.items()}
 
@@ -108,8 +112,8 @@ class Corpora:
 
     def has(self, model: str, corpus: str) -> bool:
         """Whether a model runs the texts: it can read some, and is made for them."""
-        made_for = (model == LONG) == (corpus == "full 2048")
-        return made_for and bool(self._texts[corpus.removeprefix("offline ")])
+        made_for = model != LONG or corpus == "full 2048"
+        return made_for and bool(self._texts.get(corpus.removeprefix("offline ")))
 
     def workload(self, model: str, corpus: str, batch: int) -> Workload:
         offline = corpus.startswith("offline ")

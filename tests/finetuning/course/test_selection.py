@@ -32,6 +32,7 @@ def fitted(scores, directory, rows=100, epochs=None, **options):
     ("scores", "best"),
     [
         ([0.5, 0.7, 0.6], 1),
+        ([0.5, 0.7, 0.7], 2),  # the last of the best
         ([0.5, 0.7, 0.67], 2),  # the last that is nearly the best
         ([0.5, 0.7, 0.66, 0.6], 2),
         ([0.5, 0.7, 0.67, 0.8, 0.6], 3),
