@@ -6,8 +6,7 @@ For each set, number of rows, seed and encoder it scores, on the development or 
 set: `finetune`; plain fine-tuning (a random head, the rates of `benchmarks.encoders`),
 which reads as many rows (`plain`) or twice as many (`plain_twice`); logistic regression
 on TF-IDF; and a linear model of MiniLM's vectors (of a pair: u, v, |u - v| and u v).
-Each chooses by rows held out of the training rows. Questions have `finetune` and plain
-fine-tuning only.
+Each chooses by rows held out of the training rows.
 Each result is a line of `results/recipes.jsonl`, in which the next call goes on;
 `results/recipes.md` has the tables. `--tables` only writes these.
 """

@@ -41,6 +41,7 @@ def conll(data: Path) -> tuple[list[Row], list[Row]]:
 
 
 def kinds(data: Path) -> tuple[list[Row], list[Row]]:
+    """Few labels of which a row has several: the kinds of a sentence's entities."""
     return tuple(
         [
             {
@@ -53,15 +54,18 @@ def kinds(data: Path) -> tuple[list[Row], list[Row]]:
     )
 
 
-def questions(data: Path) -> tuple[list[Row], list[Row]]:
-    """Splits the development set of SQuAD 2.0 by article: seven are for the test."""
-    path = data / "squad" / "dev-v2.0.json"
-    rows = list(kbl.data.read_squad(path, misplaced="find"))
-    held = sorted({x["title"] for x in rows})[::5]
-    train, test = (
-        [x for x in rows if (x["title"] in held) is y] for y in (False, True)
+def slots(data: Path) -> tuple[list[Row], list[Row]]:
+    """Many labels: the names of the slots that a sentence has."""
+    return tuple(
+        [
+            {
+                "text": " ".join(x["words"]),
+                "label": sorted({t[2:] for t in x["tags"] if t != "O"}),
+            }
+            for x in rows
+        ]
+        for rows in snips(data)
     )
-    return train, test
 
 
 DEV = ("train.tsv", "dev.tsv")
@@ -91,7 +95,7 @@ SETS = {
     ),
     "emotions": Set(CLASSES, tables("tweet_emotion", ("train.tsv", "test.tsv")), {}),
     "kinds": Set(SEVERAL, kinds, {}),
+    "slots": Set(SEVERAL, slots, {}),
     "snips": Set("intent_and_slots", snips, {}),
     "conll2003": Set("token_classification", conll, {}),
-    "squad2": Set("question_answering", questions, {}),
 }

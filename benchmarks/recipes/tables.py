@@ -9,6 +9,7 @@ from keras_bert_lite.finetuning.kinds import KINDS
 
 Records = list[dict[str, Any]]
 Column = tuple[str, str]  # a way and its encoder, or ""
+CHOSEN = ("epochs", "batch", "rate", "threshold")
 PAGE = """# From few and many rows
 
 Scores in percent, on the development set (CoNLL-2003: eng.testb; tweet emotions and
@@ -24,7 +25,7 @@ model of MiniLM's vectors. Made by `python -m benchmarks.recipes --data DATA`.
 
 {differences}
 
-{questions}## What `kbl.finetune` chose
+## What `kbl.finetune` chose
 
 Means over the seeds; minutes of CPU, of all threads, from rows to the string-in model.
 Machines were of different speed, so the minutes of two lines may not be comparable.
@@ -38,7 +39,6 @@ def page(records: Records) -> str:
     return PAGE.format(
         scores=_table(_scores(records)),
         differences=_table(_differences(records)),
-        questions=_questions(records),
         recipes=_table(_recipes(records)),
     )
 
@@ -128,33 +128,20 @@ def _compared(
     return found
 
 
-def _questions(records: Records) -> str:
-    """Shows questions with an answer and those without apart."""
-    found = [x for x in records if x["set"] == "squad2"]
-    if not found:
-        return ""
-
-    def lines() -> Iterator[list[str]]:
-        yield ["rows", "way", "F1", "with an answer", "without an answer", "CPU min"]
-        for x in sorted(found, key=lambda x: (x["rows"], x["way"], x["encoder"])):
-            names = ("f1", "hasans_f1", "noans_f1")
-            scores = [f"{100 * x['scores'][name]:.1f}" for name in names]
-            way = f"{x['way']} {x['encoder']}"
-            minutes = f"{x['cpu_seconds'] / 60:.1f}"
-            yield [str(x["rows"]), way, *scores, minutes]
-
-    return f"## Questions with and without answers\n\n{_table(lines())}\n\n"
-
-
 def _recipes(records: Records) -> Iterator[list[str]]:
-    yield ["set", "rows", "encoder", "epochs", "batch", "rate", "threshold", "CPU min"]
+    yield ["set", "rows", "encoder", *CHOSEN, "CPU min", "score"]
     for name, rows in _cells(records):
         for way, encoder in _columns(records):
             if way != "finetune":
                 continue
             found = _of(records, name, rows, (way, encoder))
             if found:
-                yield [name, str(rows), encoder, *_chosen(found)]
+                scores = _values(found, metric_of(name)).values()
+                yield [
+                    *(name, str(rows), encoder),
+                    *_chosen(found),
+                    f"{mean(scores):.1f}",
+                ]
 
 
 def _chosen(records: Records) -> list[str]:

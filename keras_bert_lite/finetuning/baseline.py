@@ -5,8 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from keras_bert_lite.finetuning.kinds.base import Kind, Labels, Rows, Scores
-from keras_bert_lite.finetuning.kinds.tags import OUTSIDE, TokenClassification
+from keras_bert_lite.finetuning.kinds.base import Answers, Kind, Labels, Rows, Scores
+from keras_bert_lite.finetuning.kinds.tags import (
+    OUTSIDE,
+    IntentAndSlots,
+    TokenClassification,
+)
 from keras_bert_lite.finetuning.kinds.texts import (
     MultiLabelClassification,
     Regression,
@@ -16,6 +20,8 @@ from keras_bert_lite.finetuning.thresholds import best_threshold
 
 STRENGTHS = (1.0, 3.0, 10.0)
 PENALTIES = (0.3, 1.0, 3.0)
+LINEAR = "TF-IDF, logistic regression"
+WORD_BY_WORD = "most common tag of each word"
 
 
 def baselines(kind: Kind, train: Rows, test: Rows, labels: Labels) -> dict[str, Scores]:
@@ -25,27 +31,31 @@ def baselines(kind: Kind, train: Rows, test: Rows, labels: Labels) -> dict[str, 
     numbers) on TF-IDF of words and pairs of words, both texts of a pair joined. The
     strength of its penalty, of three, and the threshold of several labels are the best
     on the test rows, which favours it.
-    Tags: the most common tag of each word in the training rows. There is none for
-    questions.
+    Tags: the most common tag of each word in the training rows; an intent as the label
+    of a text. There is none for questions.
 
     Args:
         kind: The kind of task.
         train, test: Rows to fit and to score.
         labels: The labels, by the builder's argument.
     """
+    if isinstance(kind, IntentAndSlots):
+        intents = {"label": _intents(kind, train, test)}
+        answers = {**_tags(kind, train, test), **intents}
+        return {f"{LINEAR}; {WORD_BY_WORD}": kind.scores(test, answers, labels)}
     if isinstance(kind, TokenClassification):
-        return {"most common tag of each word": _tags(kind, train, test, labels)}
+        return {WORD_BY_WORD: kind.scores(test, _tags(kind, train, test), labels)}
     if isinstance(kind, (TextClassification, MultiLabelClassification)):
         return {
             "most common label": _most_common(kind, train, test, labels),
-            "TF-IDF, logistic regression": _linear(kind, train, test, labels),
+            LINEAR: _linear(kind, train, test, labels),
         }
     if isinstance(kind, Regression):
         return {"TF-IDF, ridge regression": _linear(kind, train, test, labels)}
     return {}
 
 
-def _tags(kind: TokenClassification, train: Rows, test: Rows, labels: Labels) -> Scores:
+def _tags(kind: TokenClassification, train: Rows, test: Rows) -> Answers:
     counts: dict[str, Counter] = {}
     words, tags = kind.column["words"], kind.column["tags"]
     for row in train:
@@ -54,14 +64,20 @@ def _tags(kind: TokenClassification, train: Rows, test: Rows, labels: Labels) ->
     overall = Counter(tag for row in train for tag in row[tags])
     rare = OUTSIDE if OUTSIDE in overall else overall.most_common(1)[0][0]
     common = {word: found.most_common(1)[0][0] for word, found in counts.items()}
-    answers: dict[str, Any] = {
-        "labels": [[common.get(word, rare) for word in row[words]] for row in test]
-    }
-    if "intent" in kind.column:
-        column = kind.column["intent"]
-        best = Counter(row[column] for row in train).most_common(1)[0][0]
-        answers["label"] = np.array([best] * len(test))
-    return kind.scores(test, answers, labels)
+    return {"labels": [[common.get(word, rare) for word in row[words]] for row in test]}
+
+
+def _intents(kind: IntentAndSlots, train: Rows, test: Rows) -> np.ndarray:
+    """Answers as if the intent were the label of a text."""
+    words, intent = kind.column["words"], kind.column["intent"]
+    known, asked = (
+        [{"text": " ".join(row[words]), "label": row[intent]} for row in rows]
+        for rows in (train, test)
+    )
+    texts = TextClassification()
+    names = texts.find_labels([*known, *asked])
+    answers = _linear_answers(texts, known, asked, names)
+    return (answers or _most_common_label(texts, known, asked))["label"]
 
 
 def _most_common(kind: Any, train: Rows, test: Rows, labels: Labels) -> Scores:
@@ -70,12 +86,21 @@ def _most_common(kind: Any, train: Rows, test: Rows, labels: Labels) -> Scores:
         most = kind.indicators(train, labels).sum(0).argmax()
         answer = [name if i == most else "" for i, name in enumerate(names)]
         return kind.scores(test, {"labels": np.array([answer] * len(test))}, labels)
+    return kind.scores(test, _most_common_label(kind, train, test), labels)
+
+
+def _most_common_label(kind: TextClassification, train: Rows, test: Rows) -> Answers:
     best = Counter(kind.targets(train)).most_common(1)[0][0]
-    return kind.scores(test, {"label": np.array([best] * len(test))}, labels)
+    return {"label": np.array([best] * len(test))}
 
 
 def _linear(kind: Any, train: Rows, test: Rows, labels: Labels) -> Scores:
-    """Fits linear models on TF-IDF and returns the best scores."""
+    answers = _linear_answers(kind, train, test, labels)
+    return kind.scores(test, answers, labels) if answers else {}
+
+
+def _linear_answers(kind: Any, train: Rows, test: Rows, labels: Labels) -> Answers:
+    """Fits linear models on TF-IDF; returns the best answers, none without words."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     texts = [_joined(kind, rows) for rows in (train, test)]
@@ -85,8 +110,7 @@ def _linear(kind: Any, train: Rows, test: Rows, labels: Labels) -> Scores:
     except ValueError:  # no words at all
         return {}
     found = _fitted(kind, *x, train, test, labels)
-    scored = [kind.scores(test, answers, labels) for answers in found]
-    return max(scored, key=lambda scores: scores[kind.metric])
+    return max(found, key=lambda x: kind.scores(test, x, labels)[kind.metric])
 
 
 def _joined(kind: Any, rows: Rows) -> list[str]:

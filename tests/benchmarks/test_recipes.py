@@ -20,13 +20,4 @@ def test_page():
     )
     assert "| sst2 | accuracy | 64 | 75.0 (1) | 70.0 (1) |" in found
     assert "| MiniLM | 64 | plain | 1 | +5.0 | sst2 +5.0 |" in found
-    assert "| sst2 | 64 | MiniLM | 3 | 8 | 2.0e-04 |  | 1.5 |" in found
-    assert "Questions" not in found
-
-
-def test_questions_with_and_without_answers():
-    scores = {"f1": 0.5, "hasans_f1": 0.25, "noans_f1": 0.75}
-    chosen = {"recipe": RECIPE, "options": {"no_answer_threshold": 1.5}}
-    found = page([record("squad2", "finetune", scores, **chosen)])
-    assert "| 64 | finetune MiniLM | 50.0 | 25.0 | 75.0 | 1.5 |" in found
-    assert "| squad2 | 64 | MiniLM | 3 | 8 | 2.0e-04 | 1.50 | 1.5 |" in found
+    assert "| sst2 | 64 | MiniLM | 3 | 8 | 2.0e-04 |  | 1.5 | 75.0 |" in found

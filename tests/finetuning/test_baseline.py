@@ -17,7 +17,10 @@ LABELS = ["most common label", "TF-IDF, logistic regression"]
         ),
         ("regression", ["TF-IDF, ridge regression"]),
         ("token_classification", ["most common tag of each word"]),
-        ("intent_and_slots", ["most common tag of each word"]),
+        (
+            "intent_and_slots",
+            ["TF-IDF, logistic regression; most common tag of each word"],
+        ),
         ("question_answering", []),
         ("multiple_choice", []),
     ],
@@ -31,6 +34,8 @@ def test_simple_models(task, names):
         assert 0 <= scores[kind.metric] <= 1
     if task == "token_classification":
         assert found[names[0]]["f1"] == 1  # each word has one tag
+    if task == "intent_and_slots":
+        assert found[names[0]]["intent_accuracy"] == 1
     if task == "text_classification":
         assert found[names[1]]["accuracy"] > found[names[0]]["accuracy"] == 0.5
 
@@ -43,3 +48,11 @@ def test_one_label_and_no_words():
     rows = [{"text": "!", "label": "ab"[i % 2]} for i in range(4)]
     found = baselines(kind, rows, rows, {"labels": ["a", "b"]})
     assert found["TF-IDF, logistic regression"] == {}
+
+
+def test_intents_without_words():
+    kind = KINDS["intent_and_slots"]()
+    row = {"words": ["!"], "tags": ["O"]}
+    rows = [{**row, "intent": intent} for intent in "aab"]
+    (scores,) = baselines(kind, rows, rows, kind.find_labels(rows)).values()
+    assert scores["intent_accuracy"] == 2 / 3

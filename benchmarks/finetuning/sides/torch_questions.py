@@ -52,18 +52,26 @@ def target(offsets, answer):
 
 def answers(rows, features, outputs):
     """Returns the text of the best span of each row, over all of its windows."""
+    return [text for text, _ in answers_or_not(rows, features, outputs)]
+
+
+def answers_or_not(rows, features, outputs):
+    """Returns of each row the best span's text, and by how much no answer is better.
+
+    That there is none has the least score of all windows.
+    """
     remaining = iter(outputs)
     result = []
     for row, windows in zip(rows, features, strict=True):
+        logits = list(itertools.islice(remaining, len(windows)))
         spans = [
             span
-            for window, logits in zip(
-                windows, itertools.islice(remaining, len(windows)), strict=True
-            )
-            for span in _spans(window["_offsets"], *logits)
+            for window, both in zip(windows, logits, strict=True)
+            for span in _spans(window["_offsets"], *both)
         ]
-        _, begin, end = max(spans, default=(0.0, 0, 0))
-        result.append(row["context"][begin:end])
+        score, begin, end = max(spans, default=(0.0, 0, 0))
+        lacking = min(float(starts[0] + ends[0]) for starts, ends in logits)
+        result.append((row["context"][begin:end], lacking - score))
     return result
 
 

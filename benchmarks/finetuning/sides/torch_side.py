@@ -88,12 +88,21 @@ class Transformers(Side):
             step_done()
 
     def predict(self, rows):
-        self.model.eval()
-        features = self.tokenized(rows)
-        outputs = self._outputs(list(itertools.chain.from_iterable(features)))
+        features, outputs = self._read(rows)
         if self.task.kind == "answer":
             return torch_questions.answers(rows, features, outputs)
         return torch_features.answers(self.task, rows, features, outputs)
+
+    def answers_or_not(self, rows):
+        """Returns answers to questions, and by how much no answer is better."""
+        features, outputs = self._read(rows)
+        return torch_questions.answers_or_not(rows, features, outputs)
+
+    def _read(self, rows):
+        """Returns the features of each row, and the logits of all of them."""
+        self.model.eval()
+        features = self.tokenized(rows)
+        return features, self._outputs(list(itertools.chain.from_iterable(features)))
 
     @torch.no_grad()
     def _outputs(self, features):
