@@ -50,14 +50,16 @@ def fit(
         task: what the rows are
         train: rows: .tsv, .csv, .jsonl, .conll, .conllu, SQuAD's .json,
             datasets://NAME:SPLIT or tfds://NAME:SPLIT
-        validation: held-out rows; by default a tenth of the others
+        validation: held-out rows; by default a tenth of the others, at least 200 or
+            a quarter
         encoder: a name, a directory, hf://owner/name or keras-hub://preset
         directory: of the run
-        minutes: how long it may take
+        minutes: how long it may take, from the first step on
         epochs: passes over the rows; by default by their number
         learning_rate: the peak; by default by the width of the encoder
         batch_size: rows of a step
-        sequence_length: tokens of a row; by default what 99 % of the rows need
+        sequence_length: tokens of a row; by default what 99 % of the rows need, if
+            the encoder reads as many
         labels: in their order; by default those of the rows
         pairs: whether the two texts of a pair are read in one row, or compared
         metric: the score that decides, such as macro_f1; by default the task's first
@@ -65,7 +67,7 @@ def fit(
         baseline: whether simple models are fitted, for comparison
         columns: names of columns that differ, as --columns.text=sentence
         seed: of the held-out rows, their order and dropout
-        verbose: 1 shows a progress bar, 2 a line an epoch, 0 nothing
+        verbose: 1 shows a progress bar, 2 a line an evaluation, 0 nothing
     """
     options = dict(locals())
     keep_memory()
@@ -91,8 +93,8 @@ def predict(
 
     Args:
         model: the directory of a run, or a .keras file
-        source: a table or JSON Lines, or a file with a text a line; - for standard
-            input
+        source: a table, JSON Lines or CoNLL, or a file with a text a line; - for
+            standard input
         output: a .tsv or .jsonl file; - for JSON Lines to standard output
         columns: names of the texts' columns that differ, as --columns.text=sentence
         batch_size: texts of a batch

@@ -1,5 +1,6 @@
 """How options may be spelled, beside jsonargparse's way."""
 
+import difflib
 import inspect
 import json
 from collections import deque
@@ -7,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 CONFIG = "config"
+ALWAYS = (CONFIG, "print_config", "help")
 ENCODER_CONFIG = "encoder_config"
 NO = "no_"
 YAML = (".yaml", ".yml")
@@ -26,6 +28,9 @@ def spelled(function: Callable[..., None], arguments: list[str]) -> list[str]:
     Args:
         function: The verb's, whose annotations tell flags and lists from others.
         arguments: Those after the verb.
+
+    Raises:
+        ValueError: If there is no such option.
     """
     parameters = inspect.signature(function).parameters.values()
     kinds = {x.name: x.annotation for x in parameters}
@@ -47,6 +52,10 @@ def _option(word: str, rest: deque[str], kinds: dict[str, Any]) -> str:
     name, *value = word.split("=", 1)
     name = name.replace("-", "_")
     key = name.split(".")[0].removesuffix("+")
+    if key.removeprefix(NO) not in kinds and key not in ALWAYS:
+        near = difflib.get_close_matches(key, kinds, 1)
+        meant = f"; did you mean --{near[0]}?" if near else ""
+        raise ValueError(f"there is no option --{word.split('=')[0]}{meant}")
     if not value and kinds.get(key.removeprefix(NO)) in FLAGS:
         given = rest.popleft() if rest and rest[0] in ("true", "false") else "true"
         return f"--{key}={given}" if key in kinds else f"--{key.removeprefix(NO)}=false"

@@ -68,7 +68,11 @@ def run(verb: str, arguments: list[str]) -> None:
     )
     parser.add_argument("--config", action="config", help="a YAML file of options")
     parser.add_function_arguments(function, as_positional=True)
-    options: dict[str, Any] = parser.parse_args(spelled(function, arguments)).as_dict()
+    try:
+        arguments = spelled(function, arguments)
+    except ValueError as error:
+        parser.error(str(error))
+    options: dict[str, Any] = parser.parse_args(arguments).as_dict()
     del options["config"]
     function(**options)
 

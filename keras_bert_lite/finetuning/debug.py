@@ -90,6 +90,7 @@ def _valid(source: Any, kind: Kind, argument: str) -> tuple[Rows, list[str]]:
     rows: list[Record] = []
     invalid = []
     for number, row in enumerate(read(source, argument)):
+        kind.find_optional(row)
         try:
             rows.append(kind.valid(row))
         except ValueError as error:

@@ -8,12 +8,7 @@ from typing import Any
 from keras_bert_lite.finetuning.kinds.base import Answers, Kind, Labels, Rows
 from keras_bert_lite.finetuning.rows import read_rows
 from keras_bert_lite.finetuning.saved_run import load_run
-from keras_bert_lite.models.text_model import (
-    TextModel,
-    answer_of,
-    model_on_ids,
-    preprocessor_of,
-)
+from keras_bert_lite.models.text_model import TextModel, model_on_ids
 
 WORST = 20
 
@@ -55,21 +50,14 @@ def evaluate(
     run = load_run(model, "model")
     kind = run.kind(columns)
     rows = read_rows(data, kind, "data")
-    body = model_on_ids(run.model)
-    labels = kind.labels_of(body)
+    labels = kind.labels_of(model_on_ids(run.model))
     for number, row in enumerate(rows):
         if unknown := kind.unknown_labels(row, labels):
             raise ValueError(
                 f"`data`, record {number}: `label` must be of the model's labels, "
                 f"{labels['labels']}. Received: {unknown}"
             )
-    options = {
-        name: value
-        for name in kind.options_kept
-        if (value := getattr(answer_of(run.model), name)) is not None
-    }
-    scored = kind.string_model(body, preprocessor_of(run.model), **options)
-    answers = kind.answer(scored, rows)
+    answers = kind.answer(run.scored_model(kind), rows)
     return {
         "rows": len(rows),
         "scores": kind.scores(rows, answers, labels),

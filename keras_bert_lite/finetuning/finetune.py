@@ -32,6 +32,7 @@ from keras_bert_lite.finetuning.lengths import (
 from keras_bert_lite.finetuning.report import REPORT, beaten_by, save_run
 from keras_bert_lite.finetuning.rows import Split, read_rows, split
 from keras_bert_lite.models.encoder_model import config_of, encoder_of
+from keras_bert_lite.models.tasks.registry import TASKS
 from keras_bert_lite.models.text_model import TextModel
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.text.text_layer import require_tensorflow
@@ -78,7 +79,7 @@ def finetune(
     metric: str | None = None,
     class_weight: str | Mapping[str, float] | None = None,
     baseline: bool = True,
-    columns: Mapping[str, str] | None = None,
+    columns: Mapping[str, str | None] | None = None,
     seed: int = 0,
     verbose: str | int = "auto",
 ) -> FineTuned:
@@ -139,12 +140,13 @@ def finetune(
             a dictionary by label, where others count 1, or `"balanced"`: in inverse
             proportion to how many rows have them. `None`: each row counts the same.
         baseline: Whether simple models are fitted, for comparison.
-        columns: The names of the columns that are not called `text`, `text_pair` and
-            `label` (texts; there is no `text_pair` by default), `words`, `tags` and
-            `intent`, `question`, `context` and `answers`, or `text`, `choices` and
-            `label`: `{"text": "sentence"}`.
+        columns: The names of the columns that are not called `text`, `text_pair` (if
+            the rows have it; `{"text_pair": None}` leaves it out) and `label` (texts);
+            `words`, `tags` and `intent`; `question`, `context` and `answers`; or
+            `text`, `choices` and `label`: `{"text": "sentence"}`.
         seed: Of the held-out rows, their order and dropout.
-        verbose: As in `keras.Model.fit`.
+        verbose: As in `keras.Model.fit`, whose epochs are the steps between two
+            evaluations here.
 
     Returns:
         A `FineTuned`: the models and the report.
@@ -168,7 +170,14 @@ def finetune(
     then fine-tuning; [Tunstall et al., 2022](https://arxiv.org/abs/2209.11055), pairs;
     [Guo et al., 2017](https://arxiv.org/abs/1706.04599), temperature.
     """
-    _check_arguments(task, pairs, minutes, epochs, batch_size, directory)
+    _check_arguments(task, pairs, batch_size, directory)
+    for name, number in (
+        ("minutes", minutes),
+        ("epochs", epochs),
+        ("learning_rate", learning_rate),
+    ):
+        if number is not None:
+            check_above_zero(name, number)
     began = time.monotonic()
     kind = KINDS[task](**(columns or {}))
     if metric is not None:
@@ -199,7 +208,8 @@ def finetune(
         "apart": kind.apart,
     }
     if lengths.cut:
-        _warn_of_cut_rows(lengths, len(rows))
+        most = config_of(encoder_of(trainer.model)).max_sequence_length
+        _warn_of_cut_rows(lengths, len(rows), TASKS[task].windowed, most)
     with unwarned(), folder_of(directory) as folder:
         run = Run(trainer, parts, folder, minutes, directory is not None, verbose)
         report |= run.train(plan, baseline, pairs_alone=epochs is None)
@@ -218,8 +228,6 @@ def finetune(
 def _check_arguments(
     task: str,
     pairs: str,
-    minutes: float | None,
-    epochs: float | None,
     batch_size: int | None,
     directory: str | os.PathLike | None,
 ) -> None:
@@ -228,9 +236,6 @@ def _check_arguments(
     check_strategy()
     check_choice("task", task, tuple(KINDS))
     check_choice("pairs", pairs, PAIRS)
-    for name, number in (("minutes", minutes), ("epochs", epochs)):
-        if number is not None:
-            check_above_zero(name, number)
     if batch_size is not None:
         check_positive("batch_size", batch_size)
     if directory is not None and (Path(directory) / REPORT).exists():
@@ -304,12 +309,16 @@ def _plan(
     )
 
 
-def _warn_of_cut_rows(lengths: Lengths, rows: int) -> None:
+def _warn_of_cut_rows(
+    lengths: Lengths, rows: int, windowed: bool, most: int | None
+) -> None:
+    limit = lengths.limit
+    read = "them in several windows" if windowed else f"only the first {limit} of them"
+    longer = limit is not None and (most is None or limit < most)
+    more = "`sequence_length` can be larger" if longer else "The encoder reads no more"
     warnings.warn(
-        f"{lengths.cut} of {rows} rows are longer than {lengths.limit} tokens (the "
-        f"longest has {lengths.highest}): the model reads only the first "
-        f"{lengths.limit} of them, or several windows if its task has them. "
-        "`sequence_length` can be larger, up to the encoder's.",
+        f"{lengths.cut} of {rows} rows are longer than {limit} tokens (the longest has "
+        f"{lengths.highest}): the model reads {read}. {more}.",
         stacklevel=3,
     )
 

@@ -1,10 +1,12 @@
 """Answers to the rows of a file."""
 
 import csv
+import itertools
 import json
 import os
 import re
 import sys
+import warnings
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -15,7 +17,8 @@ import numpy as np
 from keras_bert_lite._files import replaced_file
 from keras_bert_lite.checks import check_positive
 from keras_bert_lite.finetuning.saved_run import load_run
-from keras_bert_lite.models.text_model import TextModel, answer_of
+from keras_bert_lite.models.tasks.registry import task_of
+from keras_bert_lite.models.text_model import TextModel, answer_of, preprocessor_of
 from keras_bert_lite.serving.offline import predict_texts
 from keras_bert_lite.training.data.readers.lines import as_paths, read_lines, suffix
 from keras_bert_lite.training.data.readers.read import READERS, read
@@ -41,9 +44,10 @@ def predict_file(
     Args:
         model: The directory of a run of `finetune`, a `.keras` file, or a model made
             by `with_text`.
-        source: A file: a table or JSON Lines with the columns of the texts (see
-            `data.read`), or any other file, with a text a line; `-` reads lines from
-            standard input.
+        source: A file: a table, JSON Lines or another that `data.read` reads, with the
+            columns of the texts, which may be lists of words where the task is about
+            words; or any other file, with a text a line; `-` reads lines from standard
+            input.
         output: The file to write. `.jsonl`: an object a row, with the columns of the
             source and the answers by name; a column with the name of an answer
             becomes `given_` and its name. `.tsv`: the same with a header; in strings,
@@ -58,7 +62,8 @@ def predict_file(
         The number of rows.
 
     Raises:
-        ValueError: If the ending of `output` is unknown, or a row lacks a column.
+        ValueError: If the ending of `output` is unknown, it is the source, or a row
+            lacks a column.
         FileNotFoundError: If `source` does not exist.
 
     Example:
@@ -79,26 +84,62 @@ def predict_file(
             f"`output` must end in one of {SUFFIXES}, or be '-'. "
             f"Received: {str(output)!r}"
         )
+    if path is not None and path.resolve() == Path(source).resolve():
+        raise ValueError(
+            "`output` must be another file than `source`, which would be lost. "
+            f"Received: {str(output)!r}"
+        )
     run = load_run(model, "model")
     names = _text_columns(run.model, {**run.columns, **(columns or {})})
-    rows = _Rows(_records(source, names[0]), names)
+    records = iter(_records(source, names[0]))
+    first = list(itertools.islice(records, 1))
+    words = any(isinstance(row.get(names[0]), list) for row in first)
+    answering = run.scored_model(run.kind()) if words else run.model
+    rows = _Rows(itertools.chain(first, records), names, _limit(run.model))
     # Keras prints its progress bar to standard output.
     shown = progress and path is not None
-    answers = predict_texts(run.model, rows.texts(), batch_size, shown)
-    found = rows.joined(_readable(run.model, answers))
+    answers = predict_texts(answering, rows.texts(), batch_size, shown)
+    found = rows.joined(_readable(answering, answers))
+    count = _write(found, path)
+    if rows.cut:
+        warnings.warn(
+            f"{rows.cut} of {count} texts have more words than the model reads tokens, "
+            f"{rows.limit}: their ends were cut off.",
+            stacklevel=2,
+        )
+    return count
+
+
+def _write(rows: Iterator[Record], path: Path | None) -> int:
     if path is None:
-        return _write_json(found, sys.stdout)
+        return _write_json(rows, sys.stdout)
     with replaced_file(path) as beside, beside.open("w", encoding="utf-8") as file:
         if path.suffix == ".jsonl":
-            return _write_json(found, file)
-        return _write_table(found, file)
+            return _write_json(rows, file)
+        return _write_table(rows, file)
+
+
+def _limit(model: TextModel) -> int | None:
+    """Returns the tokens of a row, if the model reads no more of a text."""
+    task = task_of(model)
+    windowed = task is not None and task.windowed
+    return None if windowed else preprocessor_of(model).sequence_length
 
 
 class _Rows:
-    """Rows whose texts are answered some time after they were read."""
+    """Rows whose texts are answered some time after they were read.
 
-    def __init__(self, rows: Iterable[Record], names: list[str]) -> None:
+    Args:
+        rows: The rows.
+        names: The columns of the texts.
+        limit: Words from which on a text is surely cut off; `None`: never.
+    """
+
+    def __init__(
+        self, rows: Iterable[Record], names: list[str], limit: int | None
+    ) -> None:
         self._rows, self._names = rows, names
+        self.limit, self.cut = limit, 0
         self._waiting: deque[Record] = deque()
 
     def texts(self) -> Iterator[Any]:
@@ -111,6 +152,8 @@ class _Rows:
                     )
             self._waiting.append(row)
             values = tuple(row[name] for name in self._names)
+            words = sum(len(x.split()) for x in values if isinstance(x, str))
+            self.cut += self.limit is not None and words > self.limit
             yield values if len(values) > 1 else values[0]
 
     def joined(self, answers: Iterable[dict[str, Any]]) -> Iterator[Record]:

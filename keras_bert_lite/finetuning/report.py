@@ -7,6 +7,7 @@ from typing import Any
 
 from keras_bert_lite._files import write_text
 from keras_bert_lite._version import __version__
+from keras_bert_lite.finetuning.kinds import KINDS
 from keras_bert_lite.models.text_model import MODEL_FILE, TextModel
 from keras_bert_lite.serving.saved_model.export import export_saved_model
 
@@ -46,7 +47,7 @@ def card(report: dict[str, Any]) -> str:
         *_labels(report),
         "## Recipe",
         "",
-        *(f"- {name.replace('_', ' ')}: {value}" for name, value in recipe.items()),
+        *(f"- {name.replace('_', ' ')}: {_plain(x)}" for name, x in recipe.items()),
         *_decisions(report),
         "",
         "## Scores on the held-out rows",
@@ -76,15 +77,23 @@ def mistakes_page(report: dict[str, Any]) -> str:
 
 
 def scores_table(report: dict[str, Any]) -> list[str]:
-    """Returns the scores of the model and of the simple models, in Markdown."""
+    """Returns the scores of the model and of the simple models, in Markdown.
+
+    Shares are in percent.
+    """
     columns = list(report["scores"])
     lines = {"this model": report["scores"], **report.get("baselines", {})}
     table = [["", *columns], ["---"] * (len(columns) + 1)]
+    amounts = KINDS[report["task"]].amounts
     table += [
-        [name, *(f"{100 * x[c]:.1f}" if c in x else "" for c in columns)]
+        [name, *(_score(x[c], c in amounts) if c in x else "" for c in columns)]
         for name, x in lines.items()
     ]
     return [f"| {' | '.join(line)} |" for line in table]
+
+
+def _score(value: float, amount: bool) -> str:
+    return f"{value:.3g}" if amount else f"{100 * value:.1f}"
 
 
 def beaten_by(report: dict[str, Any]) -> dict[str, float]:
@@ -93,6 +102,10 @@ def beaten_by(report: dict[str, Any]) -> dict[str, float]:
     own = report["scores"][metric]
     found = report.get("baselines", {}).items()
     return {name: x[metric] for name, x in found if x.get(metric, own) > own}
+
+
+def _plain(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
 def _labels(report: dict[str, Any]) -> list[str]:

@@ -36,6 +36,7 @@ def read_rows(source: Any, kind: Kind, argument: str) -> Rows:
     """
     rows: list[Record] = []
     for number, row in enumerate(read(source, argument)):
+        kind.find_optional(row)
         try:
             rows.append(kind.valid(row))
         except ValueError as error:

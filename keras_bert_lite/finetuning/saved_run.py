@@ -12,7 +12,13 @@ import keras
 from keras_bert_lite.finetuning.kinds import KINDS, Kind
 from keras_bert_lite.finetuning.report import REPORT
 from keras_bert_lite.models.tasks.registry import task_of
-from keras_bert_lite.models.text_model import TextModel, load_text_model
+from keras_bert_lite.models.text_model import (
+    TextModel,
+    answer_of,
+    load_text_model,
+    model_on_ids,
+    preprocessor_of,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,7 +45,22 @@ class SavedRun:
                 f"`model` must be of one of the tasks {list(KINDS)}. "
                 f"Received: {task and task.name!r}"
             )
-        return KINDS[task.name](**{**self.columns, **(columns or {})})
+        given = {**self.columns, **(columns or {})}
+        if KINDS[task.name].columns.get("text_pair", "") is None:
+            paired = "text_pair" in self.model.input
+            given.setdefault("text_pair", "text_pair" if paired else None)
+        return KINDS[task.name](**given)
+
+    def scored_model(self, kind: Kind) -> TextModel:
+        """Returns the model whose answers are scored: that of words, where they are."""
+        answer = answer_of(self.model)
+        options = {
+            name: value
+            for name in kind.options_kept
+            if (value := getattr(answer, name)) is not None
+        }
+        body = model_on_ids(self.model)
+        return kind.string_model(body, preprocessor_of(self.model), **options)
 
 
 def load_run(source: TextModel | str | os.PathLike, argument: str = "run") -> SavedRun:

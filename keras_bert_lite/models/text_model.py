@@ -93,6 +93,10 @@ class TextModel(keras.Model):
         outputs = super().predict(x, size, *args, **kwargs)
         return tf.nest.map_structure(as_array, outputs)
 
+    def predict_on_batch(self, x: Any) -> Any:
+        """Returns the outputs for a batch of strings, given as to `predict`."""
+        return super().predict_on_batch(self._strings(x))
+
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Compiles as `keras.Model.compile` does, without XLA.
 

@@ -101,10 +101,7 @@ def answers_of(
 def _callable(model: Any) -> tuple[Callable, list[str]]:
     """Returns a function from strings to arrays, both by name, and its input names."""
     if isinstance(model, TextModel):
-        run = lambda **texts: model.predict_on_batch(  # noqa: E731
-            {name: tf.constant(x) for name, x in texts.items()}
-        )
-        names = list(model.input)
+        run, names = (lambda **texts: model.predict_on_batch(texts)), list(model.input)
     elif isinstance(model, (str, os.PathLike)):
         return saved_function(find_version(model)[0])
     else:

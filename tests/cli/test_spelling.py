@@ -26,10 +26,19 @@ from keras_bert_lite_command.verbs import VERBS
         ("distil", "--pairs a.txt", "--pairs=true a.txt"),
         ("distil", "a --validation b --steps 4", "--validation=b --steps=4 a"),
         ("distil", "--steps", "--steps"),
+        ("fit", "--labels+ a --labels+ b", "--labels+=a --labels+=b"),
+        ("fit", "--help", "--help"),
     ],
 )
 def test_spelled(verb, given, read):
     assert spelled(VERBS[verb], given.split()) == read.split()
+
+
+def test_unknown_options():
+    with pytest.raises(ValueError, match="no option --epoch; did you mean --epochs"):
+        spelled(VERBS["fit"], ["task", "a.tsv", "--epoch", "1"])
+    with pytest.raises(ValueError, match=r"no option --xyz$"):
+        spelled(VERBS["fit"], ["--xyz=1"])
 
 
 def test_several_files():

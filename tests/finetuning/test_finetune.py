@@ -119,6 +119,25 @@ def test_a_run_interrupted_twice_goes_on_exactly(tmp_path, monkeypatch):
     assert whole.report["history"] == parts.report["history"]
 
 
+def test_a_column_of_second_texts_is_read(monkeypatch):
+    def stop(run, plan, baseline, pairs_alone):
+        raise KeyboardInterrupt(run.trainer.kind.column["text_pair"])
+
+    monkeypatch.setattr(Run, "train", stop)
+    rows = [{**x, "text_pair": "day"} for x in samples.texts(8)]
+    for columns, read in ((None, "text_pair"), ({"text_pair": None}, "None")):
+        options = {"encoder": samples.encoder(), "pairs": "together"}
+        with pytest.raises(KeyboardInterrupt, match=read):
+            kbl.finetune("text_classification", rows, columns=columns, **options)
+
+
+def test_a_run_that_never_began_leaves_nothing(tmp_path):
+    options = {"encoder": samples.encoder(), "labels": ["good"]}
+    with pytest.raises(ValueError, match="label"):
+        tune(directory=tmp_path / "run", **options)
+    assert not (tmp_path / "run").exists()
+
+
 @pytest.mark.slow
 def test_very_few_rows_learn_from_pairs_alone(monkeypatch):
     scores = iter([{"accuracy": 0.5}, {"accuracy": 0.75}])
@@ -156,6 +175,8 @@ def test_rows_longer_than_the_model_are_counted(monkeypatch):
         ({"train": [{"text": "a", "label": "b"}] * 3}, "at least four rows"),
         ({"train": [{"sentence": "a"}]}, r"record 0: `text` must be one of .*sentence"),
         ({"minutes": 0}, "`minutes` must be"),
+        ({"learning_rate": -1}, "`learning_rate` must be"),
+        ({"train": [{"text": "a", "label": " "}] * 4}, "record 0: `label` must be"),
         ({"columns": {"words": "x"}}, r"reads the columns .*'words'"),
         ({"train": "rows.txt"}, "`train` must be a file that ends in"),
         ({"metric": "f1"}, "`metric` must be one of"),

@@ -97,3 +97,29 @@ def test_choices(tmp_path):
     columns = {"text_pair": "choices"}
     _, lines = written(model, source, tmp_path / "out.jsonl", columns=columns)
     assert all(json.loads(x)["answer"] in ("fine", "weather") for x in lines)
+
+
+def test_words_of_a_file(tmp_path):
+    body = kbl.token_classifier(tiny.encoder(pooling=None), labels=["O", "B-X", "I-X"])
+    model = kbl.with_text(body, tiny.preprocessor())
+    source = tmp_path / "rows.conll"
+    source.write_text("fine O\nday B-X\n\nthe O\n", encoding="utf-8")
+    options = {"columns": {"words": "words"}}
+    _, lines = written(model, source, tmp_path / "out.jsonl", **options)
+    rows = [json.loads(line) for line in lines]
+    assert [x["words"] for x in rows] == [["fine", "day"], ["the"]]
+    assert [len(x["labels"]) for x in rows] == [2, 1]
+
+
+def test_the_source_is_not_overwritten(model, table):
+    before = table.read_text(encoding="utf-8")
+    with pytest.raises(ValueError, match="another file than `source`"):
+        kbl.predict_file(model, table, table)
+    assert table.read_text(encoding="utf-8") == before
+
+
+def test_long_texts_are_counted(model, tmp_path):
+    source = tmp_path / "rows.txt"
+    source.write_text("day " * 20 + "\nday\n", encoding="utf-8")
+    with pytest.warns(UserWarning, match="1 of 2 texts have more words"):
+        kbl.predict_file(model, source, tmp_path / "out.tsv", progress=False)

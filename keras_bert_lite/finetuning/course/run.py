@@ -41,8 +41,13 @@ EXPORT = 6.0  # seconds for saving the model
 def folder_of(directory: str | os.PathLike | None) -> Iterator[Path]:
     """Gives the directory of a run, or a temporary one."""
     if directory is not None:
-        Path(directory).mkdir(parents=True, exist_ok=True)
-        yield Path(directory)
+        folder = Path(directory)
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            yield folder
+        finally:
+            if not any(folder.iterdir()):  # nothing was kept
+                folder.rmdir()
         return
     with tempfile.TemporaryDirectory() as temporary:
         yield Path(temporary)
@@ -183,10 +188,12 @@ class Run:
         asked = {**dataclasses.asdict(plan), "seconds": self.budget.seconds}
         if self._planned:
             kept = json.loads(path.read_text(encoding="utf-8"))
-            if kept["asked"] != asked:
+            if other := [x for x in asked if asked[x] != kept["asked"].get(x)]:
+                known = kept["asked"]
+                ours, theirs = ({x: y.get(x) for x in other} for y in (asked, known))
                 raise ValueError(
                     "`directory` holds an interrupted run of other arguments; delete "
-                    f"it to start over. Received: {asked}, then {kept['asked']}"
+                    f"it to start over. Received: {ours}, where it has {theirs}"
                 )
             return Plan(**kept["recipe"])
         # The same steps serve to train on all rows in the end.
@@ -241,6 +248,8 @@ class Run:
             return
         self.trainer.soften()
         plan = dataclasses.replace(plan, evaluate_every=plan.steps)
+        if self.verbose:
+            print("Again, on all rows, those that were held out too:", flush=True)
         self.trainer.fit(rows, plan, self.state / "all", None, self.verbose)
 
     @property

@@ -50,6 +50,7 @@ class Kind(abc.ABC):
         calibrated: Whether probabilities are calibrated, which are those of labels.
         batch_size: Rows of a step, if the task has its own number.
         epochs, rate: The epochs and the peak rate, as multiples of other tasks'.
+        amounts: Scores that are not shares, but in the unit of the labels.
 
     Args:
         **columns: The names of columns that differ from `columns`.
@@ -67,6 +68,7 @@ class Kind(abc.ABC):
     batch_size: ClassVar[int | None] = None
     epochs: ClassVar[int] = 1
     rate: ClassVar[float] = 1.0
+    amounts: ClassVar[tuple[str, ...]] = ()
     apart = False  # whether the texts of a pair are encoded apart
 
     def __init__(self, **columns: str | None) -> None:
@@ -77,6 +79,14 @@ class Kind(abc.ABC):
             )
         self.column: dict[str, Any] = {**self.columns, **columns}
         self.metric = self.metrics[0]
+        self._optional = [
+            x for x, name in self.columns.items() if name is None and x not in columns
+        ]
+
+    def find_optional(self, row: Record) -> None:
+        """Takes the optional columns that the first row has, unless they were named."""
+        self.column |= {name: name for name in self._optional if name in row}
+        self._optional = []
 
     def converted(self, row: Record) -> Record:
         """Converts the values of a row from a file, which may be strings."""

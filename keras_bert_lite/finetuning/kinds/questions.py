@@ -125,6 +125,21 @@ class MultipleChoice(Kind):
             return {**row, name: int(value)}
         return row
 
+    def check(self, row: Record) -> None:
+        super().check(row)
+        choices, label = (row[self.column[x]] for x in ("choices", "label"))
+        several = isinstance(choices, list) and len(choices) > 1
+        if not several or not all(isinstance(x, str) for x in choices):
+            raise ValueError(
+                "`choices` must be a list of two strings or more. "
+                f"Received: {choices!r}"
+            )
+        if not isinstance(label, int) or not 0 <= label < len(choices):
+            raise ValueError(
+                f"`label` must be the place of one of {len(choices)} choices, from 0. "
+                f"Received: {label!r}"
+            )
+
     def find_labels(self, rows: Rows) -> Labels:
         return {}
 

@@ -113,6 +113,12 @@ class IntentAndSlots(TokenClassification):
     rate = 2.0
     columns: ClassVar = {"words": "words", "tags": "tags", "intent": "intent"}
 
+    def check(self, row: Record) -> None:
+        super().check(row)
+        intent = row[self.column["intent"]]
+        if not isinstance(intent, str) or not intent.strip():
+            raise ValueError(f"`intent` must be a name. Received: {intent!r}")
+
     def classes(self, row: Record) -> list[str]:
         return [row[self.column["intent"]]]
 

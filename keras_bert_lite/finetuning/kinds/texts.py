@@ -90,8 +90,9 @@ class TextClassification(_Texts):
     def converted(self, row: Record) -> Record:
         name = self.column["label"]
         value = row[name]
-        if value is None or value != value:  # a missing value of a DataFrame is NaN
-            raise ValueError(f"`label` must be a name or a number. Received: {value}")
+        missing = value is None or value != value  # NaN in a DataFrame
+        if missing or not str(value).strip():
+            raise ValueError(f"`label` must be a name or a number. Received: {value!r}")
         return {**row, name: str(value)}
 
     def classes(self, row: Record) -> list[str]:
@@ -237,6 +238,7 @@ class Regression(_Texts):
 
     name = REGRESSION.name
     metrics = ("spearman", "pearson")
+    amounts = ("mean_absolute_error",)
 
     def converted(self, row: Record) -> Record:
         name = self.column["label"]

@@ -117,6 +117,7 @@ INTENT_AND_SLOTS = Task(
     data_set="intent_and_slot_dataset",
     answer=IntentAndSlotAnswer,
     string_form=_string_form,
+    windowed=True,
     not_saved="of one head, for transformers has no class for intent and slots",
     alternatives=True,
 )

@@ -271,6 +271,7 @@ QUESTION_ANSWERING = Task(
     data_set="question_dataset",
     answer=SpanAnswer,
     string_form=_string_form,
+    windowed=True,
     hugging_face="ForQuestionAnswering",
     alternatives=True,
 )

@@ -55,6 +55,7 @@ class Task:
             be ..."; `None` if it has one.
         alternatives: Whether the classes are mutually exclusive (softmax), as
             `layers.LogitDistillation` requires.
+        windowed: Whether a text that is too long is read in several windows.
         answers_ids: Whether the answer needs only `logits`, so that a server can
             also answer requests with token ids.
         classifies: Whether the answer is one of the head's labels per text, with
@@ -70,6 +71,7 @@ class Task:
     hugging_face: str | None = None
     not_saved: str | None = None
     alternatives: bool = False
+    windowed: bool = False
     answers_ids: bool = False
     classifies: bool = False
 

@@ -292,6 +292,7 @@ TOKEN_CLASSIFICATION = Task(
     data_set="token_dataset",
     answer=EntityAnswer,
     string_form=_string_form,
+    windowed=True,
     hugging_face="ForTokenClassification",
     alternatives=True,
 )
