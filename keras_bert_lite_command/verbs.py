@@ -84,11 +84,19 @@ def _told(function: Callable[..., None], message: str) -> str:
     if key is None or not given:
         return re.sub(r'Parser key "(\w+)"', r"`\1`", " ".join(message.split()))
     kind = inspect.signature(function).parameters[key[1]].annotation
-    if get_origin(kind) is Literal:
-        wanted = "one of " + ", ".join(get_args(kind))
-    else:
-        wanted = getattr(kind, "__name__", str(kind)).replace("None", "null")
-    return f"`{key[1]}` must be {wanted}. Received: {given[-1]}"
+    return f"`{key[1]}` must be {_wanted(key[1], kind)}. Received: {given[-1]}"
+
+
+def _wanted(name: str, kind: Any) -> str:
+    """Returns what an annotation asks for, as one writes it."""
+    kinds = [kind, *get_args(kind)]
+    origins = [get_origin(x) for x in kinds]
+    if Literal in origins:
+        return "one of " + ", ".join(get_args(kinds[origins.index(Literal)]))
+    ways = {dict: f"--{name}.NAME=VALUE", list: f"--{name}+ VALUE, once for each"}
+    if written := [way for origin, way in ways.items() if origin in origins]:
+        return f"given as {' or '.join(written)}"
+    return getattr(kind, "__name__", str(kind)).replace("None", "null")
 
 
 def _doc(verb: Callable[..., None]) -> str:

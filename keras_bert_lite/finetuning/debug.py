@@ -121,11 +121,12 @@ def shown(report: dict[str, Any]) -> str:
     if "labels" not in report:
         return "\n".join(lines)
     lengths = report["lengths"]
-    lines += [
-        f"labels: {_counts(report['labels'])}",
+    if report["labels"]:
+        lines.append(f"labels: {_counts(report['labels'])}")
+    lines.append(
         f"tokens of a row: {lengths['median']} (median), {lengths['highest']} "
-        f"(longest); {lengths['cut']} rows exceed {lengths['limit']}",
-    ]
+        f"(longest); {lengths['cut']} rows exceed {lengths['limit']}"
+    )
     for name in ("rare", "unknown", "empty", "duplicates", "contradictions", "shared"):
         if found := report.get(name):
             examples = ", ".join(map(str, found[:SHOWN]))

@@ -238,6 +238,8 @@ def _check_arguments(
     check_choice("pairs", pairs, PAIRS)
     if batch_size is not None:
         check_positive("batch_size", batch_size)
+    if directory is not None and Path(directory).is_file():
+        raise ValueError(f"`directory` must be no file. Received: {str(directory)!r}")
     if directory is not None and (Path(directory) / REPORT).exists():
         raise FileExistsError(
             "`directory` must not hold a finished run; delete it to train again. "

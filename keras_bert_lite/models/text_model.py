@@ -276,7 +276,7 @@ def load_text_model(
     if isinstance(source, (str, os.PathLike)):
         path = Path(source)
         path = path / MODEL_FILE if path.is_dir() else path
-        if not path.is_file():
+        if not path.is_file() or path.suffix != Path(MODEL_FILE).suffix:
             raise FileNotFoundError(
                 f"`{argument}` must be a .keras file, or a directory with a "
                 f"{MODEL_FILE}. Received: {str(source)!r}"

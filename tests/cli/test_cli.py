@@ -69,6 +69,19 @@ def test_usage(capsys):
             "`minutes` must be float",
         ),
         (("fit", "--config", "nowhere.yaml"), "nowhere.yaml"),
+        (("fit", "regression", "x.tsv", "--epoch", "1"), "did you mean --epochs?"),
+        (
+            ("fit", "regression", "x.tsv", "--columns", "text=a"),
+            "`columns` must be given as --columns.NAME=VALUE",
+        ),
+        (
+            ("fit", "regression", "x.tsv", "--labels", "a,b"),
+            "`labels` must be given as --labels.NAME=VALUE or --labels+ VALUE",
+        ),
+        (
+            ("export", "saved-model", "run", "out", "--storage", "float8"),
+            "`storage` must be one of float16, bfloat16",
+        ),
     ],
 )
 def test_a_wrong_argument_is_told_in_one_line(arguments, message, capsys):

@@ -115,7 +115,9 @@ def _records(
 ) -> Iterator[Record]:
     if columns is None:
         line, columns = next(rows, (None, []))
-        _check_names(columns, f"{path}:{line.number if line else 1}: the columns")
+        if line is None:
+            raise ValueError(f"{path}: must begin with the columns' names. It is empty")
+        _check_names(columns, f"{path}:{line.number}: the columns")
     if unknown := set(converters) - set(columns):
         raise ValueError(
             f"`converters` must name columns of {path}, {list(columns)}. "

@@ -99,7 +99,7 @@ def test_converters(tmp_path):
         ("a.tsv", "a\tb\n\n1\n", r"a.tsv:3: must have 2 values.*Received: 1"),
         ("a.tsv", b"a\n\xff\n", r"a.tsv:2: must be UTF-8.*at byte 0, b'\\xff'"),
         ("a.tsv", "a\n".encode("utf-16"), "a.tsv:1: must be UTF-8"),
-        ("a.tsv", "", r"a.tsv:1: the columns must be different names. Received: \[\]"),
+        ("a.tsv", "", r"a.tsv: must begin with the columns' names. It is empty"),
         ("a.tsv", "a\ta\n", "a.tsv:1: the columns must be different names"),
         ("a.csv", 'a,b\n1,2\n"3\n4,5', "a.csv:3: must be a row of values"),
         ("a.csv", 'a\n"1\n2"\n"3"4\n', "a.csv:4: must be a row of values"),
