@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from keras_bert_lite.finetuning.course.plan import Plan
-from keras_bert_lite.finetuning.course.trainer import SOFTNESS, Trainer
+from keras_bert_lite.finetuning.course.trainer import Trainer
 from keras_bert_lite.finetuning.kinds import KINDS
 from tests import tiny
 from tests.conformance import to_numpy
@@ -33,8 +33,9 @@ def test_a_second_fit_from_the_same_start_ends_alike(tmp_path):
 @pytest.mark.parametrize(
     ("task", "labels", "share"),
     [
-        ("text_classification", {"labels": ["a", "b"]}, 1 / SOFTNESS),
-        ("multi_label_classification", {"labels": ["a", "b"]}, 1 / SOFTNESS),
+        ("text_classification", {"labels": ["a", "b"]}, 1 / 10),
+        ("text_classification", {"labels": list("abcdefgh")}, 1 / 3),
+        ("multi_label_classification", {"labels": ["a", "b"]}, 1 / 10),
         ("regression", {}, 1),
         ("token_classification", {"labels": ["O", "B-X", "I-X"]}, 1),
     ],
