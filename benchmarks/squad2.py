@@ -8,8 +8,8 @@ transformers reads as many questions as `finetune`, in the plain loop of its exa
 script, with a rate twice as high as for one text, 8 windows a step. Without `--rows`
 all questions are trained on, and transformers, which has no budget of time, is left
 out with `--minutes`. Scores in percent: `F1, silent` is the F1 of questions with an
-answer, at the least threshold with which 85 % of the others are left unanswered. Each
-result is a line of `results/squad2.jsonl`, in which the next call goes on.
+answer, at the greatest threshold with which 85 % of the others are left unanswered.
+Each result is a line of `results/squad2.jsonl`, in which the next call goes on.
 """
 
 import argparse

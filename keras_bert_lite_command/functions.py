@@ -15,7 +15,7 @@ Task = Literal[
     "question_answering",
     "multiple_choice",
 ]
-Columns = dict[str, str] | None
+Columns = dict[str, str | None] | None
 
 
 def fit(
@@ -50,8 +50,8 @@ def fit(
         task: what the rows are
         train: rows: .tsv, .csv, .jsonl, .conll, .conllu, SQuAD's .json,
             datasets://NAME:SPLIT or tfds://NAME:SPLIT
-        validation: held-out rows; by default a tenth of the others, at least 200 or
-            a quarter
+        validation: held-out rows; by default a tenth of the others, or 200 if that
+            is more, but at most a quarter
         encoder: a name, a directory, hf://owner/name or keras-hub://preset
         directory: of the run
         minutes: how long it may take, from the first step on

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 CONFIG = "config"
+COLUMNS = "columns"  # whose names are the package's, not the user's
 ALWAYS = (CONFIG, "print_config", "help")
 ENCODER_CONFIG = "encoder_config"
 NO = "no_"
@@ -40,6 +41,9 @@ def spelled(function: Callable[..., None], arguments: list[str]) -> list[str]:
     words: list[str] = []
     while rest:
         word = rest.popleft()
+        if word == "--":
+            words += rest
+            break
         if word.startswith("--"):
             options.append(_option(word[2:], rest, kinds))
         else:
@@ -50,10 +54,14 @@ def spelled(function: Callable[..., None], arguments: list[str]) -> list[str]:
 def _option(word: str, rest: deque[str], kinds: dict[str, Any]) -> str:
     """Returns an option with its value, which may be the next words."""
     name, *value = word.split("=", 1)
-    name = name.replace("-", "_")
-    key = name.split(".")[0].removesuffix("+")
-    if key.removeprefix(NO) not in kinds and key not in ALWAYS:
-        near = difflib.get_close_matches(key, kinds, 1)
+    key, dot, rest_of_name = name.partition(".")
+    key = key.replace("-", "_")
+    if key == COLUMNS:
+        rest_of_name = rest_of_name.replace("-", "_")
+    name, key = f"{key}{dot}{rest_of_name}", key.removesuffix("+")
+    known = [*kinds, *(f"{NO}{x}" for x, kind in kinds.items() if kind in FLAGS)]
+    if key not in (*known, *ALWAYS):
+        near = difflib.get_close_matches(key, known, 1)
         meant = f"; did you mean --{near[0]}?" if near else ""
         raise ValueError(f"there is no option --{word.split('=')[0]}{meant}")
     if not value and kinds.get(key.removeprefix(NO)) in FLAGS:

@@ -89,13 +89,14 @@ def _told(function: Callable[..., None], message: str) -> str:
 
 def _wanted(name: str, kind: Any) -> str:
     """Returns what an annotation asks for, as one writes it."""
-    kinds = [kind, *get_args(kind)]
-    origins = [get_origin(x) for x in kinds]
-    if Literal in origins:
-        return "one of " + ", ".join(get_args(kinds[origins.index(Literal)]))
-    ways = {dict: f"--{name}.NAME=VALUE", list: f"--{name}+ VALUE, once for each"}
-    if written := [way for origin, way in ways.items() if origin in origins]:
-        return f"given as {' or '.join(written)}"
+    kinds = {get_origin(x) or x: x for x in (kind, *get_args(kind))}
+    if Literal in kinds:
+        flags = ("true", "false") if bool in kinds else ()
+        return "one of " + ", ".join((*get_args(kinds[Literal]), *flags))
+    if list in kinds:
+        return f"a list, as --{name}+ VALUE for each, or JSON"
+    if dict in kinds:
+        return f"given as --{name}.NAME=VALUE, or JSON"
     return getattr(kind, "__name__", str(kind)).replace("None", "null")
 
 

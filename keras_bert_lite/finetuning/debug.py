@@ -10,7 +10,7 @@ from keras_bert_lite.checks import check_choice
 from keras_bert_lite.finetuning.finetune import ENCODER
 from keras_bert_lite.finetuning.kinds import KINDS, Kind
 from keras_bert_lite.finetuning.kinds.base import Rows
-from keras_bert_lite.finetuning.lengths import count_tokens, lengths_of, one_text
+from keras_bert_lite.finetuning.lengths import count_tokens, lengths_of
 from keras_bert_lite.training.data.readers.read import read
 from keras_bert_lite.training.data.records import Record
 
@@ -23,7 +23,7 @@ def debug(
     train: Any,
     validation: Any = None,
     encoder: str | os.PathLike = ENCODER,
-    columns: Mapping[str, str] | None = None,
+    columns: Mapping[str, str | None] | None = None,
 ) -> dict[str, Any]:
     """Looks for mistakes in the rows of a task, before anything is trained.
 
@@ -79,7 +79,9 @@ def debug(
     pieces = preprocessor.tokenizer.get_vocabulary()
     first = rows["train"][0]
     report["pieces"] = {
-        name: [pieces[i] for i in preprocessor.tokenizer([one_text(first[name])])[0]]
+        name: [
+            pieces[i] for i in preprocessor.tokenizer([kind.text_of(first, name)])[0]
+        ]
         for name in kind.text_columns
     }
     return report
@@ -90,7 +92,6 @@ def _valid(source: Any, kind: Kind, argument: str) -> tuple[Rows, list[str]]:
     rows: list[Record] = []
     invalid = []
     for number, row in enumerate(read(source, argument)):
-        kind.find_optional(row)
         try:
             rows.append(kind.valid(row))
         except ValueError as error:

@@ -16,7 +16,7 @@ WORST = 20
 def evaluate(
     model: TextModel | str | os.PathLike,
     data: Any,
-    columns: Mapping[str, str] | None = None,
+    columns: Mapping[str, str | None] | None = None,
 ) -> dict[str, Any]:
     """Scores a model that takes strings.
 

@@ -195,6 +195,8 @@ def finetune(
     trainer = _better(make, kind, parts) if pair and pairs == "auto" else make()
     if class_weight is not None:
         trainer.class_weight = kind.class_weights(class_weight, parts.train, names)
+    if kind.apart:
+        lengths = lengths_of(count_tokens(rows, kind, preprocessor), lengths.limit)
     plan = _plan(trainer, len(parts.train), epochs, learning_rate, batch_size, seed)
     report: dict[str, Any] = {
         "task": task,

@@ -32,14 +32,15 @@ class Lengths(NamedTuple):
 
 def count_tokens(rows: Rows, kind: Kind, preprocessor: Preprocessor) -> np.ndarray:
     """Returns the number of tokens of each row, `(N,)`."""
-    counts = np.full(len(rows), SPECIAL)
-    for name in kind.text_columns:
-        texts = [one_text(row[name]) for row in rows]
+    counts = np.zeros((len(kind.text_columns), len(rows)), int)
+    for column, name in zip(counts, kind.text_columns, strict=True):
+        texts = [kind.text_of(row, name) for row in rows]
         for start in range(0, len(texts), CHUNK):
             part = tf.constant(texts[start : start + CHUNK])
             lengths = preprocessor.tokenizer(part).row_lengths()
-            counts[start : start + CHUNK] += lengths.numpy()
-    return counts
+            column[start : start + CHUNK] = lengths.numpy()
+    # Texts that are read apart have a row each.
+    return SPECIAL + (counts.max(0) if kind.apart else counts.sum(0))
 
 
 def limit_for(counts: np.ndarray, most: int | None) -> int:
@@ -52,8 +53,3 @@ def limit_for(counts: np.ndarray, most: int | None) -> int:
 def lengths_of(counts: np.ndarray, limit: int | None) -> Lengths:
     cut = 0 if limit is None else int((counts > limit).sum())
     return Lengths(int(np.median(counts)), int(counts.max()), limit, cut)
-
-
-def one_text(value: str | list[str]) -> str:
-    """Returns a text, or words joined by spaces."""
-    return value if isinstance(value, str) else " ".join(value)

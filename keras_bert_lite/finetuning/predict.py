@@ -32,7 +32,7 @@ def predict_file(
     model: TextModel | str | os.PathLike,
     source: str | os.PathLike,
     output: str | os.PathLike = STANDARD,
-    columns: Mapping[str, str] | None = None,
+    columns: Mapping[str, str | None] | None = None,
     batch_size: int = 32,
     progress: bool = True,
 ) -> int:
@@ -93,8 +93,9 @@ def predict_file(
     names = _text_columns(run.model, {**run.columns, **(columns or {})})
     records = iter(_records(source, names[0]))
     first = list(itertools.islice(records, 1))
-    words = any(isinstance(row.get(names[0]), list) for row in first)
-    answering = run.scored_model(run.kind()) if words else run.model
+    split = any(isinstance(row.get(names[0]), list) for row in first)
+    joined = len(run.model.input[next(iter(run.model.input))].shape) == 1
+    answering = run.scored_model(run.kind()) if split and joined else run.model
     rows = _Rows(itertools.chain(first, records), names, _limit(run.model))
     # Keras prints its progress bar to standard output.
     shown = progress and path is not None
@@ -121,9 +122,9 @@ def _write(rows: Iterator[Record], path: Path | None) -> int:
 
 def _limit(model: TextModel) -> int | None:
     """Returns the tokens of a row, if the model reads no more of a text."""
-    task = task_of(model)
-    windowed = task is not None and task.windowed
-    return None if windowed else preprocessor_of(model).sequence_length
+    task, preprocessor = task_of(model), preprocessor_of(model)
+    windowed = preprocessor.stride is not None or (task is not None and task.windowed)
+    return None if windowed else preprocessor.sequence_length
 
 
 class _Rows:
@@ -152,8 +153,8 @@ class _Rows:
                     )
             self._waiting.append(row)
             values = tuple(row[name] for name in self._names)
-            words = sum(len(x.split()) for x in values if isinstance(x, str))
-            self.cut += self.limit is not None and words > self.limit
+            words = [len(x.split()) for x in values if isinstance(x, str)]
+            self.cut += self.limit is not None and max(words, default=0) > self.limit
             yield values if len(values) > 1 else values[0]
 
     def joined(self, answers: Iterable[dict[str, Any]]) -> Iterator[Record]:

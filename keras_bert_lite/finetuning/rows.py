@@ -36,7 +36,6 @@ def read_rows(source: Any, kind: Kind, argument: str) -> Rows:
     """
     rows: list[Record] = []
     for number, row in enumerate(read(source, argument)):
-        kind.find_optional(row)
         try:
             rows.append(kind.valid(row))
         except ValueError as error:

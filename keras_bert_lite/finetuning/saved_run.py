@@ -33,7 +33,7 @@ class SavedRun:
     model: TextModel
     columns: dict[str, Any]
 
-    def kind(self, columns: Mapping[str, str] | None = None) -> Kind:
+    def kind(self, columns: Mapping[str, str | None] | None = None) -> Kind:
         """Returns the kind of its task, with other columns where given.
 
         Raises:

@@ -94,7 +94,10 @@ class TextModel(keras.Model):
         return tf.nest.map_structure(as_array, outputs)
 
     def predict_on_batch(self, x: Any) -> Any:
-        """Returns the outputs for a batch of strings, given as to `predict`."""
+        """Returns the outputs for a batch of strings, given as to `predict`.
+
+        The strings of the outputs are bytes, as Keras returns them.
+        """
         return super().predict_on_batch(self._strings(x))
 
     def compile(self, *args: Any, **kwargs: Any) -> None:

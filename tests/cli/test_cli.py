@@ -76,7 +76,7 @@ def test_usage(capsys):
         ),
         (
             ("fit", "regression", "x.tsv", "--labels", "a,b"),
-            "`labels` must be given as --labels.NAME=VALUE or --labels+ VALUE",
+            "`labels` must be a list, as --labels+ VALUE for each, or JSON",
         ),
         (
             ("export", "saved-model", "run", "out", "--storage", "float8"),

@@ -28,6 +28,8 @@ from keras_bert_lite_command.verbs import VERBS
         ("distil", "--steps", "--steps"),
         ("fit", "--labels+ a --labels+ b", "--labels+=a --labels+=b"),
         ("fit", "--help", "--help"),
+        ("fit", "t --class-weight.not-good=2 a", "--class_weight.not-good=2 t a"),
+        ("fit", "--seed 1 -- t a", "--seed=1 t a"),
     ],
 )
 def test_spelled(verb, given, read):
@@ -37,6 +39,10 @@ def test_spelled(verb, given, read):
 def test_unknown_options():
     with pytest.raises(ValueError, match="no option --epoch; did you mean --epochs"):
         spelled(VERBS["fit"], ["task", "a.tsv", "--epoch", "1"])
+    with pytest.raises(ValueError, match=r"no option --no-baselin; did .*no_baseline"):
+        spelled(VERBS["fit"], ["--no-baselin"])
+    with pytest.raises(ValueError, match="no option --no-epochs"):
+        spelled(VERBS["fit"], ["--no-epochs", "3"])
     with pytest.raises(ValueError, match=r"no option --xyz$"):
         spelled(VERBS["fit"], ["--xyz=1"])
 

@@ -42,12 +42,14 @@ def folder_of(directory: str | os.PathLike | None) -> Iterator[Path]:
     """Gives the directory of a run, or a temporary one."""
     if directory is not None:
         folder = Path(directory)
+        known = folder.exists()
         folder.mkdir(parents=True, exist_ok=True)
         try:
             yield folder
         finally:
-            if not any(folder.iterdir()):  # nothing was kept
-                folder.rmdir()
+            if not known:
+                with contextlib.suppress(OSError):  # it is not empty
+                    folder.rmdir()
         return
     with tempfile.TemporaryDirectory() as temporary:
         yield Path(temporary)

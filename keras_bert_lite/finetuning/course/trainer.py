@@ -220,9 +220,9 @@ class Trainer:
 def softness_for(labels: int) -> float:
     """Returns what the logits of a linear model are divided by.
 
-    With two labels and with four a tenth of them was the best start of those tried;
-    with eight and with 35, most of what the linear model knew was then to be learned
-    again, and a third was better.
+    With two labels and with four, ten was the best of the divisors tried. With eight
+    and more, most of what the linear model knew was then to be learned again, and three
+    was better.
     """
     return 10.0 if labels <= FEW_LABELS else 3.0
 

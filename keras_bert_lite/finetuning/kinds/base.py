@@ -85,7 +85,8 @@ class Kind(abc.ABC):
 
     def find_optional(self, row: Record) -> None:
         """Takes the optional columns that the first row has, unless they were named."""
-        self.column |= {name: name for name in self._optional if name in row}
+        free = set(self._optional) - set(self.column.values())
+        self.column |= {name: name for name in free if row.get(name) is not None}
         self._optional = []
 
     def converted(self, row: Record) -> Record:
@@ -106,6 +107,7 @@ class Kind(abc.ABC):
         Raises:
             ValueError: If it lacks a column or a value is invalid.
         """
+        self.find_optional(row)
         self.check_columns(row)
         made = self.converted(row)
         self.check(made)
@@ -220,6 +222,11 @@ class Kind(abc.ABC):
             Options of `string_model`, and the answers with them.
         """
         return {}, answers
+
+    def text_of(self, row: Record, name: str) -> str:
+        """Returns a column of a row as the model reads it, split words joined."""
+        value = row[name]
+        return value if isinstance(value, str) else " ".join(value)
 
     def length(self, row: Record) -> int:
         """Returns the number of characters of a row's texts."""

@@ -134,11 +134,17 @@ class MultipleChoice(Kind):
                 "`choices` must be a list of two strings or more. "
                 f"Received: {choices!r}"
             )
-        if not isinstance(label, int) or not 0 <= label < len(choices):
+        place = isinstance(label, int) and not isinstance(label, bool)
+        if not place or not 0 <= label < len(choices):
             raise ValueError(
                 f"`label` must be the place of one of {len(choices)} choices, from 0. "
                 f"Received: {label!r}"
             )
+
+    def text_of(self, row: Record, name: str) -> str:
+        """Returns the text or the longest choice: each choice has a row of its own."""
+        value = row[name]
+        return value if isinstance(value, str) else max(value, key=len)
 
     def find_labels(self, rows: Rows) -> Labels:
         return {}

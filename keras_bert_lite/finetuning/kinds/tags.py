@@ -113,6 +113,10 @@ class IntentAndSlots(TokenClassification):
     rate = 2.0
     columns: ClassVar = {"words": "words", "tags": "tags", "intent": "intent"}
 
+    def converted(self, row: Record) -> Record:
+        name = self.column["intent"]
+        return {**row, name: str(x)} if isinstance(x := row[name], int) else row
+
     def check(self, row: Record) -> None:
         super().check(row)
         intent = row[self.column["intent"]]

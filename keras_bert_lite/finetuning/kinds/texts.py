@@ -172,7 +172,8 @@ class MultiLabelClassification(_Texts):
     def check(self, row: Record) -> None:
         super().check(row)
         labels = row[self.column["label"]]
-        if not isinstance(labels, list) or not all(isinstance(x, str) for x in labels):
+        named = isinstance(labels, list) and all(isinstance(x, str) for x in labels)
+        if not named or not all(labels):
             raise ValueError(
                 "`label` must be a list of names, or names between commas. "
                 f"Received: {labels!r}"

@@ -1,0 +1,14 @@
+"""The scores of a report."""
+
+from keras_bert_lite.finetuning.report import scores_table
+
+
+def test_amounts_are_not_in_percent():
+    scores = {"spearman": 0.5, "mean_absolute_error": 1.234}
+    report = {"task": "regression", "scores": scores, "baselines": {"simple": {}}}
+    assert scores_table(report) == [
+        "|  | spearman | mean_absolute_error |",
+        "| --- | --- | --- |",
+        "| this model | 50.0 | 1.23 |",
+        "| simple |  |  |",
+    ]
