@@ -33,7 +33,7 @@ STATE = "state"  # what an interrupted run goes on from; removed in the end
 PLAN = "plan.json"
 REFITTED = 1000  # rows below which the held-out ones are trained on in the end
 FEW = 64  # rows a label up to which pairs are tried
-VERY_FEW = 16  # up to which they are trusted
+VERY_FEW, VERY_FEW_ROWS = 16, 128  # rows a label, and all, up to which they are trusted
 EXPORT = 6.0  # seconds for saving the model
 
 
@@ -174,7 +174,9 @@ class Run:
     @property
     def _very_few(self) -> bool:
         """Whether a label has so few rows that little can be learnt but by pairs."""
-        return self.trainer.kind.few_of_a_label(self.parts.train, VERY_FEW)
+        rows = self.parts.train
+        few = self.trainer.kind.few_of_a_label(rows, VERY_FEW)
+        return few and len(rows) <= VERY_FEW_ROWS
 
     def tidy(self) -> None:
         """Removes the states."""
