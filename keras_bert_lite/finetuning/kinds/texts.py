@@ -35,7 +35,9 @@ SEPARATOR = ","  # between the labels of a row in a table
 TINY = 1e-9
 DEFAULT = 0.3  # the threshold of several labels, where few rows would choose it
 FEWEST = 100
-FEW_PAIRS = 100  # below them, fine-tuning made models of pairs no better, or worse
+# Below so many pairs, fine-tuning made their models no better, or worse; and so many
+# pairs with a label that are compared.
+FEW_PAIRS, FEW_COMPARED = 100, 1000
 
 
 class _Texts(Kind):
@@ -126,6 +128,10 @@ class TextClassification(_Texts):
             "macro_f1": float(f1_score(true, found, **options)),
             "matthews": matthews(true, found),
         }
+
+    def trusts_linear(self, rows: Rows) -> bool:
+        few = FEW_COMPARED if self.apart else FEW_PAIRS
+        return self.column["text_pair"] is not None and len(rows) < few
 
     def few_of_a_label(self, rows: Rows, most: int) -> bool:
         count = len(set(self.targets(rows)))

@@ -79,5 +79,8 @@ def test_few_pairs_trust_the_linear_model():
     pairs = KINDS["text_classification"](text_pair="second")
     assert pairs.trusts_linear(samples.texts(99))
     assert not pairs.trusts_linear(samples.texts(100))
+    pairs.apart = True
+    assert pairs.trusts_linear(samples.texts(999))
+    assert not pairs.trusts_linear(samples.texts(1000))
     assert not KINDS["text_classification"]().trusts_linear(samples.texts(20))
     assert not KINDS["token_classification"]().trusts_linear(samples.tagged(20))
