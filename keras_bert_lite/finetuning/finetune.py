@@ -172,13 +172,7 @@ def finetune(
     [Guo et al., 2017](https://arxiv.org/abs/1706.04599), temperature.
     """
     _check_arguments(task, pairs, batch_size, directory)
-    for name, number in (
-        ("minutes", minutes),
-        ("epochs", epochs),
-        ("learning_rate", learning_rate),
-    ):
-        if number is not None:
-            check_above_zero(name, number)
+    _check_given(minutes=minutes, epochs=epochs, learning_rate=learning_rate)
     began = time.monotonic()
     kind = KINDS[task](**(columns or {}))
     if metric is not None:
@@ -248,6 +242,13 @@ def _check_arguments(
             "`directory` must not hold a finished run; delete it to train again. "
             f"Received: {str(directory)!r}"
         )
+
+
+def _check_given(**numbers: float | None) -> None:
+    """Refuses numbers that are not above zero, by the names of their arguments."""
+    for name, number in numbers.items():
+        if number is not None:
+            check_above_zero(name, number)
 
 
 def _labels(

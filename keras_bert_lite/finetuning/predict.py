@@ -153,9 +153,14 @@ class _Rows:
                     )
             self._waiting.append(row)
             values = tuple(row[name] for name in self._names)
-            words = [len(x.split()) for x in values if isinstance(x, str)]
-            self.cut += self.limit is not None and max(words, default=0) > self.limit
+            self.cut += self._is_cut(values)
             yield values if len(values) > 1 else values[0]
+
+    def _is_cut(self, texts: tuple) -> bool:
+        limit = self.limit
+        return limit is not None and any(
+            len(x.split()) > limit for x in texts if isinstance(x, str)
+        )
 
     def joined(self, answers: Iterable[dict[str, Any]]) -> Iterator[Record]:
         """Yields rows with their answers."""

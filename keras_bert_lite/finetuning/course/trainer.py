@@ -34,7 +34,7 @@ from keras_bert_lite.training.progress import progress_of
 from keras_bert_lite.training.warm_start import STRENGTHS, Probe, WarmStart
 
 READ = 64  # rows encoded at once
-FEW_LABELS = 4
+FEW_LABELS = 4  # up to which a linear model is softened more
 TIMED = (0.1, 0.3, 0.5, 0.7, 0.9)  # which batches are timed, by length
 
 

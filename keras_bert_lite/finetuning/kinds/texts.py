@@ -130,8 +130,8 @@ class TextClassification(_Texts):
         }
 
     def trusts_linear(self, rows: Rows) -> bool:
-        few = FEW_COMPARED if self.apart else FEW_PAIRS
-        return self.column["text_pair"] is not None and len(rows) < few
+        compared = self.apart and len(rows) < FEW_COMPARED
+        return compared or super().trusts_linear(rows)
 
     def few_of_a_label(self, rows: Rows, most: int) -> bool:
         count = len(set(self.targets(rows)))
