@@ -82,7 +82,8 @@ def _told(function: Callable[..., None], message: str) -> str:
     key = re.match(r'Parser key "(\w+)"', message)
     given = re.findall(r"G(?:ot|iven) value: (.*)", message)
     if key is None or not given:
-        return re.sub(r'Parser key "(\w+)"', r"`\1`", " ".join(message.split()))
+        told = message.replace('"<unicode string>"', "the YAML file")
+        return re.sub(r'Parser key "(\w+)"', r"`\1`", " ".join(told.split()))
     kind = inspect.signature(function).parameters[key[1]].annotation
     return f"`{key[1]}` must be {_wanted(key[1], kind)}. Received: {given[-1]}"
 

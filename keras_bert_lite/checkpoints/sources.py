@@ -17,45 +17,46 @@ SHIPPED_NAMES = ("bert_mini_books",)
 HUB_FILES = ["*.json", "*.safetensors", "vocab.txt", "merges.txt", "*.model"]
 
 
-def resolve(source: str | os.PathLike) -> Source:
+def resolve(source: str | os.PathLike, argument: str = "source") -> Source:
     """Returns the directory of a source, downloading it if necessary.
 
     Args:
         source: A local directory, `hf://owner/name`, or one of `SHIPPED_NAMES` (a
             local directory of that name takes precedence). A `keras-hub://preset`
             is returned unchanged, because KerasHub downloads it.
+        argument: What errors call it.
 
     Raises:
         ValueError: If the source is none of these, or cannot be downloaded.
     """
     text = os.fspath(source)
     if text.startswith(HUB_PREFIX):
-        return _download(text.removeprefix(HUB_PREFIX))
+        return _download(text.removeprefix(HUB_PREFIX), argument)
     if text.startswith(KERAS_HUB_PREFIX):
         return text
     if "://" in text:
         raise ValueError(
-            f"`source` must be a directory or hf://owner/name. Received: {text!r}"
+            f"`{argument}` must be a directory or hf://owner/name. Received: {text!r}"
         )
     if os.path.isdir(text):  # `Path.is_dir` raises if the name is too long
         return Path(text)
     if text in SHIPPED_NAMES:
         return SHIPPED / text
     raise ValueError(
-        "`source` must be a directory with config.json and model.safetensors, "
+        f"`{argument}` must be a directory with config.json and model.safetensors, "
         f"hf://owner/name, or {', '.join(SHIPPED_NAMES)}. Received: {text!r}, which is "
         "not a directory"
     )
 
 
-def _download(name: str) -> Path:
+def _download(name: str, argument: str) -> Path:
     import huggingface_hub  # imported here because it is slow and rarely needed
     from huggingface_hub.errors import HFValidationError
 
     try:
         return Path(huggingface_hub.snapshot_download(name, allow_patterns=HUB_FILES))
     except HFValidationError as error:
-        raise ValueError(f"`source` is not hf://owner/name: {error}") from error
+        raise ValueError(f"`{argument}` is not hf://owner/name: {error}") from error
     except Exception as error:  # the HTTP client depends on the version
         raise ValueError(
             f"hf://{name} could not be downloaded and is not in the cache: "

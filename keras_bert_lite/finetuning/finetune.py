@@ -12,6 +12,7 @@ from typing import Any
 import keras
 
 from keras_bert_lite.checkpoints.load import load_encoder, load_preprocessor
+from keras_bert_lite.checkpoints.sources import Source, resolve
 from keras_bert_lite.checks import check_above_zero, check_choice, check_positive
 from keras_bert_lite.finetuning.course.plan import (
     Plan,
@@ -174,6 +175,7 @@ def finetune(
     _check_arguments(task, pairs, batch_size, directory)
     _check_given(minutes=minutes, epochs=epochs, learning_rate=learning_rate)
     began = time.monotonic()
+    source = resolve(encoder, "encoder")
     kind = KINDS[task](**(columns or {}))
     if metric is not None:
         check_choice("metric", metric, kind.metrics)
@@ -183,8 +185,8 @@ def finetune(
     keras.utils.set_random_seed(seed)
     parts = split(rows, held_out, seed)
     names = _labels(kind, labels, [*parts.train, *parts.validation])
-    preprocessor, lengths = _preprocessor(kind, encoder, rows, sequence_length)
-    make = functools.partial(_trainer, kind, encoder, names, preprocessor)
+    preprocessor, lengths = _preprocessor(kind, source, rows, sequence_length)
+    make = functools.partial(_trainer, kind, source, names, preprocessor)
     pair = kind.column.get("text_pair") is not None
     kind.apart = pair and pairs == "apart"
     trainer = _better(make, kind, parts) if pair and pairs == "auto" else make()
@@ -265,7 +267,7 @@ def _labels(
 
 
 def _preprocessor(
-    kind: Kind, source: str | os.PathLike, rows: Rows, sequence_length: int | None
+    kind: Kind, source: Source, rows: Rows, sequence_length: int | None
 ) -> tuple[Preprocessor, Lengths]:
     """Loads the preprocessor and chooses the length of rows."""
     preprocessor = load_preprocessor(source)
@@ -277,7 +279,7 @@ def _preprocessor(
 
 
 def _trainer(
-    kind: Kind, source: str | os.PathLike, labels: Labels, preprocessor: Preprocessor
+    kind: Kind, source: Source, labels: Labels, preprocessor: Preprocessor
 ) -> Trainer:
     """Loads the encoder and builds the model."""
     model = kind.build(load_encoder(source, pooling=None), labels)

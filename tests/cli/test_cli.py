@@ -92,6 +92,14 @@ def test_a_wrong_argument_is_told_in_one_line(arguments, message, capsys):
     assert "--help" in line
 
 
+def test_a_wrong_yaml_file_is_told_in_one_line(tmp_path, capsys):
+    file = tmp_path / "run.yaml"
+    file.write_text("task: [a\n b: c")
+    assert status("fit", "--config", str(file)) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "in the YAML file, line 2, column 3" in line
+
+
 def test_help_of_a_group(capsys):
     assert status("export", "--help") == 0
     assert capsys.readouterr().out.count("keras-bert-lite export ") == 4

@@ -174,6 +174,7 @@ def test_rows_longer_than_the_model_are_counted(monkeypatch):
     ("changes", "message"),
     [
         ({"task": "classification"}, "`task` must be one of"),
+        ({"encoder": "bert_mini_book"}, "`encoder` must be a directory .*mini_book'"),
         ({"train": []}, "`train` must hold records"),
         ({"train": [{"text": "a", "label": "b"}] * 3}, "at least four rows"),
         ({"train": [{"sentence": "a"}]}, r"record 0: `text` must be one of .*sentence"),
@@ -197,6 +198,7 @@ def test_rows_longer_than_the_model_are_counted(monkeypatch):
     ],
 )
 def test_refuses(changes, message):
-    given = {"task": "text_classification", "train": samples.texts(), **changes}
+    given = {"train": samples.texts(), "encoder": samples.encoder(), **changes}
+    task = given.pop("task", "text_classification")
     with pytest.raises(ValueError, match=message):
-        kbl.finetune(**given, encoder=samples.encoder())
+        kbl.finetune(task, **given)
