@@ -58,8 +58,8 @@ def fit(
         epochs: passes over the rows; by default by their number
         learning_rate: the peak; by default by the width of the encoder
         batch_size: rows of a step
-        sequence_length: tokens of a row; by default what 99 % of the rows need, if
-            the encoder reads as many
+        sequence_length: tokens of a row; by default at least 128, or what 99 % of the
+            rows need, if the encoder reads as many
         labels: in their order; by default those of the rows
         pairs: whether the two texts of a pair are read in one row, or compared
         metric: the score that decides, such as macro_f1; by default the task's first

@@ -126,8 +126,9 @@ def finetune(
             encoders; twice as much for intents and slots, and answers to questions.
         batch_size: Rows of a step; `None`: 16 below 500 rows, else 32; 8 for answers
             to questions.
-        sequence_length: Tokens of a row; `None`: the shortest of some lengths that
-            holds 99 % of the rows.
+        sequence_length: The most tokens that the model reads of a row; `None`: at least
+            128, or the shortest of some lengths that holds 99 % of the rows; of fewer
+            than 200 rows, twice the longest.
         labels: The names of the labels in their order; for intents and slots a
             dictionary of `intents` and `slots`. `None`: those in the rows, sorted.
         pairs: How the two texts of a pair are read: `"together"`, in one row, or

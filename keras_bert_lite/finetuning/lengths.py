@@ -8,8 +8,9 @@ import tensorflow as tf
 from keras_bert_lite.finetuning.kinds.base import Kind, Rows
 from keras_bert_lite.text.preprocessor import Preprocessor
 
-CHOICES = (32, 64, 96, 128, 192, 256, 384, 512)  # tokens in a row
+CHOICES = (128, 192, 256, 384, 512)  # tokens in a row
 COVERED = 0.99  # the share of the rows that must not be cut
+FEW = 200  # rows, below which the longest says little about rows to come
 SPECIAL = 3  # special tokens in a row of two texts
 CHUNK = 1024  # rows tokenized at once
 
@@ -44,8 +45,13 @@ def count_tokens(rows: Rows, kind: Kind, preprocessor: Preprocessor) -> np.ndarr
 
 
 def limit_for(counts: np.ndarray, most: int | None) -> int:
-    """Returns the shortest length that cuts hardly any row."""
-    needed = np.quantile(counts, COVERED)
+    """Returns a length that cuts hardly any row, of these and of those to come.
+
+    Rows are padded to the longest of their batch, so that a larger limit costs nothing
+    where they are short.
+    """
+    few = len(counts) < FEW
+    needed = 2 * counts.max() if few else np.quantile(counts, COVERED)
     fitting = [length for length in CHOICES if length >= needed]
     return min((*fitting, most or CHOICES[-1], CHOICES[-1]))
 
