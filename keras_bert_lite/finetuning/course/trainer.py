@@ -34,7 +34,7 @@ from keras_bert_lite.training.progress import progress_of
 from keras_bert_lite.training.warm_start import STRENGTHS, Probe, WarmStart
 
 READ = 64  # rows encoded at once
-FEW_LABELS = 4  # up to which a linear model is softened more
+SOFTNESS = 3.0  # what the logits of a linear model are divided by; see `soften`
 TIMED = (0.1, 0.3, 0.5, 0.7, 0.9)  # which batches are timed, by length
 
 
@@ -105,11 +105,12 @@ class Trainer:
         """Makes a linear model unsure of labels, before all weights are trained.
 
         Where it is nearly right on all rows, training would have little to learn, and
-        its weights are so large that each step would change the logits much. See
-        `softness_for`.
+        its weights are so large that each step would change the logits much. Divided by
+        ten, they lose more of what the linear model knows than training brings back
+        where it knows much.
         """
         if self.kind.softens():
-            soften(self.model, softness_for(len(self.labels.get("labels", []))))
+            soften(self.model, SOFTNESS)
 
     @functools.cached_property
     def _warm_start(self) -> WarmStart:
@@ -215,16 +216,6 @@ class Trainer:
 
     def _dataset(self, rows: Any, **batching: Any) -> tf.data.Dataset:
         return self.kind.dataset(rows, self.preprocessor, self.labels, **batching)
-
-
-def softness_for(labels: int) -> float:
-    """Returns what the logits of a linear model are divided by.
-
-    With two labels and with four, ten was the best of the divisors tried. With eight
-    and more, most of what the linear model knew was then to be learned again, and three
-    was better.
-    """
-    return 10.0 if labels <= FEW_LABELS else 3.0
 
 
 def digest(rows: Rows) -> str:
