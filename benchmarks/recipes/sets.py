@@ -1,14 +1,17 @@
 """The data sets: their tasks, columns and files."""
 
 import dataclasses
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import keras_bert_lite as kbl
 
 Row = dict[str, Any]
-ENTITIES = ("PER", "ORG", "LOC", "MISC")
+SHORTEST = 20  # characters of a sentence without the answer
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,38 +37,32 @@ def snips(data: Path) -> tuple[list[Row], list[Row]]:
     return tuple(list(kbl.data.read_jsonl(data / "snips" / x)) for x in names)
 
 
-def conll(data: Path) -> tuple[list[Row], list[Row]]:
-    names = ("eng.train", "eng.testb")
-    found = (kbl.data.read_conll(data / "conll2003" / x, scheme="bio") for x in names)
-    return tuple(list(rows) for rows in found)
+def conll(column: int, scheme: str | None) -> Callable:
+    """Reads a column of CoNLL-2003: parts of speech, chunks or entities."""
+
+    def read(data: Path) -> tuple[list[Row], list[Row]]:
+        paths = (data / "conll2003" / x for x in ("eng.train", "eng.testb"))
+        options = {"tag_column": column, "scheme": scheme}
+        return tuple(list(kbl.data.read_conll(x, **options)) for x in paths)
+
+    return read
 
 
-def kinds(data: Path) -> tuple[list[Row], list[Row]]:
-    """Few labels of which a row has several: the kinds of a sentence's entities."""
-    return tuple(
-        [
-            {
-                "text": " ".join(x["words"]),
-                "label": [k for k in ENTITIES if any(t.endswith(k) for t in x["tags"])],
-            }
-            for x in rows
-        ]
-        for rows in conll(data)
-    )
+entities = conll(3, "bio")
 
 
-def slots(data: Path) -> tuple[list[Row], list[Row]]:
-    """Many labels: the names of the slots that a sentence has."""
-    return tuple(
-        [
-            {
-                "text": " ".join(x["words"]),
-                "label": sorted({t[2:] for t in x["tags"] if t != "O"}),
-            }
-            for x in rows
-        ]
-        for rows in snips(data)
-    )
+def names_in(read: Callable) -> Callable:
+    """Reads tagged words as texts with several labels: the names in their tags."""
+
+    def texts(data: Path) -> tuple[list[Row], list[Row]]:
+        return tuple([*map(_with_names, rows)] for rows in read(data))
+
+    return texts
+
+
+def _with_names(row: Row) -> Row:
+    names = {tag.partition("-")[2] for tag in row["tags"] if tag != "O"}
+    return {"text": " ".join(row["words"]), "label": sorted(names)}
 
 
 def topics(data: Path) -> tuple[list[Row], list[Row]]:
@@ -74,6 +71,29 @@ def topics(data: Path) -> tuple[list[Row], list[Row]]:
     found = kbl.data.read_squad(path, misplaced="find")
     rows = [{"text": x["question"], "label": x["title"]} for x in found]
     return [x for i, x in enumerate(rows) if i % 5], rows[::5]
+
+
+def answers(data: Path) -> tuple[list[Row], list[Row]]:
+    """Pairs: does a sentence hold a question's answer? A fifth for the test."""
+    path, rng = data / "squad" / "dev-v1.1.json", np.random.default_rng(0)
+    found = kbl.data.read_squad(path, misplaced="find")
+    rows = [row for x in found if (row := _with_a_sentence(x, rng))]
+    cut = len(rows) * 4 // 5  # other articles, but for one
+    return rows[:cut], rows[cut:]
+
+
+def _with_a_sentence(question: Row, rng: np.random.Generator) -> Row | None:
+    """Draws a sentence of the context: half of the time that with the answer."""
+    context, start = question["context"], question["answers"]["answer_start"][0]
+    spans = [x.span() for x in re.finditer(r"[^.!?]+[.!?]*", context)]
+    right = [x for x in spans if x[0] <= start < x[1]]
+    wrong = [x for x in spans if x not in right and x[1] - x[0] > SHORTEST]
+    if not right or not wrong:
+        return None
+    label = "yes" if rng.integers(2) else "no"
+    begin, end = right[0] if label == "yes" else wrong[rng.integers(len(wrong))]
+    sentence = context[begin:end].strip()
+    return {"text": question["question"], "text_pair": sentence, "label": label}
 
 
 DEV = ("train.tsv", "dev.tsv")
@@ -103,8 +123,11 @@ SETS = {
     ),
     "emotions": Set(CLASSES, tables("tweet_emotion", ("train.tsv", "test.tsv")), {}),
     "topics": Set(CLASSES, topics, {}),
-    "kinds": Set(SEVERAL, kinds, {}),
-    "slots": Set(SEVERAL, slots, {}),
+    "kinds": Set(SEVERAL, names_in(entities), {}),
+    "slots": Set(SEVERAL, names_in(snips), {}),
     "snips": Set("intent_and_slots", snips, {}),
-    "conll2003": Set("token_classification", conll, {}),
+    "conll2003": Set("token_classification", entities, {}),
+    "answers": Set(CLASSES, answers, {}),
+    "chunks": Set("token_classification", conll(2, "bio"), {}),
+    "pos": Set("token_classification", conll(1, None), {}, "accuracy"),
 }

@@ -19,5 +19,5 @@ def test_page():
         ]
     )
     assert "| sst2 | accuracy | 64 | 75.0 (1) | 70.0 (1) |" in found
-    assert "| MiniLM | 64 | plain | 1 | +5.0 | sst2 +5.0 |" in found
+    assert "| MiniLM | 64 | plain | 1 | +5.0 | +5.0 | sst2 +5.0 |" in found
     assert "| sst2 | 64 | MiniLM | 3 | 8 | 2.0e-04 |  | 1.5 | 75.0 |" in found
