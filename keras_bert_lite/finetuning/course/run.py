@@ -153,8 +153,8 @@ class Run:
         """Starts from contrasted pairs instead, if a linear model is then better.
 
         With very few rows a label pairs mostly help, but the held-out rows are too
-        few to show it: then they must not be worse by more than a standard error.
-        Otherwise they must be better by as much.
+        few to show it: then they must not be worse by more than two standard errors.
+        Otherwise they must be better by one.
         """
         trainer, parts = self.trainer, self.parts
         if not trainer.kind.few_of_a_label(parts.train, FEW):
@@ -165,7 +165,7 @@ class Run:
         trainer.reset(initial)
         trainer.contrast(parts.train, plan)
         others = trainer.start(parts.train, parts.validation)
-        least = before - error if self._very_few else before + error
+        least = before - 2 * error if self._very_few else before + error
         if self._scores()[metric] >= least:
             return others, True
         trainer.reset(plain)
