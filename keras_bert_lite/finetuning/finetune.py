@@ -95,8 +95,8 @@ def finetune(
     made it surely better). If some questions have no answer, the first half of training
     reads the others only. With up to 64 rows a label, a classifier of texts first
     learns from pairs of them whether their labels are the same, if the held-out rows
-    are then answered better; with up to 16, and 128 rows, that and a linear model are
-    all, unless `epochs` asks for more. Probabilities of labels are calibrated by a
+    are then answered better; with up to 16, and 128 rows, if they are not answered
+    surely worse, and that and a linear model are all, unless `epochs` asks for more. Probabilities of labels are calibrated by a
     temperature, and thresholds chosen, on the same rows. If there are fewer than 1,000
     rows, the model is then trained again on all of them, the held-out ones included, in
     the same way. Tags are the best that their scheme allows (`EntityAnswer`'s
@@ -126,9 +126,9 @@ def finetune(
             encoders; twice as much for intents and slots, and answers to questions.
         batch_size: Rows of a step; `None`: 16 below 500 rows, else 32; 8 for answers
             to questions.
-        sequence_length: The most tokens that the model reads of a row; `None`: at least
-            128, or the shortest of some lengths that holds 99 % of the rows; of fewer
-            than 200 rows, twice the longest.
+        sequence_length: The most tokens that the model reads of a row; `None`: the
+            shortest length from 128 to 512 that holds 99 % of the rows, or twice the
+            longest of fewer than 200, if the encoder reads as many.
         labels: The names of the labels in their order; for intents and slots a
             dictionary of `intents` and `slots`. `None`: those in the rows, sorted.
         pairs: How the two texts of a pair are read: `"together"`, in one row, or

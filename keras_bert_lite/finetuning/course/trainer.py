@@ -105,9 +105,8 @@ class Trainer:
         """Makes a linear model unsure of labels, before all weights are trained.
 
         Where it is nearly right on all rows, training would have little to learn, and
-        its weights are so large that each step would change the logits much. Divided by
-        ten, they lose more of what the linear model knows than training brings back
-        where it knows much.
+        its weights are so large that each step would change the logits much. A larger
+        divisor loses what it knows: with ten, topics were learned less well.
         """
         if self.kind.softens():
             soften(self.model, SOFTNESS)
