@@ -96,11 +96,11 @@ def finetune(
     reads the others only. With up to 64 rows a label, a classifier of texts first
     learns from pairs of them whether their labels are the same, if the held-out rows
     are then answered better; with up to 16, and 128 rows, if they are not answered
-    surely worse, and that and a linear model are all, unless `epochs` asks for more. Probabilities of labels are calibrated by a
-    temperature, and thresholds chosen, on the same rows. If there are fewer than 1,000
-    rows, the model is then trained again on all of them, the held-out ones included, in
-    the same way. Tags are the best that their scheme allows (`EntityAnswer`'s
-    `decoding`).
+    surely worse, and that and a linear model are all, unless `epochs` asks for more.
+    Probabilities of labels are calibrated by a temperature, and thresholds chosen, on
+    the same rows. If there are fewer than 1,000 rows, the model is then trained again
+    on all of them, the held-out ones included, in the same way. Tags are the best that
+    their scheme allows (`EntityAnswer`'s `decoding`).
 
     The report compares the score with that of simple models, such as logistic
     regression on TF-IDF.
