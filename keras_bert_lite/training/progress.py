@@ -1,5 +1,6 @@
 """The progress of long runs."""
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ import keras
 
 SHOWN = ("loss", "val_loss")
 CLEAR = "\r\x1b[K"  # the bar, for a line in its place
+BAR, LAST = 1, 2  # what `keras.utils.Progbar` shows: all the time, only the end
 
 
 def progress_of(
@@ -23,11 +25,20 @@ def progress_of(
     return [RunProgress(steps, save_every)] if verbose in ("auto", 1) else []
 
 
+def can_redraw() -> bool:
+    """Whether a line can be written over: in terminals and notebooks, not in files.
+
+    On Linux Keras takes this for granted, and fills log files with bars.
+    """
+    return sys.stdout.isatty() or "ipykernel" in sys.modules
+
+
 class RunProgress(keras.callbacks.ProgbarLogger):
     """One progress bar for all epochs of `fit`, with the time left.
 
     It has the loss, of held-out data too, so that it fits a line. At each save a line
-    above it has all metrics. They are means since the save before.
+    above it has all metrics. They are means since the save before. In a log file there
+    are only these lines, and the last state of the bar.
 
     Args:
         steps: Total number of steps. If the run is resumed, the bar has those left; if
@@ -39,6 +50,7 @@ class RunProgress(keras.callbacks.ProgbarLogger):
         super().__init__()
         self._steps, self._every = steps, min(save_every, steps)
         self._before = self._done = 0
+        self._redraws = can_redraw()
         self.progbar: keras.utils.Progbar | None = None
 
     def on_epoch_begin(self, epoch, logs=None):
@@ -50,7 +62,8 @@ class RunProgress(keras.callbacks.ProgbarLogger):
         if self._done:
             print(f"Resumed after step {self._done} of {self._steps}.")
         left = self._steps - self._done
-        self.progbar = keras.utils.Progbar(left, stateless_metrics=())
+        shown = BAR if self._redraws else LAST
+        self.progbar = keras.utils.Progbar(left, verbose=shown, stateless_metrics=())
 
     def on_train_batch_end(self, batch, logs=None):
         self._show(self._done + batch + 1, logs, finalize=False)
@@ -58,7 +71,8 @@ class RunProgress(keras.callbacks.ProgbarLogger):
     def on_epoch_end(self, epoch, logs=None):
         done = (epoch + 1) * self._every
         values = " - ".join(f"{k}: {x:.5g}" for k, x in (logs or {}).items())
-        print(f"{CLEAR}step {done}: {values}")
+        clear = CLEAR if self._redraws else ""
+        print(f"{clear}step {done}: {values}", flush=True)
         self._show(done, logs, finalize=done == self._steps)
         self._done = done
 
@@ -81,4 +95,8 @@ def text_bar(paths: Sequence[Path], readings: int = 1) -> keras.utils.Progbar:
     """
     packed = any(path.suffix in (".gz", ".xz") for path in paths)
     size = readings * sum(path.stat().st_size for path in paths)
-    return keras.utils.Progbar(None if packed else size / 1e3, unit_name="kB")
+    return keras.utils.Progbar(
+        None if packed else size / 1e3,
+        verbose=BAR if can_redraw() else LAST,
+        unit_name="kB",
+    )

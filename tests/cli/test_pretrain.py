@@ -9,6 +9,7 @@ import tensorflow as tf
 
 import keras_bert_lite as kbl
 import keras_bert_lite_command
+from keras_bert_lite.training import progress
 from tests import tiny
 from tests.training.pretraining.data.samples import text
 
@@ -128,7 +129,8 @@ def test_a_run_is_a_file(folder, tmp_path, capsys):
     assert capsys.readouterr().out == printed
 
 
-def test_one_bar_for_the_run(folder, tmp_path, capsys):
+def test_one_bar_for_the_run(folder, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(progress, "can_redraw", lambda: True)
     run = ("--config", folder / "config.json", "--directory", tmp_path)
     held_out = ("--validation", folder / "pairs")
     command("pretrain", folder / "pairs", *run, *held_out, *SMALL)
@@ -143,6 +145,15 @@ def test_one_bar_for_the_run(folder, tmp_path, capsys):
     output = capsys.readouterr().out
     assert output.startswith("Resumed after step 2 of 4.\n")
     assert "2/2" in output.split("\r")[-1]
+
+
+def test_no_bar_in_a_log_file(folder, tmp_path, capsys):
+    run = ("--config", folder / "config.json", "--directory", tmp_path)
+    command("pretrain", folder / "pairs", *run, *SMALL)
+    first, second, *last = capsys.readouterr().out.splitlines()
+    assert first.startswith("step 2: loss: ")
+    assert second.startswith("step 4: ")
+    assert not any("\r" in x or "━" in x for x in last)
 
 
 def test_a_text_that_is_not_utf8(tmp_path, capsys):
