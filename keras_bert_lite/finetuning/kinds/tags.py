@@ -45,6 +45,7 @@ class TokenClassification(Kind):
     columns: ClassVar = {"words": "words", "tags": "tags"}
     options_kept = ("decoding",)
     epochs = 2  # most tags are rare
+    rate = 2.0
 
     def check(self, row: Record) -> None:
         super().check(row)
@@ -110,7 +111,6 @@ class IntentAndSlots(TokenClassification):
     name = INTENT_AND_SLOTS.name
     # The share of texts whose intent and tags are all right; of intents; of slots.
     metrics: ClassVar[tuple[str, ...]] = ("exact", "intent_accuracy", "f1", "accuracy")
-    rate = 2.0
     columns: ClassVar = {"words": "words", "tags": "tags", "intent": "intent"}
 
     def converted(self, row: Record) -> Record:
