@@ -35,6 +35,7 @@ TABLES = {
     "few_labels": ("few_labels.__main__", "table"),
     "pretraining_data": ("pretraining_data.__main__", "summary"),
     "pretraining_speed": ("pretraining_speed", "summary"),
+    "recipe_choices": ("recipe_choices", "markdown"),
     "squad2": ("squad2", "markdown"),
     "tpu": ("tpu.report", "summary"),
     "warm_start": ("warm_start", "markdown"),

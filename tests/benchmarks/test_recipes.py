@@ -1,6 +1,9 @@
-"""The tables of `benchmarks.recipes`."""
+"""The tables of `benchmarks.recipes` and `benchmarks.recipe_choices`."""
 
+from benchmarks import recipe_choices
 from benchmarks.recipes.tables import page
+from keras_bert_lite.finetuning.course import trainer
+from keras_bert_lite.finetuning.kinds import KINDS
 
 RECIPE = {"epochs": 3, "batch_size": 8, "learning_rate": 2e-4}
 
@@ -21,3 +24,25 @@ def test_page():
     assert "| sst2 | accuracy | 64 | 75.0 (1) | 70.0 (1) |" in found
     assert "| MiniLM | 64 | plain | 1 | +5.0 | +5.0 | sst2 +5.0 |" in found
     assert "| sst2 | 64 | MiniLM | 3 | 8 | 2.0e-04 |  | 1.5 | 75.0 |" in found
+
+
+def test_other_constants():
+    kind = KINDS["token_classification"]
+    own = (kind.rate, kind.epochs, trainer.SOFTNESS)
+    with recipe_choices.constants("token_classification", 3.0, 4.0, 10.0):
+        assert (kind.rate, kind.epochs, trainer.SOFTNESS) == (3.0, 4.0, 10.0)
+    assert (kind.rate, kind.epochs, trainer.SOFTNESS) == own
+
+
+def test_table_of_choices():
+    given = {"set": "pos", "rows": 64, "encoder": "MiniLM", "epochs": 2.0}
+    found = recipe_choices.markdown(
+        [
+            {**given, "rate": rate, "softness": 3.0, "scores": {"accuracy": score}}
+            for rate, score in ((2.0, 0.82), (1.0, 0.79), (2.0, 0.8))
+        ]
+    )
+    assert found.split("\n")[2:] == [
+        "| pos | 64 | MiniLM | 1 | 2 | 3 | 1 | 79.0 |",
+        "| pos | 64 | MiniLM | 2 | 2 | 3 | 2 | 81.0 |",
+    ]

@@ -45,7 +45,7 @@ class TokenClassification(Kind):
     columns: ClassVar = {"words": "words", "tags": "tags"}
     options_kept = ("decoding",)
     epochs = 2  # most tags are rare
-    rate = 2.0
+    rate = 2.0  # see `benchmarks.recipe_choices`
 
     def check(self, row: Record) -> None:
         super().check(row)
