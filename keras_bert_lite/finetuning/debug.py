@@ -41,7 +41,7 @@ def debug(
         - `lengths`: tokens of a row: median, longest, and how many rows exceed the
           encoder's `limit`;
         - `empty`: records with an empty text; `duplicates`: records with the texts
-          of an earlier one; `contradictions`: those of them with another label;
+          of an earlier one; `contradictions`: those of them with another answer;
           `shared`: records of `validation` that `train` has too;
         - `pieces`: what the first row becomes.
 
@@ -53,11 +53,13 @@ def debug(
     preprocessor = load_preprocessor(encoder)
     sources = {"train": train, "validation": validation}
     rows: dict[str, Rows] = {}
+    numbers: dict[str, list[int]] = {}  # of the records that are valid
     invalid: list[str] = []
     for name, source in sources.items():
         if source is not None:
-            rows[name], found = _valid(source, kind, name)
-            invalid += found
+            found, wrong = _valid(source, kind, name)
+            numbers[name], rows[name] = list(found), list(found.values())
+            invalid += wrong
     report: dict[str, Any] = {
         "rows": {name: len(x) for name, x in rows.items()},
         "invalid": invalid,
@@ -69,13 +71,14 @@ def debug(
     report["rare"] = [x for x, count in counts.items() if count < FEW]
     tokens = count_tokens(rows["train"], kind, preprocessor)
     report["lengths"] = lengths_of(tokens, preprocessor.sequence_length)._asdict()
-    report |= _repeated(rows["train"], kind)
+    report |= _repeated(dict(zip(numbers["train"], rows["train"], strict=True)), kind)
     if "validation" in rows:
         seen = {kind.key(row) for row in rows["train"]}
         held_out = rows["validation"]
         known = {x for row in held_out for x in kind.classes(row)}
         report["unknown"] = sorted(known - counts.keys())
-        report["shared"] = [i for i, x in enumerate(held_out) if kind.key(x) in seen]
+        numbered = zip(numbers["validation"], held_out, strict=True)
+        report["shared"] = [number for number, x in numbered if kind.key(x) in seen]
     pieces = preprocessor.tokenizer.get_vocabulary()
     first = rows["train"][0]
     report["pieces"] = {
@@ -87,30 +90,36 @@ def debug(
     return report
 
 
-def _valid(source: Any, kind: Kind, argument: str) -> tuple[Rows, list[str]]:
-    """Returns the valid rows of a source, and what is wrong with the others."""
-    rows: list[Record] = []
+def _valid(
+    source: Any, kind: Kind, argument: str
+) -> tuple[dict[int, Record], list[str]]:
+    """Returns the valid rows by their numbers, and what is wrong with the others."""
+    rows: dict[int, Record] = {}
     invalid = []
     for number, row in enumerate(read(source, argument)):
         try:
-            rows.append(kind.valid(row))
+            rows[number] = kind.valid(row)
         except ValueError as error:
             invalid.append(f"`{argument}`, record {number}: {error}")
+    try:
+        kind.prepared(list(rows.values()))
+    except ValueError as error:
+        invalid.append(f"`{argument}`: {error}")
     return rows, invalid
 
 
-def _repeated(rows: Rows, kind: Kind) -> dict[str, list[int]]:
+def _repeated(rows: dict[int, Record], kind: Kind) -> dict[str, list[int]]:
     """Returns the numbers of rows that are empty, or repeat the texts of others."""
     first: dict[Any, int] = {}
     found: dict[str, list[int]] = {"empty": [], "duplicates": [], "contradictions": []}
-    for number, row in enumerate(rows):
+    for number, row in rows.items():
         key = kind.key(row)
         if not all(key):
             found["empty"].append(number)
         earlier = first.setdefault(key, number)
         if earlier != number:
             found["duplicates"].append(number)
-            if kind.classes(rows[earlier]) != kind.classes(row):
+            if kind.expected(rows[earlier]) != kind.expected(row):
                 found["contradictions"].append(number)
     return found
 

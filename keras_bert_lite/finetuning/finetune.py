@@ -6,7 +6,6 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import keras
@@ -20,7 +19,7 @@ from keras_bert_lite.finetuning.course.plan import (
     epochs_for,
     rate_for,
 )
-from keras_bert_lite.finetuning.course.run import Run, folder_of
+from keras_bert_lite.finetuning.course.run import Run, check_directory, folder_of
 from keras_bert_lite.finetuning.course.trainer import Trainer
 from keras_bert_lite.finetuning.kinds import KINDS, Kind
 from keras_bert_lite.finetuning.kinds.base import Labels, Rows
@@ -30,7 +29,7 @@ from keras_bert_lite.finetuning.lengths import (
     lengths_of,
     limit_for,
 )
-from keras_bert_lite.finetuning.report import REPORT, beaten_by, save_run
+from keras_bert_lite.finetuning.report import beaten_by, save_run
 from keras_bert_lite.finetuning.rows import Split, read_rows, split
 from keras_bert_lite.models.encoder_model import config_of, encoder_of
 from keras_bert_lite.models.tasks.registry import TASKS
@@ -157,7 +156,7 @@ def finetune(
     Raises:
         ValueError: If an argument or a row is invalid, or `directory` holds another
             run that was interrupted.
-        FileExistsError: If `directory` holds a finished run.
+        FileExistsError: If `directory` holds a finished run, or files of others.
         NotImplementedError: If the backend is not TensorFlow, or under a strategy of
             `tf.distribute` that Keras 3 does not support.
 
@@ -238,13 +237,8 @@ def _check_arguments(
     check_choice("pairs", pairs, PAIRS)
     if batch_size is not None:
         check_positive("batch_size", batch_size)
-    if directory is not None and Path(directory).is_file():
-        raise ValueError(f"`directory` must be no file. Received: {str(directory)!r}")
-    if directory is not None and (Path(directory) / REPORT).exists():
-        raise FileExistsError(
-            "`directory` must not hold a finished run; delete it to train again. "
-            f"Received: {str(directory)!r}"
-        )
+    if directory is not None:
+        check_directory(directory)
 
 
 def _check_given(**numbers: float | None) -> None:
@@ -262,9 +256,8 @@ def _labels(
     """Returns the labels by the builder's argument."""
     if given is None:
         return kind.find_labels(rows)
-    if isinstance(given, Mapping):
-        return {name: list(values) for name, values in given.items()}
-    return {"labels": list(given)}
+    named = given if isinstance(given, Mapping) else {"labels": given}
+    return kind.prepared_labels({name: list(x) for name, x in named.items()})
 
 
 def _preprocessor(

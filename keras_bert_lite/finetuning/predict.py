@@ -25,6 +25,7 @@ from keras_bert_lite.training.data.readers.read import READERS, read
 from keras_bert_lite.training.data.records import Record
 
 STANDARD = "-"
+GIVEN = "given_"
 SUFFIXES = (".tsv", ".jsonl")
 
 
@@ -50,9 +51,9 @@ def predict_file(
             input.
         output: The file to write. `.jsonl`: an object a row, with the columns of the
             source and the answers by name; a column with the name of an answer
-            becomes `given_` and its name. `.tsv`: the same with a header; in strings,
-            tabs and line ends become spaces, other values are JSON. `-`: JSON Lines
-            to standard output.
+            becomes `given_` and its name. `.tsv`: the same with a header, the columns
+            of the first row; in strings, tabs and line ends become spaces, other
+            values are JSON. `-`: JSON Lines to standard output.
         columns: The columns of the texts that are not called `text` and `text_pair`;
             by default those of the run.
         batch_size: Texts per batch.
@@ -62,8 +63,8 @@ def predict_file(
         The number of rows.
 
     Raises:
-        ValueError: If the ending of `output` is unknown, it is the source, or a row
-            lacks a column.
+        ValueError: If the ending of `output` is unknown, it is the source, a row
+            lacks a column, or a later row of a `.tsv` has more than the first.
         FileNotFoundError: If `source` does not exist.
 
     Example:
@@ -165,9 +166,18 @@ class _Rows:
     def joined(self, answers: Iterable[dict[str, Any]]) -> Iterator[Record]:
         """Yields rows with their answers."""
         for answer in answers:
-            row = self._waiting.popleft()
-            given = {f"given_{k}" if k in answer else k: x for k, x in row.items()}
-            yield {**given, **answer}
+            yield {**_beside(self._waiting.popleft(), answer), **answer}
+
+
+def _beside(row: Record, answer: Mapping[str, Any]) -> Record:
+    """Returns a row whose columns have no name of the answer's."""
+    made = {}
+    for name, value in row.items():
+        if name in answer:
+            while name in answer or name in row:
+                name = f"{GIVEN}{name}"
+        made[name] = value
+    return made
 
 
 INPUTS = {  # a task's columns, by the model's inputs
@@ -235,10 +245,17 @@ def _write_table(rows: Iterable[Record], file: TextIO) -> int:
         lineterminator="\n",
     )
     count = 0
+    names: list[str] = []
     for row in rows:
         if not count:
-            writer.writerow(row)
-        writer.writerow(_cell(value) for value in row.values())
+            names = list(row)
+            writer.writerow(names)
+        if more := sorted(row.keys() - set(names)):
+            raise ValueError(
+                f"`output` can be .tsv only if no record of `source` has columns that "
+                f"the first one lacks; .jsonl can. Received: {more} in record {count}"
+            )
+        writer.writerow(_cell(row.get(name)) for name in names)
         count += 1
     return count
 

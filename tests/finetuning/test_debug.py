@@ -1,3 +1,5 @@
+import pytest
+
 from keras_bert_lite import data
 from keras_bert_lite.finetuning.debug import shown
 from tests.finetuning import samples
@@ -9,29 +11,30 @@ def debug(rows, held_out=None, task="text_classification"):
 
 def test_texts():
     rows = [
+        {"text": None, "label": "a"},
         {"text": "fine day", "label": "a"},
         {"text": "fine day", "label": "b"},
         {"text": "", "label": "a"},
         {"text": "day " * 30, "label": "a"},
-        {"text": None, "label": "a"},
         {"sentence": "x"},
     ]
-    held_out = [{"text": "fine day", "label": "c"}]
+    held_out = [{"text": "day", "label": ""}, {"text": "fine day", "label": "c"}]
     found = debug(rows, held_out)
     assert found["rows"] == {"train": 4, "validation": 1}
     assert [x.split(":")[0] for x in found["invalid"]] == [
-        "`train`, record 4",
+        "`train`, record 0",
         "`train`, record 5",
+        "`validation`, record 0",
     ]
     assert found["labels"] == {"a": 3, "b": 1}
     assert found["unknown"] == ["c"]
-    assert (found["empty"], found["duplicates"]) == ([2], [1])
-    assert (found["contradictions"], found["shared"]) == ([1], [0])
+    assert (found["empty"], found["duplicates"]) == ([3], [2])
+    assert (found["contradictions"], found["shared"]) == ([2], [1])
     assert found["lengths"] == {"median": 5, "highest": 33, "limit": 24, "cut": 1}
     assert found["pieces"] == {"text": ["fine", "day"]}
     text = shown(found)
     assert "labels: a 3, b 1" in text
-    assert "contradictions: 1 (1)" in text
+    assert "contradictions: 1 (2)" in text
 
 
 def test_answers_that_are_not_at_their_place():
@@ -48,6 +51,39 @@ def test_tags_that_do_not_match_the_words():
     found = debug(rows, task="token_classification")
     assert "one for each word" in found["invalid"][0]
     assert found["labels"]["O"] == 2
+
+
+@pytest.mark.parametrize(
+    ("task", "changes"),
+    [
+        ("regression", {"label": 2}),
+        ("multiple_choice", {"label": 1}),
+        ("question_answering", {"answers": {"text": [], "answer_start": []}}),
+        ("intent_and_slots", {"tags": ["O", "O", "O"]}),
+    ],
+)
+def test_the_same_text_with_another_answer(task, changes):
+    row = samples.rows(task, 2)[task == "question_answering"]
+    found = debug([row, row, {**row, **changes}], task=task)
+    assert found["duplicates"] == [1, 2]
+    assert found["contradictions"] == [2]
+
+
+def test_several_labels_have_no_order():
+    row = {"text": "fine", "label": ["a", "b"]}
+    other = {**row, "label": ["b", "a"]}
+    found = debug([row, other], task="multi_label_classification")
+    assert found["contradictions"] == []
+
+
+def test_tags_of_two_kinds():
+    rows = [
+        {"words": ["fine", "day"], "tags": ["B-X", "X"]},
+        {"words": ["day"], "tags": [1]},
+    ]
+    found = debug(rows, task="token_classification")
+    assert "`tags` must hold strings" in found["invalid"][0]
+    assert "'X'" in found["invalid"][1]
 
 
 def test_nothing_valid():

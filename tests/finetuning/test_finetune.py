@@ -1,3 +1,4 @@
+import functools
 import gc
 import json
 import warnings
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 import keras_bert_lite as kbl
+from keras_bert_lite.finetuning import finetune as finetuning
 from keras_bert_lite.finetuning.course.run import Run
 from keras_bert_lite.finetuning.kinds import KINDS
 from keras_bert_lite.finetuning.report import card
@@ -111,12 +113,58 @@ def test_a_run_interrupted_twice_goes_on_exactly(tmp_path, monkeypatch):
             patch.setattr(keras.Model, "fit", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 tune(directory=tmp_path / "parts", batch_size=4)
-    with pytest.raises(ValueError, match="interrupted run of other arguments"):
-        tune(directory=tmp_path / "parts", batch_size=4, epochs=3)
+    for other in ({"epochs": 3}, {"count": 20}, {"sequence_length": 32}):
+        with pytest.raises(ValueError, match="interrupted run of other arguments"):
+            tune(directory=tmp_path / "parts", **{"batch_size": 4, **other})
     parts = tune(directory=tmp_path / "parts", batch_size=4)
     for a, b in zip(whole.model.get_weights(), parts.model.get_weights(), strict=True):
         np.testing.assert_array_equal(a, b)
     assert whole.report["history"] == parts.report["history"]
+
+
+def test_a_run_killed_after_training_is_of_its_rows(tmp_path, monkeypatch):
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    tune_again = functools.partial(tune, directory=tmp_path, epochs=1, baseline=False)
+    with monkeypatch.context() as patch:
+        patch.setattr(finetuning, "save_run", killed)
+        with pytest.raises(KeyboardInterrupt):
+            tune_again()
+    flip = {"good": "bad", "bad": "good"}
+    rows = [{**x, "label": flip[x["label"]]} for x in samples.texts()]
+    with pytest.raises(ValueError, match=r"Received: \{'train': .*'validation': "):
+        kbl.finetune(
+            "text_classification",
+            rows,
+            encoder=samples.encoder(),
+            directory=tmp_path,
+            epochs=1,
+            verbose=0,
+        )
+    assert tune_again().report["history"]
+
+
+def test_files_of_others_are_kept(tmp_path):
+    notes = tmp_path / "state" / "notes.txt"
+    notes.parent.mkdir()
+    notes.write_text("mine")
+    (tmp_path / ".hidden").write_text("")
+    with pytest.raises(FileExistsError, match="which holds other files"):
+        tune(directory=tmp_path)
+    assert notes.read_text() == "mine"
+
+
+def test_labels_in_the_scheme_of_the_rows():
+    rows = [
+        {"words": ["fine", "day", "is"], "tags": ["B-X", "E-X", "O"]},
+        {"words": ["the", "weather"], "tags": ["O", "S-Y"]},
+    ]
+    labels = ["O", "B-X", "E-X", "S-Y"]
+    options = {"encoder": samples.encoder(), "epochs": 1, "verbose": 0}
+    tuned = kbl.finetune("token_classification", rows * 4, labels=labels, **options)
+    bio = ["O", "B-X", "I-X", "B-Y", "I-Y"]
+    assert tuned.report["labels"] == {"labels": bio}
 
 
 def test_a_column_of_second_texts_is_read(monkeypatch):

@@ -47,6 +47,29 @@ def test_a_table(model, tmp_path):
     assert line.startswith("a day fine\t")
 
 
+def test_columns_of_later_rows(model, tmp_path):
+    rows = [{"id": 1, "text": "a"}, {"text": "day", "id": 2}, {"text": "fine"}]
+    source = tmp_path / "rows.jsonl"
+    source.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    _, lines = written(model, source, tmp_path / "out.tsv")
+    starts = [line.split("\t")[:2] for line in lines]
+    assert starts == [["id", "text"], ["1", "a"], ["2", "day"], ["null", "fine"]]
+    source.write_text('{"text": "a"}\n{"text": "day", "id": 2}', encoding="utf-8")
+    with pytest.raises(ValueError, match=r"Received: \['id'\] in record 1"):
+        written(model, source, tmp_path / "other.tsv")
+    assert not (tmp_path / "other.tsv").exists()
+
+
+def test_answers_of_before_are_kept(model, tmp_path):
+    row = {"text": "a", "given_label": "gold", "label": "before"}
+    source = tmp_path / "rows.jsonl"
+    source.write_text(json.dumps(row), encoding="utf-8")
+    _, (line,) = written(model, source, tmp_path / "out.jsonl")
+    found = json.loads(line)
+    assert found["given_label"] == "gold"
+    assert found["given_given_label"] == "before"
+
+
 def test_lines_of_text_from_standard_input(model, monkeypatch, capsys):
     monkeypatch.setattr(sys, "stdin", io.StringIO("a day\nfine"))
     assert kbl.predict_file(model, "-") == 2
@@ -109,6 +132,13 @@ def test_words_of_a_file(tmp_path):
     rows = [json.loads(line) for line in lines]
     assert [x["words"] for x in rows] == [["fine", "day"], ["the"]]
     assert [len(x["labels"]) for x in rows] == [2, 1]
+    source = tmp_path / "rows.jsonl"
+    source.write_text('{"words": ["fine", "", "day"]}', encoding="utf-8")
+    _, (line,) = written(model, source, tmp_path / "out.jsonl", **options)
+    first, empty, last = json.loads(line)["labels"]
+    assert first
+    assert last
+    assert not empty
 
 
 def test_the_source_is_not_overwritten(model, table):

@@ -19,6 +19,8 @@ def test_rows():
         {"text": "a day", "label": 0},
         {"text": "fine", "label": 1},
     ]
+    frame["label"] = pandas.array([0, None], "Int64")  # `pandas.NA`
+    assert list(kbl.data.read(frame))[1]["label"] is None
     frame.loc[1, "text"] = None
     with pytest.raises(ValueError, match="Record 1: `text` must be a string"):
         kbl.text_dataset(frame, tiny.preprocessor(), labels=["x", "y"])

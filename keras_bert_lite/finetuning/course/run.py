@@ -22,10 +22,13 @@ from keras_bert_lite.finetuning.course.selection import (
     Selection,
     standard_error,
 )
-from keras_bert_lite.finetuning.course.trainer import StepTimes, Trainer
+from keras_bert_lite.finetuning.course.trainer import StepTimes, Trainer, digest
 from keras_bert_lite.finetuning.evaluate import mistakes
 from keras_bert_lite.finetuning.kinds.base import Rows, Scores
+from keras_bert_lite.finetuning.report import REPORT
 from keras_bert_lite.finetuning.rows import Split
+from keras_bert_lite.models.encoder_model import encoder_of
+from keras_bert_lite.training.pretraining.state import weights_digest
 from keras_bert_lite.training.warm_start import Probe
 
 ENDED = "ended"  # a file, once training on the rows not held out has ended
@@ -35,6 +38,34 @@ REFITTED = 1000  # rows below which the held-out ones are trained on in the end
 FEW = 64  # rows a label up to which pairs are tried
 VERY_FEW, VERY_FEW_ROWS = 16, 128  # rows a label, and all, up to which they are trusted
 EXPORT = 6.0  # seconds for saving the model
+
+
+def check_directory(directory: str | os.PathLike) -> None:
+    """Refuses a directory where a run would overwrite what it did not write.
+
+    Raises:
+        ValueError: If it is a file.
+        FileExistsError: If it holds a finished run, or other files.
+    """
+    folder, received = Path(directory), f"Received: {os.fspath(directory)!r}"
+    if folder.is_file():
+        raise ValueError(f"`directory` must be no file. {received}")
+    if (folder / REPORT).exists():
+        raise FileExistsError(
+            "`directory` must not hold a finished run; delete it to train again. "
+            f"{received}"
+        )
+    if not (folder / STATE / PLAN).is_file() and _holds_files(folder):
+        raise FileExistsError(
+            "`directory` must be new or empty, or hold a run that was interrupted. "
+            f"{received}, which holds other files"
+        )
+
+
+def _holds_files(folder: Path) -> bool:
+    """Whether a folder, or one in it, has a file that is not hidden."""
+    paths = (x.relative_to(folder) for x in folder.rglob("*") if x.is_file())
+    return any(not any(part.startswith(".") for part in x.parts) for x in paths)
 
 
 @contextlib.contextmanager
@@ -91,16 +122,18 @@ class Run:
             pairs_alone: Whether pairs are all that very few rows are trained on.
         """
         trainer, parts = self.trainer, self.parts
+        asked = self._asked(plan)
+        kept = self._kept_plan(asked)
         initial = trainer.snapshot()
         times = None
-        if self.budget.seconds is not None and not self._planned:
+        if self.budget.seconds is not None and kept is None:
             self._scores()  # traces it
             times = trainer.time_steps(parts.train, plan)
         self.budget.begin()
         probes = trainer.start(parts.train, parts.validation)
         probes, contrasted = self._contrasted(initial, probes, plan)
         simple = self._baselines() if baseline else {}
-        plan = self._plan(plan, times)
+        plan = kept or self._new_plan(plan, asked, times)
         if pairs_alone and contrasted and self._very_few:
             history, best = [{"epoch": 0, **self._scores()}], 0
             plan = dataclasses.replace(plan, epochs=0, steps=0)
@@ -182,33 +215,49 @@ class Run:
         """Removes the states."""
         shutil.rmtree(self.state)
 
-    @property
-    def _planned(self) -> bool:
-        return (self.state / PLAN).is_file()
+    def _asked(self, plan: Plan) -> dict[str, Any]:
+        """Returns what must be the same for an interrupted run to go on."""
+        encoder = encoder_of(self.trainer.model)
+        return {
+            **dataclasses.asdict(plan),
+            **self.trainer.described(),
+            "seconds": self.budget.seconds,
+            "train": digest(self.parts.train),
+            "validation": digest(self.parts.validation),
+            "encoder": weights_digest(encoder),
+        }
 
-    def _plan(self, plan: Plan, times: StepTimes | None) -> Plan:
-        """Returns the plan with its number of steps, which a run keeps."""
+    def _kept_plan(self, asked: dict[str, Any]) -> Plan | None:
+        """Returns the plan of the interrupted run in the directory, if there is one.
+
+        Raises:
+            ValueError: If it was asked for something else.
+        """
         path = self.state / PLAN
-        asked = {**dataclasses.asdict(plan), "seconds": self.budget.seconds}
-        if self._planned:
-            kept = json.loads(path.read_text(encoding="utf-8"))
-            if other := [x for x in asked if asked[x] != kept["asked"].get(x)]:
-                known = kept["asked"]
-                ours, theirs = ({x: y.get(x) for x in other} for y in (asked, known))
-                raise ValueError(
-                    "`directory` holds an interrupted run of other arguments; delete "
-                    f"it to start over. Received: {ours}, where it has {theirs}"
-                )
-            return Plan(**kept["recipe"])
+        if not path.is_file():
+            return None
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        known = kept["asked"]
+        if other := [x for x in asked if asked[x] != known.get(x)]:
+            ours, theirs = ({x: y.get(x) for x in other} for y in (asked, known))
+            raise ValueError(
+                "`directory` holds an interrupted run of other arguments; delete "
+                f"it to start over. Received: {ours}, where it has {theirs}"
+            )
+        return Plan(**kept["recipe"])
+
+    def _new_plan(
+        self, plan: Plan, asked: dict[str, Any], times: StepTimes | None
+    ) -> Plan:
+        """Returns the plan with its number of steps, which a run keeps."""
         # The same steps serve to train on all rows in the end.
         rows = self._all_rows if self.refits else self.parts.train
         per_epoch = self.trainer.steps_per_epoch(rows, plan.batch_size)
         whole = with_steps(plan, per_epoch)
         if times is not None:
             whole = with_steps(plan, per_epoch, self._affordable(whole, times))
-        self.state.mkdir(exist_ok=True)
         kept = {"asked": asked, "recipe": dataclasses.asdict(whole)}
-        write_text(path, json.dumps(kept))
+        write_text(self.state / PLAN, json.dumps(kept))
         return whole
 
     def _affordable(self, plan: Plan, times: StepTimes) -> int:

@@ -101,6 +101,18 @@ class Trainer:
         weighted = self._weighted(self.batches(rows))
         return self._warm_start(weighted, others, strengths)
 
+    def described(self) -> dict[str, Any]:
+        """Returns what, beside rows and plan, decides how training goes."""
+        return {
+            "task": self.kind.name,
+            "columns": self.kind.column,
+            "labels": self.labels,
+            "class_weight": self.class_weight,
+            "pairs_apart": self.kind.apart,
+            "metric": self.kind.metric,
+            "sequence_length": self.preprocessor.sequence_length,
+        }
+
     def soften(self) -> None:
         """Makes a linear model unsure of labels, before all weights are trained.
 
@@ -180,12 +192,9 @@ class Trainer:
         """Trains, or goes on where an interrupted run stopped."""
         self.compile(plan)
         settings = {
-            "task": self.kind.name,
-            "columns": self.kind.column,
-            "labels": self.labels,
+            **self.described(),
             "rows": digest(rows),
             "recipe": dataclasses.asdict(plan),
-            "class_weight": self.class_weight,
         }
         progress = progress_of(plan.steps, plan.evaluate_every, verbose)
         fit_from_state(

@@ -117,6 +117,11 @@ class Kind(abc.ABC):
         """Returns the labels of a row, or its tags."""
         return []
 
+    def expected(self, row: Record) -> Any:
+        """Returns what a row's answer should be; two are the same if they are equal."""
+        texts = self.text_columns
+        return [row[x] for x in self.column.values() if x and x not in texts]
+
     def unknown_labels(self, row: Record, labels: Labels) -> list[str]:
         """Returns the labels of a row that a model lacks, so that it has no score."""
         return []
@@ -144,6 +149,10 @@ class Kind(abc.ABC):
     def prepared(self, rows: Rows) -> Rows:
         """Changes what depends on all rows."""
         return rows
+
+    def prepared_labels(self, labels: Labels) -> Labels:
+        """Changes given labels as `prepared` does those of the rows."""
+        return labels
 
     @abc.abstractmethod
     def find_labels(self, rows: Rows) -> Labels:

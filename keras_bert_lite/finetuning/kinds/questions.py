@@ -98,9 +98,10 @@ class QuestionAnswering(Kind):
         found = []
         for row, answer in zip(rows, answers["answer"], strict=True):
             f1 = squad_scores(*self._numbered([row], [answer]))["f1"]
-            texts = row[self.column["answers"]]["text"]
+            texts = " / ".join(row[self.column["answers"]]["text"])
             shown = row[self.column["question"]]
-            found.append(Verdict(shown, " / ".join(texts), str(answer), 1 - f1 / 100))
+            expected = str(answer) if f1 == 100 else texts  # any of them is right
+            found.append(Verdict(shown, expected, str(answer), 1 - f1 / 100))
         return found
 
     def _numbered(self, rows: Rows, answers: Any) -> tuple[list[Record], dict]:

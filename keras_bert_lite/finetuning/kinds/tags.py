@@ -32,6 +32,7 @@ from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.training.data.records import Record
 
 OUTSIDE = "O"
+TAG_LABELS = ("labels", "slots")  # the arguments of builders that name tags
 
 
 class TokenClassification(Kind):
@@ -50,6 +51,13 @@ class TokenClassification(Kind):
     def check(self, row: Record) -> None:
         super().check(row)
         words, tags = (row[self.column[x]] for x in ("words", "tags"))
+        for name, values in (("words", words), ("tags", tags)):
+            for value in values if isinstance(values, list) else ():
+                if not isinstance(value, str) or not value.strip():
+                    raise ValueError(
+                        f"`{name}` must hold strings that are not empty. "
+                        f"Received: {value!r}"
+                    )
         if not isinstance(tags, list) or len(tags) != len(words) or not words:
             raise ValueError(
                 f"`tags` must be a list, one for each word. Received: {tags!r:.100} "
@@ -65,6 +73,13 @@ class TokenClassification(Kind):
         if not has_scheme(sorted({tag for row in rows for tag in row[column]})):
             return rows
         return [{**row, column: to_bio(row[column])} for row in rows]
+
+    def prepared_labels(self, labels: Labels) -> Labels:
+        """Rewrites tags of any scheme to BIO."""
+        return {
+            name: in_bio(values) if name in TAG_LABELS else values
+            for name, values in labels.items()
+        }
 
     def find_labels(self, rows: Rows) -> Labels:
         return {"labels": tag_labels(self.targets(rows))}
@@ -138,12 +153,31 @@ class IntentAndSlots(TokenClassification):
     def build(self, encoder: keras.Model, labels: Labels) -> keras.Model:
         return intent_and_slot_classifier(encoder, **labels, pooling="mean")
 
+    def confused(self, rows: Rows, answers: Answers) -> Iterator[tuple[str, str]]:
+        pairs = zip(self._intents(rows), map(str, answers["label"]), strict=True)
+        yield from (pair for pair in pairs if pair[0] != pair[1])
+        yield from super().confused(rows, answers)
+
+    def verdicts(self, rows: Rows, answers: Answers, labels: Any) -> list[Verdict]:
+        tags = super().verdicts(rows, answers, labels)
+        pairs = zip(self._intents(rows), map(str, answers["label"]), strict=True)
+        return [
+            Verdict(
+                verdict.text,
+                f"{true}: {verdict.expected}",
+                f"{found}: {verdict.answer}",
+                verdict.loss + (true != found),
+            )
+            for verdict, (true, found) in zip(tags, pairs, strict=True)
+        ]
+
+    def _intents(self, rows: Rows) -> list[str]:
+        return [row[self.column["intent"]] for row in rows]
+
     def scores(self, rows: Rows, answers: Answers, labels: Any) -> Scores:
         true = self.targets(rows)
         found = found_tags(true, answers)
-        right = (
-            np.array([row[self.column["intent"]] for row in rows]) == answers["label"]
-        )
+        right = np.array(self._intents(rows)) == answers["label"]
         whole = [a == b for a, b in zip(true, found, strict=True)]
         return {
             "exact": float(np.mean(right & np.array(whole))),
@@ -160,14 +194,25 @@ def tag_labels(tags: list[list[str]]) -> list[str]:
     return sorted(found, key=lambda tag: (tag != OUTSIDE, tag[2:], tag))
 
 
+def in_bio(labels: list[str]) -> list[str]:
+    """Returns labels of any scheme as those of BIO; their order stays if they are."""
+    if not has_scheme(labels):
+        return labels
+    made = tag_labels([[to_bio([label])[0] for label in labels]])
+    return labels if set(labels) == set(made) else made
+
+
 def tags_of(labels: Labels) -> list[str]:
     return labels.get("slots") or labels["labels"]
 
 
 def found_tags(true: list[list[str]], answers: Answers) -> list[list[str]]:
-    """Returns the tags of each row's words, without padding."""
+    """Returns the tags of each row's words, without padding.
+
+    A word of characters that the tokenizer drops has no tag; it is outside.
+    """
     return [
-        [str(tag) for tag in found[: len(tags)]]
+        [str(tag) or OUTSIDE for tag in found[: len(tags)]]
         for tags, found in zip(true, answers["labels"], strict=True)
     ]
 

@@ -1,6 +1,6 @@
 """Texts and pairs of texts with a label, several labels or a number."""
 
-import math
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
@@ -33,6 +33,7 @@ from keras_bert_lite.training.data.records import Record
 BALANCED = "balanced"
 SEPARATOR = ","  # between the labels of a row in a table
 TINY = 1e-9
+LARGEST = 1e15  # number of a row; the square of it is still a float32
 DEFAULT = 0.3  # the threshold of several labels, where few rows would choose it
 FEWEST = 100
 # Below so many pairs, fine-tuning made their models no better, or worse; and so many
@@ -166,6 +167,7 @@ class MultiLabelClassification(_Texts):
     options: ClassVar = {"multi_label": True}
     options_kept = ("threshold",)
     epochs = 2  # many labels are rare
+    rate = 2.0  # see `benchmarks.recipe_choices`
 
     def converted(self, row: Record) -> Record:
         name = self.column["label"]
@@ -187,6 +189,9 @@ class MultiLabelClassification(_Texts):
 
     def classes(self, row: Record) -> list[str]:
         return sorted(row[self.column["label"]])
+
+    def expected(self, row: Record) -> Any:
+        return self.classes(row)  # in any order
 
     def find_labels(self, rows: Rows) -> Labels:
         found = {label for labels in self.targets(rows) for label in labels}
@@ -261,8 +266,11 @@ class Regression(_Texts):
     def check(self, row: Record) -> None:
         super().check(row)
         value = row[self.column["label"]]
-        if not isinstance(value, (int, float)) or not math.isfinite(value):
-            raise ValueError(f"`label` must be a number. Received: {value!r}")
+        # `not <=` refuses NaN too.
+        if not isinstance(value, (int, float)) or not abs(value) <= LARGEST:
+            raise ValueError(
+                f"`label` must be a number of up to {LARGEST:g}. Received: {value!r}"
+            )
 
     def find_labels(self, rows: Rows) -> Labels:
         return {}
@@ -274,7 +282,8 @@ class Regression(_Texts):
         from scipy import stats  # slow to import
 
         true, found = np.array(self.targets(rows), float), answers["score"]
-        constant = np.ptp(true) == 0 or np.ptp(found) == 0
+        # No answer is a number if training has diverged.
+        constant = np.ptp(true) == 0 or not np.ptp(found) > 0
         return {
             "spearman": 0.0
             if constant
@@ -305,8 +314,8 @@ def _check_weights(given: Mapping[str, float], labels: list[str]) -> None:
 
 def in_order(labels: set[str]) -> list[str]:
     """Sorts labels, those that are whole numbers by their value."""
-    if all(x.lstrip("-").isdigit() for x in labels):
-        return sorted(labels, key=int)
+    if all(re.fullmatch("-?[0-9]+", x) for x in labels):
+        return sorted(labels, key=lambda x: (int(x), x))
     return sorted(labels)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 from keras_bert_lite import layers
@@ -111,7 +112,8 @@ class EntityAnswer(Answer):
         count = int((row["entity_starts"] >= 0).sum())
         kept = {name: row[name][:count] for name in ENTITIES}
         if self.split_words:
-            count = int((row["labels"] != "").sum())
+            # A word of characters that the tokenizer drops has no label.
+            count = int(np.flatnonzero(row["labels"] != "").max(initial=-1)) + 1
             kept |= {name: row[name][:count] for name in ("labels", "scores")}
         return {**row, **kept}
 

@@ -110,6 +110,8 @@ def plain(value: Any) -> Any:
         return plain(value.tolist())
     if hasattr(value, "numpy"):  # a TensorFlow or PyTorch tensor
         return plain(value.numpy())
+    if type(value).__name__ == "NAType":  # `pandas.NA`, which equals nothing
+        return None
     return value
 
 

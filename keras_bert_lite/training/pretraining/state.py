@@ -81,7 +81,7 @@ def fit_from_state(
     settings["optimizer"] = nameless(keras.optimizers.serialize(model.optimizer))
     settings |= _layer_options(model)
     if teachers := _teachers(model):
-        settings["teacher_weights"] = [_digest(x) for x in teachers]
+        settings["teacher_weights"] = [weights_digest(x) for x in teachers]
     hosts.all_equal("versions", versions())
     hosts.all_equal("settings", settings)
     with contextlib.ExitStack() as stack:
@@ -404,7 +404,7 @@ def _teachers(model: keras.Model) -> list[Teacher]:
     return [x for x in sublayers(model) if isinstance(x, Teacher)]
 
 
-def _digest(layer: keras.layers.Layer) -> str:
+def weights_digest(layer: keras.layers.Layer) -> str:
     """Returns a digest of a layer's weights."""
     digest = hashlib.sha256()
     for weight in layer.weights:

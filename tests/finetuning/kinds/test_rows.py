@@ -3,6 +3,7 @@
 import pytest
 
 from keras_bert_lite.finetuning.kinds import KINDS
+from keras_bert_lite.finetuning.kinds.texts import in_order
 from tests.finetuning import samples
 
 
@@ -17,6 +18,12 @@ from tests.finetuning import samples
         ("multiple_choice", {"label": True}, "the place of one of 2 choices"),
         ("multiple_choice", {"choices": "fine"}, "a list of two strings or more"),
         ("multiple_choice", {"choices": ["fine"]}, "a list of two strings or more"),
+        ("token_classification", {"words": ["a", " ", "b"]}, "`words` must hold"),
+        ("token_classification", {"tags": ["O", None, "O"]}, "`tags` must hold"),
+        ("token_classification", {"tags": [0, 1, 0]}, "`tags` must hold strings"),
+        ("regression", {"label": 1e20}, "`label` must be a number of up to 1e"),
+        ("regression", {"label": 10**400}, "`label` must be a number of up to 1e"),
+        ("regression", {"label": float("nan")}, "`label` must be a number"),
     ],
 )
 def test_refuses(task, changes, message):
@@ -30,6 +37,12 @@ def test_numbers_are_names():
     assert KINDS["intent_and_slots"]().valid({**row, "intent": 1})["intent"] == "1"
     row = samples.rows("multiple_choice")[0]
     assert KINDS["multiple_choice"]().valid({**row, "label": "1"})["label"] == 1
+
+
+def test_labels_are_in_the_order_of_their_numbers():
+    assert in_order({"10", "2", "-1"}) == ["-1", "2", "10"]
+    assert in_order({"1", "01"}) == ["01", "1"]
+    assert in_order({"²", "10", "2"}) == ["10", "2", "²"]  # no whole numbers
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import seqeval.metrics
 from sklearn import metrics
 from sklearn.utils import class_weight
 
+from keras_bert_lite.finetuning.evaluate import mistakes
 from keras_bert_lite.finetuning.kinds import KINDS
 
 RNG = np.random.default_rng(0)
@@ -67,6 +68,31 @@ def test_entities():
     assert scores["accuracy"] == pytest.approx(same.mean())
 
 
+def test_a_word_without_a_tag_is_outside():
+    rows = [{"words": ["a", "\u200b", "b"], "tags": ["B-X", "O", "O"]}]
+    answers = {"labels": np.array([["B-X", "", "O"]])}
+    scores = KINDS["token_classification"]().scores(
+        rows, answers, {"labels": ["O", "B-X", "I-X"]}
+    )
+    assert scores == {"f1": 1.0, "accuracy": 1.0}
+
+
+def test_mistaken_intents():
+    rows = [
+        {"words": ["a", "b"], "tags": ["B-X", "O"], "intent": intent}
+        for intent in ("buy", "sell")
+    ]
+    answers = {
+        "label": np.array(["sell", "sell"]),
+        "labels": np.array([["B-X", "O"], ["O", "O"]]),
+    }
+    found = mistakes(KINDS["intent_and_slots"](), rows, answers, {})
+    pairs = [(x["expected"], x["answer"]) for x in found["confused"]]
+    assert pairs == [("buy", "sell"), ("B-X", "O")]
+    texts = [(x["expected"], x["answer"]) for x in found["worst"]]
+    assert texts == [("buy: ", "sell: "), ("sell: a/B-X", "sell: a/O")]
+
+
 def test_tags_without_a_scheme_are_scored_by_accuracy():
     rows = [{"words": ["a", "b"], "tags": ["NOUN", "VERB"]}]
     answers = {"labels": np.array([["NOUN", "NOUN"]])}
@@ -81,8 +107,16 @@ def test_numbers():
     rows = [{"text": "x", "label": x} for x in true]
     scores = KINDS["regression"]().scores(rows, {"score": found}, {})
     assert scores["pearson"] == pytest.approx(np.corrcoef(true, found)[0, 1])
-    constant = KINDS["regression"]().scores(rows, {"score": np.ones(30)}, {})
-    assert constant["spearman"] == 0
+    for value in (1.0, np.nan):  # constant; diverged
+        answers = {"score": np.full(30, value)}
+        found = KINDS["regression"]().scores(rows, answers, {})
+        assert (found["spearman"], found["pearson"]) == (0, 0)
+
+
+def test_any_of_several_answers_is_right():
+    rows = [{"question": "q", "context": "c", "answers": {"text": ["a", "b"]}}]
+    answers = {"answer": np.array(["b"])}
+    assert mistakes(KINDS["question_answering"](), rows, answers, {})["worst"] == []
 
 
 def test_questions():
