@@ -24,20 +24,15 @@ def main(arguments: list[str] | None = None) -> None:
     given = sys.argv[1:] if arguments is None else list(arguments)
     debug = DEBUG in given
     given = [x for x in given if x != DEBUG]
-    if given[:1] == ["--version"]:
-        print(f"{PROGRAM} {metadata.version(PROGRAM)}")
-        sys.exit(0)
-    if given[:1] in (["--help"], ["-h"]):
-        print(_help())
-        sys.exit(0)
     words = _words(given)
     if not words:
-        sys.exit(_without_a_verb(given))
+        with _errors_in_one_line():
+            sys.exit(_without_a_verb(given))
     verb, rest = " ".join(given[:words]), given[words:]
     if debug:
         verbs.run(verb, rest)
         return
-    with without_noise(), _errors_in_one_line():
+    with without_noise(), _errors_in_one_line(verb):
         verbs.run(verb, rest)
 
 
@@ -47,7 +42,13 @@ def _words(arguments: list[str]) -> int:
 
 
 def _without_a_verb(given: list[str]) -> int:
-    """Shows which verbs there are, and returns the status."""
+    """Shows which verbs there are, or the version, and returns the status."""
+    if given[:1] == ["--version"]:
+        print(f"{PROGRAM} {metadata.version(PROGRAM)}")
+        return 0
+    if given[:1] in (["--help"], ["-h"]):
+        print(_help())
+        return 0
     if not given:
         print(_help(), file=sys.stderr)
         return 2
@@ -81,12 +82,16 @@ def _help() -> str:
 
 
 @contextlib.contextmanager
-def _errors_in_one_line() -> Iterator[None]:
+def _errors_in_one_line(verb: str = "") -> Iterator[None]:
     """Ends the program with a line about an error, and a status other than 0."""
     try:
-        yield
+        try:
+            yield
+        finally:
+            sys.stdout.flush()  # here, so that an error of it is told too
     except KeyboardInterrupt:
-        print("\ninterrupted; the same command goes on", file=sys.stderr)
+        goes_on = "; the same command goes on" if verb in verbs.RESUMED else ""
+        print(f"\ninterrupted{goes_on}", file=sys.stderr)
         sys.exit(130)
     except BrokenPipeError:  # the reader of the output has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -11,6 +11,7 @@ CONFIG = "config"
 COLUMNS = "columns"  # whose names are the package's, not the user's
 ALWAYS = (CONFIG, "print_config", "help")
 ENCODER_CONFIG = "encoder_config"
+SHORT_HELP = "-h"
 NO = "no_"
 YAML = (".yaml", ".yml")
 FLAGS = (bool, bool | None)
@@ -22,6 +23,7 @@ def spelled(function: Callable[..., None], arguments: list[str]) -> list[str]:
 
     - `--batch-size 8` becomes `--batch_size=8`;
     - `--pack` becomes `--pack=true`, and `--no-run` becomes `--run=false`;
+    - words that begin with one hyphen, such as `-5`, stay in their place;
     - several files after an option, or in place of one, become a JSON list;
     - `--config NAME`, if it is no YAML file, becomes `--encoder_config=NAME` where a
       verb has that option.
@@ -47,8 +49,9 @@ def spelled(function: Callable[..., None], arguments: list[str]) -> list[str]:
         if word.startswith("--"):
             options.append(_option(word[2:], rest, kinds))
         else:
-            (options if _is_option(word) else words).append(word)
-    return [*options, *([_joined(words)] if several and words else words)]
+            (options if word == SHORT_HELP else words).append(word)
+    words = [_joined(words)] if several and words else words
+    return [*options, *(["--"] if any(map(_is_option, words)) else []), *words]
 
 
 def _option(word: str, rest: deque[str], kinds: dict[str, Any]) -> str:

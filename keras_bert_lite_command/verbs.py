@@ -35,6 +35,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "pretrain": pretraining.pretrain,
     "distil": pretraining.distil,
 }
+RESUMED = ("fit", "pretraining-data", "pretrain", "distil")  # go on when run again
 
 
 def summaries() -> dict[str, str]:

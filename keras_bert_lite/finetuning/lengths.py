@@ -11,7 +11,7 @@ from keras_bert_lite.text.preprocessor import Preprocessor
 CHOICES = (128, 192, 256, 384, 512)  # tokens in a row
 COVERED = 0.99  # the share of the rows that must not be cut
 FEW = 200  # rows, below which the longest says little about rows to come
-SPECIAL = 3  # special tokens in a row of two texts
+AROUND = 2  # special tokens in a row, beside those between two texts
 CHUNK = 1024  # rows tokenized at once
 
 
@@ -40,8 +40,9 @@ def count_tokens(rows: Rows, kind: Kind, preprocessor: Preprocessor) -> np.ndarr
             part = tf.constant(texts[start : start + CHUNK])
             lengths = preprocessor.tokenizer(part).row_lengths()
             column[start : start + CHUNK] = lengths.numpy()
-    # Texts that are read apart have a row each.
-    return SPECIAL + (counts.max(0) if kind.apart else counts.sum(0))
+    if kind.apart or len(counts) == 1:  # each text has a row
+        return AROUND + counts.max(0)
+    return AROUND + preprocessor.num_separators + counts.sum(0)
 
 
 def limit_for(counts: np.ndarray, most: int | None) -> int:

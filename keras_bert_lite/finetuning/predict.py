@@ -20,11 +20,17 @@ from keras_bert_lite.finetuning.saved_run import load_run
 from keras_bert_lite.models.tasks.registry import task_of
 from keras_bert_lite.models.text_model import TextModel, answer_of, preprocessor_of
 from keras_bert_lite.serving.offline import predict_texts
-from keras_bert_lite.training.data.readers.lines import as_paths, read_lines, suffix
+from keras_bert_lite.training.data.readers.lines import (
+    as_paths,
+    lines_of,
+    read_lines,
+    suffix,
+)
 from keras_bert_lite.training.data.readers.read import READERS, read
 from keras_bert_lite.training.data.records import Record
 
 STANDARD = "-"
+STANDARD_INPUT = Path("standard input")  # in error messages
 GIVEN = "given_"
 SUFFIXES = (".tsv", ".jsonl")
 
@@ -197,16 +203,13 @@ def _text_columns(model: TextModel, columns: Mapping[str, Any]) -> list[str]:
 def _records(source: str | os.PathLike, column: str) -> Iterable[Record]:
     name = os.fspath(source)
     if name == STANDARD:
-        return _lines(sys.stdin, column)
-    if "://" in name or suffix(Path(name)) in READERS:
+        lines = lines_of(sys.stdin.buffer, STANDARD_INPUT)
+    elif "://" in name or suffix(Path(name)) in READERS:
         return read(name)
-    (path,) = as_paths(name, "source")
-    return ({column: line.text} for line in read_lines(path))
-
-
-def _lines(file: TextIO, column: str) -> Iterator[Record]:
-    for line in file:
-        yield {column: line.removesuffix("\n")}
+    else:
+        (path,) = as_paths(name, "source")
+        lines = read_lines(path)
+    return ({column: line.text} for line in lines)
 
 
 def _readable(

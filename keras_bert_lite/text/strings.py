@@ -41,9 +41,16 @@ def as_strings(value: Any, name: str) -> tf.Tensor | tf.RaggedTensor:
 def _from_python(value: Any, name: str) -> tf.Tensor | tf.RaggedTensor:
     _refuse_other_than_strings(value, name)
     try:
-        return tf.convert_to_tensor(value, tf.string)
+        strings = tf.convert_to_tensor(value, tf.string)
     except (TypeError, ValueError):
         return tf.ragged.constant(value, dtype=tf.string)
+    # Of `[[], ["a"]]` TensorFlow makes two empty rows.
+    lost = strings.shape.num_elements() == 0 and _holds_strings(value)
+    return tf.ragged.constant(value, dtype=tf.string) if lost else strings
+
+
+def _holds_strings(value: Any) -> bool:
+    return not isinstance(value, (list, tuple)) or any(map(_holds_strings, value))
 
 
 def _refuse_other_than_strings(value: Any, name: str) -> None:

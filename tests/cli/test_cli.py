@@ -133,3 +133,33 @@ def test_answers_about_arguments_without_tensorflow(arguments, code):
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout.splitlines()[-1]) == (code, "set()")
+
+
+@pytest.mark.parametrize("arguments", [("--version",), ("fit", "--help")])
+def test_output_that_nobody_reads(arguments):
+    program = (
+        "import sys, keras_bert_lite_command\n"
+        "sys.stdin.read()\n"
+        f"keras_bert_lite_command.main({list(arguments)})\n"
+    )
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-c", program]
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+        process.stdout.close()
+        process.stdin.close()
+        assert process.stderr.read() == b""
+
+
+def test_a_word_that_begins_with_a_hyphen(capsys):
+    keras_bert_lite_command.main(["tokenize", "bert_mini_books", "-5 degrees"])
+    assert "'degrees'" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("verb", "goes_on"), [("fit", True), ("predict", False)])
+def test_interrupted(verb, goes_on, monkeypatch, capsys):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(keras_bert_lite_command.verbs, "run", interrupted)
+    assert status(verb) == 130
+    assert ("goes on" in capsys.readouterr().err) == goes_on

@@ -30,6 +30,8 @@ from keras_bert_lite_command.verbs import VERBS
         ("fit", "--help", "--help"),
         ("fit", "t --class-weight.not-good=2 a", "--class_weight.not-good=2 t a"),
         ("fit", "--seed 1 -- t a", "--seed=1 t a"),
+        ("tokenize", "run -5", "-- run -5"),
+        ("tokenize", "-- run -foo", "-- run -foo"),
     ],
 )
 def test_spelled(verb, given, read):

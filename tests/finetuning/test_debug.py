@@ -30,7 +30,7 @@ def test_texts():
     assert found["unknown"] == ["c"]
     assert (found["empty"], found["duplicates"]) == ([3], [2])
     assert (found["contradictions"], found["shared"]) == ([2], [1])
-    assert found["lengths"] == {"median": 5, "highest": 33, "limit": 24, "cut": 1}
+    assert found["lengths"] == {"median": 4, "highest": 32, "limit": 24, "cut": 1}
     assert found["pieces"] == {"text": ["fine", "day"]}
     text = shown(found)
     assert "labels: a 3, b 1" in text
@@ -84,6 +84,23 @@ def test_tags_of_two_kinds():
     found = debug(rows, task="token_classification")
     assert "`tags` must hold strings" in found["invalid"][0]
     assert "'X'" in found["invalid"][1]
+
+
+@pytest.mark.parametrize(
+    ("task", "changes"),
+    [
+        ("text_classification", {"text": ["a", "b"]}),
+        ("text_classification", {"text": "\ud83d"}),
+        ("token_classification", {"words": "the", "tags": ["O", "O", "O"]}),
+        ("token_classification", {"words": ["a", 5], "tags": ["O", "O"]}),
+        ("question_answering", {"question": ["a"]}),
+    ],
+)
+def test_texts_that_are_none(task, changes):
+    row = samples.rows(task, 2)[1]
+    found = debug([row, {**row, **changes}], task=task)
+    (invalid,) = found["invalid"]
+    assert invalid.startswith("`train`, record 1: ")
 
 
 def test_nothing_valid():

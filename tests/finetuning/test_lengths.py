@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from keras_bert_lite.finetuning.lengths import FEW, limit_for
+from keras_bert_lite.finetuning.kinds import KINDS
+from keras_bert_lite.finetuning.lengths import FEW, count_tokens, limit_for
+from tests import tiny
 
 
 @pytest.mark.parametrize(
@@ -23,3 +25,25 @@ def test_room_for_rows(longest, rows, most, limit):
 
 def test_one_long_row_of_many_is_cut():
     assert limit_for(np.array([20] * 999 + [500]), 512) == 128
+
+
+@pytest.mark.tensorflow(reason="strings need TensorFlow")
+@pytest.mark.parametrize(
+    ("pair", "apart", "separators", "count"),
+    [
+        (None, False, 1, 4),
+        ("day", False, 1, 6),
+        ("day", False, 2, 7),
+        ("day", True, 1, 4),
+    ],
+)
+def test_special_tokens_are_counted(pair, apart, separators, count):
+    kind = KINDS["text_classification"](text_pair=pair and "text_pair")
+    kind.apart = apart
+    preprocessor = tiny.preprocessor(num_separators=separators)
+    rows = [{"text": "fine day", "text_pair": pair, "label": "x"}]
+    assert count_tokens(rows, kind, preprocessor).tolist() == [count]
+    if not apart:
+        given = {"text": ["fine day"], "text_pair": [pair]} if pair else ["fine day"]
+        mask = preprocessor(given)["padding_mask"]
+        assert int(mask.numpy().sum()) == count

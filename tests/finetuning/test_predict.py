@@ -71,7 +71,8 @@ def test_answers_of_before_are_kept(model, tmp_path):
 
 
 def test_lines_of_text_from_standard_input(model, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "stdin", io.StringIO("a day\nfine"))
+    written = io.BytesIO(b"\xef\xbb\xbfa day\r\nfine")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(written))
     assert kbl.predict_file(model, "-") == 2
     rows = [json.loads(x) for x in capsys.readouterr().out.splitlines()]
     assert [x["text"] for x in rows] == ["a day", "fine"]

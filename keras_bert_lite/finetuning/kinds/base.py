@@ -19,6 +19,7 @@ Rows = Sequence[Record]
 Answers = Mapping[str, Any]
 Scores = dict[str, float]
 Labels = dict[str, Any]  # lists of names, by the builder's argument
+LISTS = ("words", "choices")  # columns that hold several texts
 
 
 class Verdict(NamedTuple):
@@ -96,10 +97,16 @@ class Kind(abc.ABC):
     def check(self, row: Record) -> None:
         """Refuses a row with a value that cannot be trained on."""
         for name in self.text_columns:
-            if not isinstance(row[name], (str, list)):
-                raise ValueError(
-                    f"`{name}` must be a string, or several. Received: {row[name]!r}"
-                )
+            value = row[name]
+            several = name in (self.column.get(x) for x in LISTS)
+            if several and not isinstance(value, list):
+                raise ValueError(f"`{name}` must be a list. Received: {value!r:.200}")
+            for text in value if several else [value]:
+                if not isinstance(text, str) or not _is_unicode(text):
+                    raise ValueError(
+                        f"`{name}` must be {'strings' if several else 'a string'}. "
+                        f"Received: {text!r:.200}"
+                    )
 
     def valid(self, row: Record) -> Record:
         """Returns a row of a source as it is trained on.
@@ -267,3 +274,12 @@ class Kind(abc.ABC):
         found = model.predict(self.texts([rows[i] for i in order]), size, verbose=0)
         back = np.argsort(order)
         return {name: np.asarray(value)[back] for name, value in found.items()}
+
+
+def _is_unicode(text: str) -> bool:
+    """Whether a string can be encoded; half of a surrogate pair cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

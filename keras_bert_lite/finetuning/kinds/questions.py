@@ -127,7 +127,6 @@ class MultipleChoice(Kind):
         return row
 
     def check(self, row: Record) -> None:
-        super().check(row)
         choices, label = (row[self.column[x]] for x in ("choices", "label"))
         several = isinstance(choices, list) and len(choices) > 1
         if not several or not all(isinstance(x, str) for x in choices):
@@ -141,6 +140,7 @@ class MultipleChoice(Kind):
                 f"`label` must be the place of one of {len(choices)} choices, from 0. "
                 f"Received: {label!r}"
             )
+        super().check(row)
 
     def text_of(self, row: Record, name: str) -> str:
         """Returns the text or the longest choice: each choice has a row of its own."""

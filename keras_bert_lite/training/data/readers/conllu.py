@@ -1,5 +1,6 @@
 """Reading treebanks in CoNLL-U format."""
 
+import re
 from collections.abc import Iterator
 
 from keras_bert_lite.checks import check_choice
@@ -8,7 +9,9 @@ from keras_bert_lite.training.data.records import Record, Records
 
 COLUMNS = {"upos": 3, "xpos": 4, "deprel": 7}
 WIDTH = 10  # columns of a line
-FORM = 1
+ID, FORM = 0, 1
+_WORD = re.compile(r"[0-9]+")
+_NO_WORD = re.compile(r"[0-9]+-[0-9]+|[0-9]+\.[0-9]+")  # 3-4, 5.1
 
 
 def read_conllu(path: Paths, tags: str = "upos") -> Records:
@@ -27,7 +30,7 @@ def read_conllu(path: Paths, tags: str = "upos") -> Records:
 
     Raises:
         ValueError: During a pass, naming file and line: if a line of a word does not
-            have ten columns between tabs, or is not UTF-8.
+            have ten columns between tabs, a number and a word, or is not UTF-8.
         FileNotFoundError: If a file does not exist.
 
     Reference: [universaldependencies.org/format.html](
@@ -63,4 +66,11 @@ def _word(line: Line) -> list[str] | None:
             f"must have {WIDTH} columns between tabs. "
             f"Received: {len(values)}, {line.text[:200]!r}"
         )
-    return values if values[0].isdigit() else None
+    if _NO_WORD.fullmatch(values[ID]):
+        return None
+    if not _WORD.fullmatch(values[ID]) or not values[FORM].strip():
+        raise line.error(
+            "must have a number, and a word. "
+            f"Received: {values[ID]!r} and {values[FORM]!r}"
+        )
+    return values

@@ -1,7 +1,7 @@
 """Reading lines of text files, with file and line number for error messages."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -58,17 +58,18 @@ def read_lines(path: Path) -> Iterator[Line]:
             corrupt.
     """
     with opened(path) as file:
-        lines = enumerate(file, 1)
-        while True:
-            try:
-                number, line = next(lines)
-            except StopIteration:
-                return
-            except BROKEN as error:
-                raise ValueError(
-                    f"{path}: must be a whole compressed file. Received: {error}"
-                ) from error
-            yield _decoded(path, number, line)
+        try:
+            yield from lines_of(file, path)
+        except BROKEN as error:
+            raise ValueError(
+                f"{path}: must be a whole compressed file. Received: {error}"
+            ) from error
+
+
+def lines_of(file: Iterable[bytes], path: Path) -> Iterator[Line]:
+    """Decodes the lines of a file that is open; see `read_lines`."""
+    for number, line in enumerate(file, 1):
+        yield _decoded(path, number, line)
 
 
 def read_rows(path: Path) -> Iterator[Line]:

@@ -35,7 +35,8 @@ def read(source: Any, argument: str = "source") -> Records:
               `.conllu` or `.json` (`read_squad`), and `.gz` or `.xz` after it;
             - `datasets://NAME:SPLIT` or `datasets://NAME:CONFIG:SPLIT`, a data set of
               Hugging Face `datasets`; `tfds://NAME:SPLIT`, one of
-              `tensorflow_datasets`. These libraries must be installed;
+              `tensorflow_datasets`. SPLIT may be a part, such as `train[:1000]`. These
+              libraries must be installed;
             - anything that `records` takes, such as a list of dictionaries or a
               pandas `DataFrame`.
         argument: The name of the source in error messages.
@@ -74,7 +75,9 @@ def _tfds(name: str, argument: str) -> Any:
 
 def _parts(name: str, form: str, argument: str, most: int) -> list[str]:
     # Not slashes, which are in the names themselves: owner/name, name/config.
-    parts = name.split(":")
+    whole, bracket, part = name.partition("[")  # train[:100]
+    *parts, split = whole.split(":")
+    parts = [*parts, f"{split}{bracket}{part}"]
     if not 2 <= len(parts) <= most or not all(parts):
         raise ValueError(f"`{argument}` must be {form}. Received: {name!r}")
     return parts

@@ -39,3 +39,13 @@ def test_names_the_line_of_a_mistake(tmp_path):
     (tmp_path / "b.conllu").write_text("1\ta\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"b\.conllu:1: must have 10 columns"):
         list(kbl.data.read_conllu(tmp_path / "b.conllu"))
+
+
+@pytest.mark.parametrize(
+    ("number", "word"), [("a", "le"), (" 2", "le"), ("_", "le"), ("1", ""), ("1", " ")]
+)
+def test_no_word_is_lost(number, word, tmp_path):
+    columns = [number, word, *"_" * 8]
+    (tmp_path / "c.conllu").write_text("\t".join(columns), encoding="utf-8")
+    with pytest.raises(ValueError, match=r"c\.conllu:1: must have a number"):
+        list(kbl.data.read_conllu(tmp_path / "c.conllu"))

@@ -1,3 +1,5 @@
+import sys
+
 import pytest
 
 import keras_bert_lite as kbl
@@ -56,6 +58,28 @@ def test_refuses(source, message):
 
 
 def test_names_the_missing_library(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "datasets", None)
+    monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(ImportError, match="pip install datasets"):
         kbl.data.read("datasets://nyu-mll/glue:sst2:train")
+
+
+@pytest.mark.parametrize(
+    ("source", "called"),
+    [
+        ("datasets://imdb:train", (("imdb",), "train")),
+        ("datasets://a/glue:sst2:train[:9]", (("a/glue", "sst2"), "train[:9]")),
+        ("datasets://imdb:train[1%:2%]+test", (("imdb",), "train[1%:2%]+test")),
+    ],
+)
+def test_a_part_of_a_split(source, called, monkeypatch):
+    calls = []
+
+    class Library:
+        @staticmethod
+        def load_dataset(*names, split):
+            calls.append((names, split))
+            return [ROW]
+
+    monkeypatch.setitem(sys.modules, "datasets", Library)
+    assert list(kbl.data.read(source)) == [ROW]
+    assert calls == [called]
