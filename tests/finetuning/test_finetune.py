@@ -213,7 +213,7 @@ def test_rows_longer_than_the_model_are_counted(monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             kbl.finetune("text_classification", rows, encoder=samples.encoder())
     message = (
-        "8 of 8 rows are longer than 24 tokens (the longest has 43): the model reads "
+        "8 of 8 rows are longer than 24 tokens (the longest has 42): the model reads "
         "only the first 24 of them. The encoder reads no more."
     )
     assert any(message in str(x.message) for x in caught)
