@@ -118,7 +118,8 @@ class Trainer:
 
         Where it is nearly right on all rows, training would have little to learn, and
         its weights are so large that each step would change the logits much. A larger
-        divisor loses what it knows: with ten, topics were learned less well.
+        divisor loses what it knows: with ten, topics were learned less well
+        (`benchmarks.recipe_choices`).
         """
         if self.kind.softens():
             soften(self.model, SOFTNESS)
