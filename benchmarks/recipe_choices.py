@@ -2,8 +2,8 @@
 
     python -m benchmarks.recipe_choices --data DATA --sets chunks --rates 1 2
 
-trains on rows of a set's training half, and scores 1,500 others of the same half, so
-that the rows of `benchmarks.recipes` decide nothing. The constants are a task's
+trains on rows of a set's training half and scores up to 1,500 others of that half, so
+that the scores of `benchmarks.recipes` decide nothing. The constants are a task's
 multiples of the rate and of the epochs, and what the logits of a linear model are
 divided by. Each result is a line of `results/recipe_choices.jsonl`, in which the next
 call goes on.
@@ -13,6 +13,7 @@ import argparse
 import contextlib
 import functools
 import itertools
+import operator
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import mean
@@ -21,8 +22,9 @@ from unittest import mock
 
 import numpy as np
 
+from benchmarks.inference.tables import table
 from benchmarks.recipes.log import Log
-from benchmarks.recipes.sets import SETS
+from benchmarks.recipes.sets import SETS, Row
 from benchmarks.recipes.tables import metric_of
 from benchmarks.recipes.ways import RATES, tuned
 from keras_bert_lite.finetuning.course import trainer
@@ -47,13 +49,20 @@ def constants(task: str, rate: float, epochs: float, softness: float) -> Iterato
 
 def markdown(records: list[dict[str, Any]]) -> str:
     """Returns the mean scores of the seeds, in percent, in Markdown."""
-    lines = [f"| {' | '.join(COLUMNS)} | seeds | score |", "|---" * 8 + "|"]
-    key = lambda x: tuple(x[name] for name in COLUMNS)  # noqa: E731
+    lines = []
+    key = operator.itemgetter(*COLUMNS)
     for values, found in itertools.groupby(sorted(records, key=key), key):
         scores = [100 * x["scores"][metric_of(values[0])] for x in found]
-        cells = [*(f"{x:g}" if isinstance(x, float) else str(x) for x in values)]
-        lines.append(f"| {' | '.join(cells)} | {len(scores)} | {mean(scores):.1f} |")
-    return "\n".join(lines)
+        cells = [f"{x:g}" if isinstance(x, float) else str(x) for x in values]
+        lines.append([*cells, str(len(scores)), f"{mean(scores):.1f}"])
+    return table([*COLUMNS, "seeds", "score"], lines)
+
+
+def split(every: list[Row], rows: int, seed: int) -> tuple[list[Row], list[Row]]:
+    """Returns rows to train on, and others to score."""
+    order = np.random.default_rng(seed).permutation(len(every))
+    train, test = order[:rows], order[rows:][-SCORED:]
+    return [every[i] for i in train], [every[i] for i in test]
 
 
 def main() -> None:
@@ -65,27 +74,29 @@ def main() -> None:
     parser.add_argument("--encoders", nargs="+", choices=RATES, default=list(RATES))
     parser.add_argument("--rates", nargs="+", type=float, help="the task's own")
     parser.add_argument("--epochs", nargs="+", type=float, help="the task's own")
-    own = trainer.SOFTNESS
-    parser.add_argument("--softness", nargs="+", type=float, default=[own])
+    softness = [trainer.SOFTNESS]
+    parser.add_argument("--softness", nargs="+", type=float, default=softness)
     parser.add_argument("--results", type=Path, default=RESULTS)
     options = parser.parse_args()
     log = Log(options.results)
-    for name, rows, seed, encoder in itertools.product(
-        options.sets, options.rows, options.seeds, options.encoders
-    ):
-        this = SETS[name]
-        every, _ = this.read(options.data)
-        order = np.random.default_rng(seed).permutation(len(every))
-        train, test = ([every[i] for i in x] for x in (order[:rows], order[-SCORED:]))
-        kind = KINDS[this.task]
-        key = {"set": name, "rows": rows, "seed": seed, "encoder": encoder}
-        rates = options.rates or [float(kind.rate)]
-        epochs = options.epochs or [float(kind.epochs)]
-        for values in itertools.product(rates, epochs, options.softness):
-            with constants(this.task, *values):
-                make = functools.partial(tuned, this, train, test, encoder, seed)
-                log.once({**key, **dict(zip(CHOICES, values, strict=True))}, make)
+    for name in options.sets:
+        compare(log, name, SETS[name].read(options.data)[0], options)
     print(markdown(log.records))
+
+
+def compare(log: Log, name: str, every: list[Row], options: Any) -> None:
+    """Scores all constants on rows of a set."""
+    this = SETS[name]
+    rates = options.rates or [float(KINDS[this.task].rate)]
+    epochs = options.epochs or [float(KINDS[this.task].epochs)]
+    runs = itertools.product(options.rows, options.seeds, options.encoders)
+    for rows, seed, encoder in runs:
+        train, test = split(every, rows, seed)
+        key = {"set": name, "rows": rows, "seed": seed, "encoder": encoder}
+        for values in itertools.product(rates, epochs, options.softness):
+            make = functools.partial(tuned, this, train, test, encoder, seed)
+            with constants(this.task, *values):
+                log.once({**key, **dict(zip(CHOICES, values, strict=True))}, make)
 
 
 if __name__ == "__main__":

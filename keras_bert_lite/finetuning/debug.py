@@ -52,14 +52,13 @@ def debug(
     kind = KINDS[task](**(columns or {}))
     preprocessor = load_preprocessor(encoder)
     sources = {"train": train, "validation": validation}
-    rows: dict[str, Rows] = {}
-    numbers: dict[str, list[int]] = {}  # of the records that are valid
+    valid: dict[str, dict[int, Record]] = {}
     invalid: list[str] = []
     for name, source in sources.items():
         if source is not None:
-            found, wrong = _valid(source, kind, name)
-            numbers[name], rows[name] = list(found), list(found.values())
-            invalid += wrong
+            valid[name], found = _valid(source, kind, name)
+            invalid += found
+    rows: dict[str, Rows] = {name: list(x.values()) for name, x in valid.items()}
     report: dict[str, Any] = {
         "rows": {name: len(x) for name, x in rows.items()},
         "invalid": invalid,
@@ -71,14 +70,13 @@ def debug(
     report["rare"] = [x for x, count in counts.items() if count < FEW]
     tokens = count_tokens(rows["train"], kind, preprocessor)
     report["lengths"] = lengths_of(tokens, preprocessor.sequence_length)._asdict()
-    report |= _repeated(dict(zip(numbers["train"], rows["train"], strict=True)), kind)
+    report |= _repeated(valid["train"], kind)
     if "validation" in rows:
         seen = {kind.key(row) for row in rows["train"]}
-        held_out = rows["validation"]
-        known = {x for row in held_out for x in kind.classes(row)}
+        held_out = valid["validation"]
+        known = {x for row in held_out.values() for x in kind.classes(row)}
         report["unknown"] = sorted(known - counts.keys())
-        numbered = zip(numbers["validation"], held_out, strict=True)
-        report["shared"] = [number for number, x in numbered if kind.key(x) in seen]
+        report["shared"] = [i for i, x in held_out.items() if kind.key(x) in seen]
     pieces = preprocessor.tokenizer.get_vocabulary()
     first = rows["train"][0]
     report["pieces"] = {

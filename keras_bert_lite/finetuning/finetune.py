@@ -122,7 +122,7 @@ def finetune(
         epochs: Passes over the rows; `None`: 10 for up to 100 rows, falling to 1
             above 10,000; twice as many for tags and several labels.
         learning_rate: The peak rate; `None`: 1e-4 at width 384, less for wider
-            encoders; twice as much for intents and slots, and answers to questions.
+            encoders; twice as much for tags, several labels and answers to questions.
         batch_size: Rows of a step; `None`: 16 below 500 rows, else 32; 8 for answers
             to questions.
         sequence_length: The most tokens that the model reads of a row; `None`: the

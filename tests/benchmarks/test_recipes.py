@@ -34,6 +34,14 @@ def test_other_constants():
     assert (kind.rate, kind.epochs, trainer.SOFTNESS) == own
 
 
+def test_scored_rows_are_others():
+    rows = [{"text": str(i)} for i in range(2000)]
+    for count, scored in ((64, 1500), (1800, 200)):  # of a small set, what is left
+        train, test = recipe_choices.split(rows, count, seed=1)
+        assert (len(train), len(test)) == (count, scored)
+        assert not {x["text"] for x in train} & {x["text"] for x in test}
+
+
 def test_table_of_choices():
     given = {"set": "pos", "rows": 64, "encoder": "MiniLM", "epochs": 2.0}
     found = recipe_choices.markdown(

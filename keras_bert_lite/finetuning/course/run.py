@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import hashlib
 import json
 import os
 import shutil
@@ -22,7 +23,7 @@ from keras_bert_lite.finetuning.course.selection import (
     Selection,
     standard_error,
 )
-from keras_bert_lite.finetuning.course.trainer import StepTimes, Trainer, digest
+from keras_bert_lite.finetuning.course.trainer import StepTimes, Trainer
 from keras_bert_lite.finetuning.evaluate import mistakes
 from keras_bert_lite.finetuning.kinds.base import Rows, Scores
 from keras_bert_lite.finetuning.report import REPORT
@@ -217,14 +218,20 @@ class Run:
 
     def _asked(self, plan: Plan) -> dict[str, Any]:
         """Returns what must be the same for an interrupted run to go on."""
-        encoder = encoder_of(self.trainer.model)
+        trainer, kind = self.trainer, self.trainer.kind
         return {
             **dataclasses.asdict(plan),
-            **self.trainer.described(),
+            "task": kind.name,
+            "columns": kind.column,
+            "labels": trainer.labels,
+            "class_weight": trainer.class_weight,
+            "pairs_apart": kind.apart,
+            "metric": kind.metric,
+            "sequence_length": trainer.preprocessor.sequence_length,
             "seconds": self.budget.seconds,
-            "train": digest(self.parts.train),
-            "validation": digest(self.parts.validation),
-            "encoder": weights_digest(encoder),
+            "train": _digest(self.parts.train),
+            "validation": _digest(self.parts.validation),
+            "encoder": weights_digest(encoder_of(trainer.model)),
         }
 
     def _kept_plan(self, asked: dict[str, Any]) -> Plan | None:
@@ -308,3 +315,11 @@ class Run:
     @property
     def _all_rows(self) -> Rows:
         return [*self.parts.train, *self.parts.validation]
+
+
+def _digest(rows: Rows) -> str:
+    """Returns a digest of rows, to tell whether a run goes on with the same."""
+    found = hashlib.sha256()
+    for row in rows:
+        found.update(json.dumps(row, sort_keys=True, default=str).encode())
+    return found.hexdigest()[:16]

@@ -2,8 +2,6 @@
 
 import dataclasses
 import functools
-import hashlib
-import json
 import time
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -101,18 +99,6 @@ class Trainer:
         weighted = self._weighted(self.batches(rows))
         return self._warm_start(weighted, others, strengths)
 
-    def described(self) -> dict[str, Any]:
-        """Returns what, beside rows and plan, decides how training goes."""
-        return {
-            "task": self.kind.name,
-            "columns": self.kind.column,
-            "labels": self.labels,
-            "class_weight": self.class_weight,
-            "pairs_apart": self.kind.apart,
-            "metric": self.kind.metric,
-            "sequence_length": self.preprocessor.sequence_length,
-        }
-
     def soften(self) -> None:
         """Makes a linear model unsure of labels, before all weights are trained.
 
@@ -190,13 +176,17 @@ class Trainer:
         selection: Selection | None,
         verbose: Any,
     ) -> None:
-        """Trains, or goes on where an interrupted run stopped."""
+        """Trains, or goes on where an interrupted run stopped.
+
+        Args:
+            rows: The rows; those of the interrupted run, which is not checked here.
+            plan: What training does.
+            directory: Where the state is kept.
+            selection: Scores the model during training.
+            verbose: As in `keras.Model.fit`.
+        """
         self.compile(plan)
-        settings = {
-            **self.described(),
-            "rows": digest(rows),
-            "recipe": dataclasses.asdict(plan),
-        }
+        settings = {"recipe": dataclasses.asdict(plan)}
         progress = progress_of(plan.steps, plan.evaluate_every, verbose)
         fit_from_state(
             self.model,
@@ -225,11 +215,3 @@ class Trainer:
 
     def _dataset(self, rows: Any, **batching: Any) -> tf.data.Dataset:
         return self.kind.dataset(rows, self.preprocessor, self.labels, **batching)
-
-
-def digest(rows: Rows) -> str:
-    """Returns a digest of rows, to tell whether a run goes on with the same."""
-    found = hashlib.sha256()
-    for row in rows:
-        found.update(json.dumps(row, sort_keys=True, default=str).encode())
-    return found.hexdigest()[:16]

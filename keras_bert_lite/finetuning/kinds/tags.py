@@ -51,18 +51,17 @@ class TokenClassification(Kind):
     def check(self, row: Record) -> None:
         super().check(row)
         words, tags = (row[self.column[x]] for x in ("words", "tags"))
-        for name, values in (("words", words), ("tags", tags)):
-            for value in values if isinstance(values, list) else ():
-                if not isinstance(value, str) or not value.strip():
-                    raise ValueError(
-                        f"`{name}` must hold strings that are not empty. "
-                        f"Received: {value!r}"
-                    )
         if not isinstance(tags, list) or len(tags) != len(words) or not words:
             raise ValueError(
                 f"`tags` must be a list, one for each word. Received: {tags!r:.100} "
                 f"for {words!r:.100}"
             )
+        for name, values in (("words", words), ("tags", tags)):
+            if not all(isinstance(x, str) and x.strip() for x in values):
+                raise ValueError(
+                    f"`{name}` must hold strings that are not empty. "
+                    f"Received: {values!r:.200}"
+                )
 
     def classes(self, row: Record) -> list[str]:
         return row[self.column["tags"]]
