@@ -172,7 +172,26 @@ class _Rows:
     def joined(self, answers: Iterable[dict[str, Any]]) -> Iterator[Record]:
         """Yields rows with their answers."""
         for answer in answers:
-            yield {**_beside(self._waiting.popleft(), answer), **answer}
+            row = self._waiting.popleft()
+            answer = _with_all_words(answer, row[self._names[0]])
+            yield {**_beside(row, answer), **answer}
+
+
+NO_LABEL = {"labels": "", "scores": 0.0}
+
+
+def _with_all_words(answer: dict[str, Any], words: Any) -> dict[str, Any]:
+    """Returns an answer with a label for each word.
+
+    `without_padding` takes the last words for padding if they have no label.
+    """
+    if not isinstance(words, list):
+        return answer
+    filled = {
+        name: [*answer[name], *[none] * (len(words) - len(answer[name]))]
+        for name, none in NO_LABEL.items()
+    }
+    return {**answer, **filled}
 
 
 def _beside(row: Record, answer: Mapping[str, Any]) -> Record:

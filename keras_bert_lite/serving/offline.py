@@ -5,10 +5,10 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sized
 from typing import Any
 
-import keras
 import numpy as np
 import tensorflow as tf
 
+from keras_bert_lite._progress_bar import progress_bar
 from keras_bert_lite.checks import check_positive
 from keras_bert_lite.models.text_model import TextModel
 from keras_bert_lite.serving.check.saved_model_files import find_version
@@ -63,7 +63,7 @@ def predict_texts(
         raise TypeError(f"`texts` must be strings in a list. Received: {texts!r}")
     call, names = _callable(model)
     total = len(texts) if isinstance(texts, Sized) else None
-    bar = keras.utils.Progbar(total, unit_name="text", verbose=int(progress))
+    bar = progress_bar(total, progress, unit_name="text")
     rows = (as_row(text, names, f"Text {i}") for i, text in enumerate(texts))
     return answers_of(call, names, rows, batch_size, bar.add)
 

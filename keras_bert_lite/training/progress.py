@@ -1,15 +1,15 @@
 """The progress of long runs."""
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import keras
 
+from keras_bert_lite._progress_bar import can_redraw, progress_bar
+
 SHOWN = ("loss", "val_loss")
 CLEAR = "\r\x1b[K"  # the bar, for a line in its place
-BAR, LAST = 1, 2  # what `keras.utils.Progbar` shows: all the time, only the end
 
 
 def progress_of(
@@ -23,14 +23,6 @@ def progress_of(
         verbose: That of `fit`. With a line per epoch, or none, Keras's own do.
     """
     return [RunProgress(steps, save_every)] if verbose in ("auto", 1) else []
-
-
-def can_redraw() -> bool:
-    """Whether a line can be written over: in terminals and notebooks, not in files.
-
-    On Linux Keras takes this for granted, and fills log files with bars.
-    """
-    return sys.stdout.isatty() or "ipykernel" in sys.modules
 
 
 class RunProgress(keras.callbacks.ProgbarLogger):
@@ -61,9 +53,7 @@ class RunProgress(keras.callbacks.ProgbarLogger):
         self._before = self._done
         if self._done:
             print(f"Resumed after step {self._done} of {self._steps}.")
-        left = self._steps - self._done
-        shown = BAR if self._redraws else LAST
-        self.progbar = keras.utils.Progbar(left, verbose=shown, stateless_metrics=())
+        self.progbar = progress_bar(self._steps - self._done, stateless_metrics=())
 
     def on_train_batch_end(self, batch, logs=None):
         self._show(self._done + batch + 1, logs, finalize=False)
@@ -95,8 +85,4 @@ def text_bar(paths: Sequence[Path], readings: int = 1) -> keras.utils.Progbar:
     """
     packed = any(path.suffix in (".gz", ".xz") for path in paths)
     size = readings * sum(path.stat().st_size for path in paths)
-    return keras.utils.Progbar(
-        None if packed else size / 1e3,
-        verbose=BAR if can_redraw() else LAST,
-        unit_name="kB",
-    )
+    return progress_bar(None if packed else size / 1e3, unit_name="kB")

@@ -1,6 +1,7 @@
 """From a text file to a model, by the commands."""
 
 import json
+import sys
 
 import keras
 import numpy as np
@@ -9,7 +10,6 @@ import tensorflow as tf
 
 import keras_bert_lite as kbl
 import keras_bert_lite_command
-from keras_bert_lite.training import progress
 from tests import tiny
 from tests.training.pretraining.data.samples import text
 
@@ -130,7 +130,7 @@ def test_a_run_is_a_file(folder, tmp_path, capsys):
 
 
 def test_one_bar_for_the_run(folder, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(progress, "can_redraw", lambda: True)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     run = ("--config", folder / "config.json", "--directory", tmp_path)
     held_out = ("--validation", folder / "pairs")
     command("pretrain", folder / "pairs", *run, *held_out, *SMALL)

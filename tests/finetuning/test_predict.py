@@ -98,6 +98,23 @@ def test_entities_without_padding(tmp_path):
     assert found == [["a", "day"], ["fine"]]
 
 
+def test_words_without_a_label_are_no_padding(tmp_path):
+    """Those that the tokenizer drops, if no label is `O`."""
+    body = kbl.token_classifier(tiny.encoder(pooling=None), labels=["NOUN", "VERB"])
+    source = tmp_path / "rows.jsonl"
+    source.write_text('{"text": ["day", "\\u200b", ""]}', encoding="utf-8")
+    model = kbl.with_text(body, tiny.preprocessor())
+    _, (line,) = written(model, source, tmp_path / "out.jsonl")
+    found = json.loads(line)
+    assert found["labels"][0]
+    assert (found["labels"][1:], found["scores"][1:]) == (["", ""], [0.0, 0.0])
+
+
+def test_no_bar_in_a_log_file(model, table, tmp_path, capsys):
+    kbl.predict_file(model, table, tmp_path / "out.tsv")
+    assert "\r" not in capsys.readouterr().out
+
+
 def test_refuses(model, table, tmp_path):
     with pytest.raises(ValueError, match=r"`output` must end in .*'out.csv'"):
         kbl.predict_file(model, table, "out.csv")

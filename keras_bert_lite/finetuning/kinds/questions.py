@@ -1,6 +1,7 @@
 """Questions about a context, and questions with choices."""
 
 import math
+from collections import Counter
 from typing import Any, ClassVar
 
 import keras
@@ -141,6 +142,16 @@ class MultipleChoice(Kind):
                 f"Received: {label!r}"
             )
         super().check(row)
+
+    def prepared(self, rows: Rows) -> Rows:
+        name = self.column["choices"]
+        counts = Counter(len(row[name]) for row in rows)
+        if len(counts) > 1:
+            raise ValueError(
+                f"`{name}` must have as many choices in each row. Received: "
+                + ", ".join(f"{x} in {n} rows" for x, n in sorted(counts.items()))
+            )
+        return rows
 
     def text_of(self, row: Record, name: str) -> str:
         """Returns the text or the longest choice: each choice has a row of its own."""

@@ -32,6 +32,13 @@ def test_refuses(task, changes, message):
         KINDS[task]().valid(row)
 
 
+def test_refuses_choices_of_different_numbers():
+    row = samples.rows("multiple_choice")[0]
+    rows = [row, {**row, "choices": ["a", "b", "c"]}, row]
+    with pytest.raises(ValueError, match=r"as many choices.*2 in 2 rows, 3 in 1"):
+        KINDS["multiple_choice"]().prepared(rows)
+
+
 def test_numbers_are_names():
     row = samples.rows("intent_and_slots")[0]
     assert KINDS["intent_and_slots"]().valid({**row, "intent": 1})["intent"] == "1"

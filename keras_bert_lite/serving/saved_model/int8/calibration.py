@@ -9,6 +9,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from keras_bert_lite._progress_bar import progress_bar
 from keras_bert_lite.models.text_model import TextModel
 from keras_bert_lite.serving.saved_model.dense_calls import replaced_calls
 from keras_bert_lite.text.text_files import opened
@@ -66,7 +67,7 @@ def observe(
     texts = _checked(_read(texts))
     found = {layer: Observed() for layer in layers}
     calls = {layer: _observed(layer.call, seen) for layer, seen in found.items()}
-    bar = keras.utils.Progbar(len(texts), verbose=verbose, unit_name="text")
+    bar = progress_bar(len(texts), bool(verbose), unit_name="text")
     with replaced_calls(calls):
         for start in range(0, len(texts), BATCH):
             batch = texts[start : start + BATCH]
