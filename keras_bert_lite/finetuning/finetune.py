@@ -90,16 +90,16 @@ def finetune(
     labels, but for two texts that are compared; then all weights are trained with
     Keras's `fit`. The last weights are kept whose score on the held-out rows is within
     a standard error of the best, or those of the linear model if they are surely better
-    (with fewer than 100 pairs, or 1,000 with a label that are compared, unless training
-    made it surely better). If some questions have no answer, the first half of training
-    reads the others only. With up to 64 rows a label, a classifier of texts first
-    learns from pairs of them whether their labels are the same, if the held-out rows
-    are then answered better; with up to 16, and 128 rows, if they are not answered
-    surely worse, and that and a linear model are all, unless `epochs` asks for more.
-    Probabilities of labels are calibrated by a temperature, and thresholds chosen, on
-    the same rows. If there are fewer than 1,000 rows, the model is then trained again
-    on all of them, the held-out ones included, in the same way. Tags are the best that
-    their scheme allows (`EntityAnswer`'s `decoding`).
+    (with fewer than 100 pairs, or 1,000 with a label or choices that are compared,
+    unless training made it surely better). If some questions have no answer, the first
+    half of training reads the others only. With up to 64 rows a label, a classifier of
+    texts first learns from pairs of them whether their labels are the same, if the
+    held-out rows are then answered better; with up to 16, and 128 rows, if they are not
+    answered surely worse, and that and a linear model are all, unless `epochs` asks for
+    more. Probabilities of labels are calibrated by a temperature, and thresholds
+    chosen, on the same rows. If there are fewer than 1,000 rows, the model is then
+    trained again on all of them, the held-out ones included, in the same way. Tags are
+    the best that their scheme allows (`EntityAnswer`'s `decoding`).
 
     The report compares the score with that of simple models, such as logistic
     regression on TF-IDF.
@@ -130,10 +130,11 @@ def finetune(
             longest of fewer than 200, if the encoder reads as many.
         labels: The names of the labels in their order; for intents and slots a
             dictionary of `intents` and `slots`. `None`: those in the rows, sorted.
-        pairs: How the two texts of a pair are read: `"together"`, in one row, or
-            `"apart"`, each by itself, so that their vectors are compared (see
-            `compare` of `text_classifier`). `"auto"`: the way in which a linear model
-            of the vectors scores better on the held-out rows.
+        pairs: How the two texts of a pair, or a text and each choice, are read:
+            `"together"`, in one row, or `"apart"`, each by itself, so that their
+            vectors are compared (see `compare` of `text_classifier`). `"auto"`: the
+            way in which a linear model of the vectors scores better on the held-out
+            rows.
         metric: The score on the held-out rows that decides which weights are kept,
             one of those that `evaluate` gives. `None`: accuracy; micro F1 for several
             labels; Spearman's correlation; F1 of entities (accuracy of other tags);
@@ -187,9 +188,8 @@ def finetune(
     names = _labels(kind, labels, [*parts.train, *parts.validation])
     preprocessor, lengths = _preprocessor(kind, source, rows, sequence_length)
     make = functools.partial(_trainer, kind, source, names, preprocessor)
-    pair = kind.column.get("text_pair") is not None
-    kind.apart = pair and pairs == "apart"
-    trainer = _better(make, kind, parts) if pair and pairs == "auto" else make()
+    kind.apart = kind.pairs and pairs == "apart"
+    trainer = _better(make, kind, parts) if kind.pairs and pairs == "auto" else make()
     if class_weight is not None:
         trainer.class_weight = kind.class_weights(class_weight, parts.train, names)
     if kind.apart:

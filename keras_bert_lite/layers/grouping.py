@@ -3,8 +3,12 @@
 Inside the encoder each text is a row of its own.
 """
 
+from typing import Any
+
 import keras
 from keras import ops
+
+from keras_bert_lite.checks import check_bool
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
@@ -56,25 +60,39 @@ class CompareTexts(keras.layers.Layer):
     u and v are scaled to length 1 first, so that the sum of `u v` is their cosine,
     which encoders of sentences were trained for.
 
+    Args:
+        choices: Whether the first text is compared with each of C others.
+
     Call arguments:
-        x: The vectors `(B, 2, H)`.
+        x: The vectors `(B, 2, H)`; with `choices`, `(B, 1 + C, H)`.
 
     Output shape:
-        `(B, 4 H)`.
+        `(B, 4 H)`; with `choices`, `(B, C, 4 H)`.
 
     Reference: [Conneau et al., 2017](https://arxiv.org/abs/1705.02364), section 3.1.
     """
 
+    def __init__(self, choices: bool = False, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        check_bool("choices", choices)
+        self.choices = choices
+
     def call(self, x):
         x = ops.normalize(x, axis=-1)
-        u, v = x[:, 0], x[:, 1]
+        u, v = (x[:, :1], x[:, 1:]) if self.choices else (x[:, 0], x[:, 1])
+        u = u + ops.zeros_like(v)
         return ops.concatenate([u, v, ops.absolute(u - v), u * v], axis=-1)
 
     def compute_output_spec(self, x):
         return keras.KerasTensor(self.compute_output_shape(x.shape), dtype=x.dtype)
 
     def compute_output_shape(self, x_shape):
-        return (x_shape[0], 4 * x_shape[-1])
+        batch, texts, width = x_shape
+        choices = (None if texts is None else texts - 1,) if self.choices else ()
+        return (batch, *choices, 4 * width)
+
+    def get_config(self):
+        return {**super().get_config(), "choices": self.choices}
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")

@@ -13,7 +13,7 @@ from keras_bert_lite.models.compatibility import check_fits
 from keras_bert_lite.models.tasks.registry import task_of
 from keras_bert_lite.models.tasks.string_form import (
     Answer,
-    TwoTexts,
+    TextsApart,
     check_options,
     plain_form,
 )
@@ -250,7 +250,7 @@ def answer_of(model: TextModel) -> Any:
 
 def ids_of(model: TextModel, texts: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
     """Returns the inputs of the model on ids, of a model without windows."""
-    apart = next((x for x in model.layers if isinstance(x, TwoTexts)), None)
+    apart = next((x for x in model.layers if isinstance(x, TextsApart)), None)
     return preprocessor_of(model)(texts if apart is None else apart(texts))
 
 

@@ -40,10 +40,15 @@ from keras_bert_lite.training.optimizers import bert_adamw, build_optimizer
 from keras_bert_lite.training.pretraining.data.dataset import pretraining_dataset
 
 LEARNING_RATE = 5e-5  # the highest of those tried in the BERT paper
+
+
+def _cross_entropy() -> keras.losses.Loss:
+    return keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+
+
 LOSSES: dict[str, Callable[[], keras.losses.Loss]] = {
-    "cross_entropy": lambda: keras.losses.SparseCategoricalCrossentropy(
-        from_logits=True
-    ),
+    "cross_entropy": _cross_entropy,
+    "choice_cross_entropy": _cross_entropy,
     "word_cross_entropy": WordCrossEntropy,
     "binary_cross_entropy": lambda: keras.losses.BinaryCrossentropy(from_logits=True),
     "mean_squared_error": keras.losses.MeanSquaredError,
@@ -59,6 +64,7 @@ _LABELS = (
 )
 FITTING: dict[str, tuple[str, ...]] = {
     "cross_entropy": _LABELS,
+    "choice_cross_entropy": _LABELS,
     "word_cross_entropy": _LABELS,
     "binary_cross_entropy": ("binary_crossentropy", "binary_focal_crossentropy"),
     "mean_squared_error": (

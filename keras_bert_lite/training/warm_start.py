@@ -37,19 +37,19 @@ def warm_start(
 ) -> dict[str, Probe]:
     """Starts a model's heads from linear models of the vectors that they receive.
 
-    The encoder computes the vectors of all rows once. On them a linear model is
-    fitted by L-BFGS: a softmax or logistic regression, or a ridge regression for
-    numbers. It is copied into the head, so fine-tuning starts from its predictions
-    and not from random logits: linear probing, then fine-tuning. This matters most
-    for small data and for many labels.
+    The encoder computes the vectors of all rows once. On them a linear model is fitted
+    by L-BFGS: a softmax or logistic regression, or a ridge regression for numbers; for
+    choices a logistic regression of whether one is right. It is copied into the head,
+    so fine-tuning starts from its predictions and not from random logits: linear
+    probing, then fine-tuning. This matters most for small data and for many labels.
 
     A head with a hidden layer cannot hold the linear model. It only gets a bias, with
     which the model predicts the frequencies of the labels, or the mean number.
 
     Args:
         model: A model made by `text_classifier`, `multi_label_classifier`,
-            `regressor`, `token_classifier` or `intent_and_slot_classifier`. Its heads
-            are changed in place.
+            `regressor`, `token_classifier`, `intent_and_slot_classifier` or
+            `multiple_choice`. Its heads are changed in place.
         data: Batches of inputs, targets and, optionally, weights, from the task's
             data set. Every row counts once, so it must be finite.
         validation_data: Batches that choose among `strengths` by their loss. `None`
@@ -108,10 +108,9 @@ class WarmStart:
             raise ValueError(
                 f"`strengths` must be numbers above 0. Received: {list(strengths)}"
             )
-        rows = _read(self._reader, data)
-        others = (
-            rows if validation_data is None else _read(self._reader, validation_data)
-        )
+        rows = others = _read(self._reader, data, self._links)
+        if validation_data is not None:
+            others = _read(self._reader, validation_data, self._links)
         chosen = strengths if validation_data is not None else strengths[:1]
         return {
             output: _start(
@@ -138,12 +137,12 @@ def _heads(model: keras.Model) -> tuple[keras.Model, dict[str, DenseHead]]:
 
 def _head(model: keras.Model, output: str) -> DenseHead:
     found = head_layers(model, output).values()
-    kinds = (ClassificationHead, RegressionHead)
-    heads = [x for x in found if isinstance(x, kinds)]
-    if _losses(model)[output] not in LINKS or len(heads) != 1:
+    link = LINKS.get(_losses(model)[output])
+    heads = [x for x in found if link is not None and isinstance(x, link.head)]
+    if len(heads) != 1:
         raise ValueError(
-            "`model` must have heads for labels or numbers. Received: a model with "
-            f"the output {output!r} of {[type(x).__name__ for x in found]}"
+            "`model` must have heads for labels, numbers or choices. Received: a model "
+            f"with the output {output!r} of {[type(x).__name__ for x in found]}"
         )
     dense = heads[0].dense
     if dense.lora_enabled or dense.quantization_mode:
@@ -156,15 +155,17 @@ def _head(model: keras.Model, output: str) -> DenseHead:
 
 
 class _Rows(NamedTuple):
-    """N rows: the vectors `(N, H)`, their targets and their weights `(N,)`."""
+    """N vectors `(N, H)`, their targets and their weights `(N,)`."""
 
     vectors: np.ndarray
     targets: np.ndarray
     weights: np.ndarray
 
 
-def _read(reader: Predictor, data: Iterable) -> dict[str, _Rows]:
-    """Computes what each head receives for all rows, or words, with a weight."""
+def _read(
+    reader: Predictor, data: Iterable, links: dict[str, "Link"]
+) -> dict[str, _Rows]:
+    """Computes what each head receives for rows, words or choices with a weight."""
     parts: dict[str, list[_Rows]] = {output: [] for output in reader.model.output}
     predict = reader.of(data)
     for batch in data:
@@ -172,7 +173,8 @@ def _read(reader: Predictor, data: Iterable) -> dict[str, _Rows]:
         if y is None:
             raise ValueError("`data` must have targets. Received: inputs alone")
         for output, vectors in predict(x).items():
-            parts[output].append(_flat(vectors, _of(y, output), _of(weights, output)))
+            given = _of(y, output), _of(weights, output)
+            parts[output].append(_flat(vectors, *given, links[output]))
     if not all(parts.values()):
         raise ValueError("`data` must have rows. Received: none")
     return {
@@ -185,14 +187,17 @@ def _of(values: Any, output: str) -> Any:
     return values[output] if isinstance(values, dict) else values
 
 
-def _flat(vectors: np.ndarray, targets: Any, weights: Any) -> _Rows:
-    """Takes the rows, or the words of all rows, that have a weight."""
+def _flat(vectors: np.ndarray, targets: Any, weights: Any, link: "Link") -> _Rows:
+    """Takes the rows, or their words or choices, that have a weight."""
     count, width = int(np.prod(vectors.shape[:-1])), vectors.shape[-1]
     targets = keras.ops.convert_to_numpy(targets)
+    if link is CHOICES:  # which of them are right
+        targets = np.eye(count // len(targets))[targets.astype(int)].reshape(-1)
     targets = targets.reshape((count, *targets.shape[vectors.ndim - 1 :]))
     if weights is None:
         weights = np.ones(count)
     weights = np.asarray(keras.ops.convert_to_numpy(weights), "float64").reshape(-1)
+    weights = np.repeat(weights, count // len(weights))  # of a row for each choice
     kept = weights > 0
     vectors = vectors.reshape(count, width)[kept].astype("float64")
     return _Rows(vectors, targets[kept], weights[kept])
@@ -267,11 +272,13 @@ class Link(NamedTuple):
         targets: Turns targets into `(N, K)`, given K.
         bias: The scores of the mean target.
         loss: The loss of each row `(N,)`, and its gradient by the scores.
+        head: The class of the head.
     """
 
     targets: Callable[[np.ndarray, int], np.ndarray]
     bias: Callable[[np.ndarray], np.ndarray]
     loss: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+    head: type[DenseHead] = ClassificationHead
 
 
 def _cross_entropy(
@@ -304,14 +311,15 @@ SOFTMAX = Link(
     logs,
     _cross_entropy,
 )
+BINARY = Link(_columns, log_odds, _binary_cross_entropy)
+CHOICES = BINARY._replace(head=DenseHead)  # whether one is right, of all choices
 LINKS: dict[str | None, Link] = {  # by the name of the task's loss
     "cross_entropy": SOFTMAX,
+    "choice_cross_entropy": CHOICES,
     "word_cross_entropy": SOFTMAX,
     "crf": SOFTMAX,
-    "binary_cross_entropy": Link(
-        _columns,
-        log_odds,
-        _binary_cross_entropy,
+    "binary_cross_entropy": BINARY,
+    "mean_squared_error": Link(
+        _columns, lambda mean: mean, _squared_error, RegressionHead
     ),
-    "mean_squared_error": Link(_columns, lambda mean: mean, _squared_error),
 }

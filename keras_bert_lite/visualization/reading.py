@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from keras_bert_lite.models.compatibility import check_fits
 from keras_bert_lite.models.encoder_model import encoder_of
-from keras_bert_lite.models.tasks.string_form import TwoTexts
+from keras_bert_lite.models.tasks.string_form import TextsApart
 from keras_bert_lite.models.text_model import (
     TextModel,
     ids_of,
@@ -107,7 +107,7 @@ def read(model: TextModel, texts: dict[str, tf.Tensor]) -> Reading:
     else:
         windows = {}
         inputs = ids_of(model, texts)
-        apart = layers.get(TwoTexts)
+        apart = layers.get(TextsApart)
         shape, flat = aligned(texts if apart is None else {"text": apart(texts)})
         located = [locate(tokenizer, x) for x in flat]
         numbers = preprocessor.rows(_numbered(located, tokenizer), shape)

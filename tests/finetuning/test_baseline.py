@@ -1,6 +1,6 @@
 import pytest
 
-from keras_bert_lite.finetuning.baseline import baselines
+from keras_bert_lite.finetuning.baseline import SIMILAR, baselines
 from keras_bert_lite.finetuning.kinds import KINDS
 from tests.finetuning import samples
 
@@ -22,7 +22,7 @@ LABELS = ["most common label", "TF-IDF, logistic regression"]
             ["TF-IDF, logistic regression; most common tag of each word"],
         ),
         ("question_answering", []),
-        ("multiple_choice", []),
+        ("multiple_choice", ["TF-IDF, most similar choice"]),
     ],
 )
 def test_simple_models(task, names):
@@ -48,6 +48,17 @@ def test_one_label_and_no_words():
     rows = [{"text": "!", "label": "ab"[i % 2]} for i in range(4)]
     found = baselines(kind, rows, rows, {"labels": ["a", "b"]})
     assert found["TF-IDF, logistic regression"] == {}
+
+
+def test_the_most_similar_choice():
+    kind = KINDS["multiple_choice"]()
+    rows = [
+        {"text": "fine day", "choices": ["the weather", "a fine one"], "label": 1},
+        {"text": "bad weather", "choices": ["the weather", "a fine one"], "label": 0},
+    ]
+    assert baselines(kind, rows, rows, {})[SIMILAR] == {"accuracy": 1.0}
+    rows = [{"text": "!", "choices": ["?", "."], "label": 0}] * 4
+    assert baselines(kind, rows, rows, {})[SIMILAR] == {"accuracy": 1.0}
 
 
 def test_intents_without_words():

@@ -179,6 +179,22 @@ def test_a_column_of_second_texts_is_read(monkeypatch):
             kbl.finetune("text_classification", rows, columns=columns, **options)
 
 
+def test_choices_are_compared_with_the_text():
+    words = ("fine", "weather", "the day", "is not")
+    rows = [
+        {"text": words[i % 4], "choices": [words[(i + j) % 4] for j in x], "label": y}
+        for i in range(16)
+        for x, y in (((0, 1), 0), ((2, 0), 1))
+    ]
+    options = {"encoder": samples.encoder(), "epochs": 1, "verbose": 0}
+    tuned = kbl.finetune("multiple_choice", rows, **options)
+    assert tuned.report["apart"]
+    assert tuned.report["scores"] == {"accuracy": 1.0}
+    assert list(tuned.report["warm_start"]) == ["logits"]
+    pair = {"text": ["fine"], "text_pair": [["is not", "weather", "fine"]]}
+    assert tuned.text_model.predict(pair, verbose=0)["answer"].tolist() == ["fine"]
+
+
 def test_a_run_that_never_began_leaves_nothing(tmp_path):
     options = {"encoder": samples.encoder(), "labels": ["good"]}
     with pytest.raises(ValueError, match="label"):

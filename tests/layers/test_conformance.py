@@ -76,6 +76,9 @@ CASES = {
         {"x": STATES, "attentions": maps(2), "teacher_attentions": maps(2)},
     ),
     "CompareTexts": Case(layers.CompareTexts, {"x": floats(3, 2, 4)}),
+    "CompareTexts, choices": Case(
+        functools.partial(layers.CompareTexts, choices=True), {"x": floats(3, 4, 4)}
+    ),
     "CRF": Case(layers.CRF, {"logits": STATES}),
     "CRFDecoder": Case(
         layers.CRFDecoder,

@@ -161,17 +161,43 @@ def test_two_heads(encoder):
     assert set(found) == {"intent_logits", "slot_logits"}
 
 
+@pytest.mark.parametrize("compare", [False, True])
+def test_a_choice_is_right_by_logistic_regression(compare):
+    keras.utils.set_random_seed(0)
+    body = tiny.encoder(pooling=None, **PLAIN)
+    options = {"pooling": "mean", "head_form": {}, "compare": compare}
+    model = kbl.multiple_choice(body, **options)
+    rows = [
+        {"text": x, "choices": TEXTS[i : i + 3], "label": i % 3, "weight": 0.5 + i % 2}
+        for i, x in enumerate(TEXTS[:20])
+    ]
+    data = kbl.choice_dataset(
+        rows, tiny.preprocessor(), weight="weight", compare=compare, batch_size=6
+    )
+    warm_start(model, data, strengths=[3.0])
+    head = model.get_layer("head")
+    reader = keras.Model(model.inputs, head.input)
+    parts = [(to_numpy(reader(x)), y.numpy(), w.numpy()) for x, y, w in data]
+    vectors = np.concatenate([x.reshape(-1, x.shape[-1]) for x, _, _ in parts])
+    right = np.eye(3)[np.concatenate([y for _, y, _ in parts])].reshape(-1)
+    weights = np.repeat(np.concatenate([w for _, _, w in parts]), 3)
+    other = LogisticRegression(C=3.0, tol=1e-8, max_iter=10_000)
+    other.fit(scaled(vectors), right, weights)
+    expected = other.decision_function(scaled(vectors)).reshape(-1, 3)
+    logits = [to_numpy(model(x)["logits"]) for x, _, _ in data]
+    np.testing.assert_allclose(np.concatenate(logits), expected, atol=2e-2)
+
+
 @pytest.mark.parametrize(
     "make",
     [
         lambda encoder: kbl.question_answerer(encoder),
-        lambda encoder: kbl.multiple_choice(encoder),
         lambda encoder: kbl.masked_lm(encoder),
         lambda encoder: kbl.sentence_encoder(encoder),
     ],
 )
 def test_refuses_other_heads(encoder, make):
-    with pytest.raises(ValueError, match="must have heads for labels or numbers"):
+    with pytest.raises(ValueError, match="must have heads for labels, numbers or"):
         warm_start(make(encoder), [])
 
 

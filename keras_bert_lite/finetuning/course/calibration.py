@@ -165,6 +165,7 @@ def _of_all(logits: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.nda
 SOFTMAX = Form(_cross_entropy, _of_best)
 FORMS: dict[Any, Form] = {  # by the name of the task's loss
     "cross_entropy": SOFTMAX,
+    "choice_cross_entropy": SOFTMAX,
     "word_cross_entropy": SOFTMAX,
     "binary_cross_entropy": Form(_binary_cross_entropy, _of_all),
 }

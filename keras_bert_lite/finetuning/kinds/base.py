@@ -19,6 +19,9 @@ Rows = Sequence[Record]
 Answers = Mapping[str, Any]
 Scores = dict[str, float]
 Labels = dict[str, Any]  # lists of names, by the builder's argument
+# Rows with a label or a choice whose texts are compared, below which fine-tuning mostly
+# made their linear models no better, or worse.
+FEW_COMPARED = 1000
 LISTS = ("words", "choices")  # columns that hold several texts
 
 
@@ -70,7 +73,7 @@ class Kind(abc.ABC):
     epochs: ClassVar[int] = 1
     rate: ClassVar[float] = 1.0
     amounts: ClassVar[tuple[str, ...]] = ()
-    apart = False  # whether the texts of a pair are encoded apart
+    apart = False  # whether the texts of a row are encoded apart
 
     def __init__(self, **columns: str | None) -> None:
         if unknown := sorted(columns.keys() - self.columns.keys()):
@@ -208,6 +211,11 @@ class Kind(abc.ABC):
     ) -> TextModel:
         """Returns the model that takes strings and that is saved."""
         return self.string_model(model, preprocessor, **options)
+
+    @property
+    def pairs(self) -> bool:
+        """Whether a row's texts can be encoded apart and compared."""
+        return self.column.get("text_pair") is not None
 
     def first(self, rows: Rows) -> Rows:
         """Returns the rows that training begins with, all by default."""

@@ -8,6 +8,7 @@ import keras
 import numpy as np
 
 from keras_bert_lite.finetuning.kinds.base import (
+    FEW_COMPARED,
     Answers,
     Kind,
     Labels,
@@ -117,7 +118,7 @@ class MultipleChoice(Kind):
 
     name = MULTIPLE_CHOICE.name
     metrics = ("accuracy",)
-    linear = False
+    pairs = True  # each choice and the text are one
     columns: ClassVar = {"text": "text", "choices": "choices", "label": "label"}
 
     def converted(self, row: Record) -> Record:
@@ -158,15 +159,21 @@ class MultipleChoice(Kind):
         value = row[name]
         return value if isinstance(value, str) else max(value, key=len)
 
+    def trusts_linear(self, rows: Rows) -> bool:
+        return self.apart and len(rows) < FEW_COMPARED
+
     def find_labels(self, rows: Rows) -> Labels:
         return {}
 
     def build(self, encoder: keras.Model, labels: Labels) -> keras.Model:
-        return multiple_choice(encoder, pooling="mean", head_form={})
+        return multiple_choice(
+            encoder, pooling="mean", head_form={}, compare=self.apart
+        )
 
     def data_options(self, labels: Labels) -> dict[str, Any]:
         text, choices, label = self.column.values()
-        return {"text": text, "text_pair": choices, "label": label}
+        columns = {"text": text, "text_pair": choices, "label": label}
+        return {**columns, "compare": self.apart}
 
     def texts(self, rows: Rows) -> dict[str, list]:
         text, choices, _ = self.column.values()

@@ -10,6 +10,7 @@ import numpy as np
 
 from keras_bert_lite.checks import check_above_zero, check_choice
 from keras_bert_lite.finetuning.kinds.base import (
+    FEW_COMPARED,
     Answers,
     Kind,
     Labels,
@@ -36,9 +37,7 @@ TINY = 1e-9
 LARGEST = 1e15  # number of a row; the square of it is still a float32
 DEFAULT = 0.3  # the threshold of several labels, where few rows would choose it
 FEWEST = 100
-# Below so many pairs, fine-tuning made their models no better, or worse; and so many
-# pairs with a label that are compared.
-FEW_PAIRS, FEW_COMPARED = 100, 1000
+FEW_PAIRS = 100  # below which fine-tuning made their linear models no better, or worse
 
 
 class _Texts(Kind):

@@ -20,7 +20,7 @@ from keras_bert_lite.models.tasks.string_form import (
     Options,
     Tensors,
     about_text,
-    about_two_texts,
+    about_texts_apart,
 )
 from keras_bert_lite.models.tasks.task import Output, Task, labels_of, options_of
 from keras_bert_lite.text.preprocessor import Preprocessor
@@ -146,7 +146,7 @@ def _string_form(
     given = {} if labels is None else {"labels": labels}
     chosen = options_of(model)
     if "compare" in chosen:
-        inputs, values = about_two_texts(model, preprocessor)
+        inputs, values = about_texts_apart(model, preprocessor)
     else:
         inputs, values = about_text(model, preprocessor, pairs, "windows" in chosen)
     return inputs, answer(**given, **options, name="answer")(values["logits"])

@@ -7,6 +7,7 @@ import keras
 import tensorflow as tf
 
 from keras_bert_lite import layers
+from keras_bert_lite.checks import check_bool
 from keras_bert_lite.families import FAMILIES
 from keras_bert_lite.models.encoder_model import config_of
 from keras_bert_lite.models.tasks.sequence_head import (
@@ -19,10 +20,11 @@ from keras_bert_lite.models.tasks.string_form import (
     Answer,
     Options,
     Tensors,
+    about_texts_apart,
     check_windows,
     string_inputs,
 )
-from keras_bert_lite.models.tasks.task import Output, Task, task_model
+from keras_bert_lite.models.tasks.task import Output, Task, options_of, task_model
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.text.strings import valid_utf8
 
@@ -63,9 +65,12 @@ def _string_form(
     pairs: bool,
     options: Options,
 ) -> tuple[Tensors, Tensors]:
-    check_windows(preprocessor, False)
-    inputs = string_inputs(["text", "text_pair"], {"text_pair": (None,)})
-    values = model(preprocessor(inputs))
+    if "compare" in options_of(model):
+        inputs, values = about_texts_apart(model, preprocessor, choices=True)
+    else:
+        check_windows(preprocessor, False)
+        inputs = string_inputs(["text", "text_pair"], {"text_pair": (None,)})
+        values = model(preprocessor(inputs))
     choose = answer(**options, name="answer")
     return inputs, choose({**values, "choices": inputs["text_pair"]})
 
@@ -73,7 +78,7 @@ def _string_form(
 MULTIPLE_CHOICE = Task(
     name="multiple_choice",
     head=layers.DenseHead,
-    outputs=(Output("logits", "cross_entropy", ("accuracy",)),),
+    outputs=(Output("logits", "choice_cross_entropy", ("accuracy",)),),
     data_set="choice_dataset",
     answer=ChoiceAnswer,
     string_form=_string_form,
@@ -87,6 +92,7 @@ def multiple_choice(
     dropout: float | None = None,
     head_form: dict[str, Any] | None = None,
     pooling: str | None = None,
+    compare: bool = False,
     name: str = "multiple_choice",
 ) -> keras.Model:
     """Builds a model that scores the choices of a question.
@@ -96,11 +102,14 @@ def multiple_choice(
         pooling: See `text_classifier`; `"late"` is not for choices.
         head_form: See `text_classifier`; the default for RoBERTa is `{}`, because
             it scores choices with the `pooled_output`.
+        compare: Whether the question and the choices are encoded apart. The head then
+            receives `u, v, |u - v|, u v` of the unit vectors of the question and a
+            choice, as `layers.CompareTexts` gives them.
 
     Returns:
-        A functional model with the encoder's inputs for C choices, `(B, C, S)`,
-        and the output `logits`, `(B, C)`. A target is the index of the right
-        choice.
+        A functional model with the encoder's inputs for C choices, `(B, C, S)`, or,
+        with `compare`, for the question and them, `(B, 1 + C, S)`, and the output
+        `logits`, `(B, C)`. A target is the index of the right choice.
 
     Example:
 
@@ -115,14 +124,18 @@ def multiple_choice(
     pooling = default_pooling(encoder, head_form, pooling)
     arguments = head_arguments(encoder, dropout, head_form, pooling)
     head = layers.DenseHead(1, **arguments)
+    check_bool("compare", compare)
     inputs, rows = grouped_inputs()
-    scores = head(sequence_vector(encoder, rows, head, pooling))
-    logits = layers.RestoreGroups(name="join_choices")(scores, inputs["token_ids"])
+    vectors = sequence_vector(encoder, rows, head, pooling)
+    options: dict[str, Any] = {} if pooling is None else {"pooling": pooling}
+    join = layers.RestoreGroups(name="join_choices")
+    if compare:
+        vectors = join(vectors, inputs["token_ids"])
+        scores = head(layers.CompareTexts(choices=True, name="compare")(vectors))
+        logits = keras.layers.Reshape((-1,), name="scores")(scores)
+        options["compare"] = True
+    else:
+        logits = join(head(vectors), inputs["token_ids"])
     return task_model(
-        MULTIPLE_CHOICE,
-        inputs,
-        {"logits": logits},
-        [head],
-        name,
-        **({} if pooling is None else {"pooling": pooling}),
+        MULTIPLE_CHOICE, inputs, {"logits": logits}, [head], name, **options
     )

@@ -61,31 +61,44 @@ def about_text(
     return inputs, model(preprocessor(inputs))
 
 
-def about_two_texts(
-    model: keras.Model, preprocessor: Preprocessor
+def about_texts_apart(
+    model: keras.Model, preprocessor: Preprocessor, choices: bool = False
 ) -> tuple[Tensors, Tensors]:
-    """Returns string inputs and a model's outputs for two texts encoded apart."""
+    """Returns string inputs and a model's outputs for texts encoded apart.
+
+    Args:
+        model: A model on token ids, `(B, 2, S)`, or `(B, 1 + C, S)` for C choices.
+        preprocessor: The preprocessor that makes its inputs.
+        choices: Whether there are choices.
+    """
     check_windows(preprocessor, False)
-    inputs = string_inputs(["text", "text_pair"])
-    return inputs, model(preprocessor(TwoTexts(name="texts")(inputs)))
+    shapes: dict[str, tuple] = {"text_pair": (None,)} if choices else {}
+    inputs = string_inputs(["text", "text_pair"], shapes)
+    return inputs, model(preprocessor(TextsApart(name="texts")(inputs)))
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
-class TwoTexts(TextLayer):
-    """Stacks two texts, which are then encoded apart.
+class TextsApart(TextLayer):
+    """Stacks texts that are encoded apart.
 
     Call arguments:
-        inputs: A dictionary of `text` and `text_pair`, strings of shape `(B,)`.
+        inputs: A dictionary of strings: `text`, `(B,)`, and `text_pair`, `(B,)` or,
+            of C choices, `(B, C)`.
 
     Output shape:
-        Strings of shape `(B, 2)`.
+        Strings of shape `(B, 2)` or `(B, 1 + C)`.
     """
 
     def call(self, inputs: Tensors) -> tf.Tensor:
-        return tf.stack([inputs["text"], inputs["text_pair"]], axis=1)
+        text, others = inputs["text"][:, None], inputs["text_pair"]
+        others = others[:, None] if others.shape.rank == 1 else others
+        return tf.concat([text, others], axis=1)
 
     def compute_output_spec(self, inputs: Tensors) -> keras.KerasTensor:
-        return keras.KerasTensor((inputs["text"].shape[0], 2), dtype="string")
+        batch, *choices = inputs["text_pair"].shape
+        number = choices[0] if choices else 1
+        shape = (batch, None if number is None else 1 + number)
+        return keras.KerasTensor(shape, dtype="string")
 
 
 def over_windows(

@@ -88,6 +88,7 @@ def choice_dataset(
     text_pair: record_values.Columns = "choices",
     label: str | None = "label",
     weight: str | None = None,
+    compare: bool = False,
     **batching: Unpack[Batching],
 ) -> tf.data.Dataset:
     """Makes batches for `multiple_choice` models.
@@ -99,9 +100,12 @@ def choice_dataset(
             every record; or C columns.
         label: The column of the correct choice, an index from 0. `None`: there are
             no targets.
+        compare: Whether the model was made with `compare`, so that the question has
+            a row of its own.
 
     Returns:
-        As `text_dataset`; ids are `(B, C, S)`, targets are indices `(B,)`.
+        As `text_dataset`; ids are `(B, C, S)`, or `(B, 1 + C, S)` with `compare`,
+        targets are indices `(B,)`.
 
     Raises:
         ValueError: If an argument is invalid, or a record: it lacks a column, does
@@ -123,6 +127,8 @@ def choice_dataset(
         question = record_values.text_of(record, text, "text")
         convert = record_values.choice_among(len(choices))
         answer = _answer(record, label, convert, weight)
+        if compare:
+            return {"text": np.array([question[()], *choices], object), **answer}
         return {"text": question, "text_pair": choices, **answer}
 
     return _batches(source, row, preprocessor, batching)

@@ -75,6 +75,14 @@ def test_patience_does_not_count_before_all_rows_are_read(tmp_path):
     assert len(selection.history) == 1 + 6 + PATIENCE
 
 
+def test_few_compared_choices_trust_the_linear_model():
+    kind = KINDS["multiple_choice"]()
+    assert not kind.trusts_linear(samples.rows("multiple_choice", 9))
+    kind.apart = True
+    assert kind.trusts_linear(samples.rows("multiple_choice", 999))
+    assert not kind.trusts_linear(samples.rows("multiple_choice", 1000))
+
+
 def test_few_pairs_trust_the_linear_model():
     pairs = KINDS["text_classification"](text_pair="second")
     assert pairs.trusts_linear(samples.texts(99))

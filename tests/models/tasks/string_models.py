@@ -29,6 +29,7 @@ TASKS = {
     "words": (WORDS, (*ENTITIES, "labels", "scores")),
     "questions": (PAIRS, (*SPANS, *(f"{x}s" for x in SPANS), "no_answer_score")),
     "choices": (CHOICES, ("choice", "answer", "scores")),
+    "compared": (CHOICES, ("choice", "answer", "scores")),
     "masks": (TEXTS, ("tokens", "scores", "filled")),
     "sentences": (TEXTS, ("sentence_embedding",)),
 }
@@ -49,6 +50,9 @@ def make(task):
         "words": lambda: kbl.token_classifier(encoder, LABELS),
         "questions": lambda: kbl.question_answerer(encoder),
         "choices": lambda: kbl.multiple_choice(encoder),
+        "compared": lambda: kbl.multiple_choice(
+            encoder, pooling="mean", head_form={}, compare=True
+        ),
         "masks": lambda: kbl.masked_lm(encoder),
         "sentences": lambda: kbl.sentence_encoder(encoder),
     }

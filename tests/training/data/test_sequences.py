@@ -258,6 +258,12 @@ class TestTraining:
         loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
         train(kbl.multiple_choice(tiny.encoder()), loss, dataset)
 
+    def test_choices_that_are_compared(self):
+        inputs, _ = only(choice_dataset(CHOICES, as_ids, compare=True))
+        texts = [[row["text"], *row["choices"]] for row in CHOICES]
+        expected = ids_of({"text": texts})
+        np.testing.assert_array_equal(inputs["token_ids"], expected["token_ids"])
+
     def test_predictions_without_targets(self):
         dataset = text_dataset(ROWS, as_ids, label=None, batch_size=2)
         model = tiny.classifier(LABELS)
