@@ -12,6 +12,7 @@ import keras_bert_lite as kbl
 
 Row = dict[str, Any]
 SHORTEST = 20  # characters of a sentence without the answer
+OTHERS = 3  # choices without the answer
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,27 +74,47 @@ def topics(data: Path) -> tuple[list[Row], list[Row]]:
     return [x for i, x in enumerate(rows) if i % 5], rows[::5]
 
 
-def answers(data: Path) -> tuple[list[Row], list[Row]]:
-    """Pairs: does a sentence hold a question's answer? A fifth for the test."""
-    path, rng = data / "squad" / "dev-v1.1.json", np.random.default_rng(0)
-    found = kbl.data.read_squad(path, misplaced="find")
-    rows = [row for x in found if (row := _with_a_sentence(x, rng))]
-    cut = len(rows) * 4 // 5  # other articles, but for one
-    return rows[:cut], rows[cut:]
+def squad_sentences(make: Callable) -> Callable:
+    """Reads questions with sentences of their contexts; a fifth for the test."""
+
+    def read(data: Path) -> tuple[list[Row], list[Row]]:
+        path, rng = data / "squad" / "dev-v1.1.json", np.random.default_rng(0)
+        found = kbl.data.read_squad(path, misplaced="find")
+        rows = [row for x in found if (row := make(x, rng))]
+        cut = len(rows) * 4 // 5  # other articles, but for one
+        return rows[:cut], rows[cut:]
+
+    return read
 
 
-def _with_a_sentence(question: Row, rng: np.random.Generator) -> Row | None:
-    """Draws a sentence of the context: half of the time that with the answer."""
+def with_a_sentence(question: Row, rng: np.random.Generator) -> Row | None:
+    """A pair: half of the time, the sentence has the answer."""
+    right, wrong = _sentences(question)
+    if not right or not wrong:
+        return None
+    label = "yes" if rng.integers(2) else "no"
+    sentence = right[0] if label == "yes" else wrong[rng.integers(len(wrong))]
+    return {"text": question["question"], "text_pair": sentence, "label": label}
+
+
+def with_choices(question: Row, rng: np.random.Generator) -> Row | None:
+    """Four choices: one of the sentences has the answer."""
+    right, wrong = _sentences(question)
+    if not right or len(wrong) < OTHERS:
+        return None
+    choices = [wrong[i] for i in rng.permutation(len(wrong))[:OTHERS]]
+    label = int(rng.integers(OTHERS + 1))
+    choices.insert(label, right[0])
+    return {"text": question["question"], "choices": choices, "label": label}
+
+
+def _sentences(question: Row) -> tuple[list[str], list[str]]:
+    """Returns the sentences of the context, those with the answer and the others."""
     context, start = question["context"], question["answers"]["answer_start"][0]
     spans = [x.span() for x in re.finditer(r"[^.!?]+[.!?]*", context)]
     right = [x for x in spans if x[0] <= start < x[1]]
     wrong = [x for x in spans if x not in right and x[1] - x[0] > SHORTEST]
-    if not right or not wrong:
-        return None
-    label = "yes" if rng.integers(2) else "no"
-    begin, end = right[0] if label == "yes" else wrong[rng.integers(len(wrong))]
-    sentence = context[begin:end].strip()
-    return {"text": question["question"], "text_pair": sentence, "label": label}
+    return tuple([context[a:b].strip() for a, b in x] for x in (right, wrong))
 
 
 DEV = ("train.tsv", "dev.tsv")
@@ -127,7 +148,8 @@ SETS = {
     "slots": Set(SEVERAL, names_in(snips), {}),
     "snips": Set("intent_and_slots", snips, {}),
     "conll2003": Set("token_classification", entities, {}),
-    "answers": Set(CLASSES, answers, {}),
+    "answers": Set(CLASSES, squad_sentences(with_a_sentence), {}),
+    "sentences": Set("multiple_choice", squad_sentences(with_choices), {}),
     "chunks": Set("token_classification", conll(2, "bio"), {}),
     "pos": Set("token_classification", conll(1, None), {}, "accuracy"),
 }

@@ -14,8 +14,8 @@ PAGE = """# From few and many rows
 
 Scores in percent, on the development set (CoNLL-2003, its chunks and parts of speech,
 and kinds: eng.testb; tweet emotions, snips and slots: the test set; topics: every fifth
-question; answers: the last fifth, of other articles but for one). Nothing was tuned on
-answers; training halves of chunks and pos decided only on the rate of taggers
+question; answers and sentences: the last fifth, of other articles but for one). Nothing
+was tuned on answers; training halves of chunks and pos decided only on the rate of taggers
 (`benchmarks.recipe_choices`). Each is the mean over the seeds, whose number is in
 brackets. `finetune` is `kbl.finetune` as it comes; `plain` the same encoder, which
 reads as many rows, 32 a step, with a random head at one rate and tags as they come;
