@@ -187,7 +187,7 @@ def test_choices_are_compared_with_the_text():
         for x, y in (((0, 1), 0), ((2, 0), 1))
     ]
     options = {"encoder": samples.encoder(), "epochs": 1, "verbose": 0}
-    tuned = kbl.finetune("multiple_choice", rows, **options)
+    tuned = kbl.finetune("multiple_choice", rows, pairs="apart", **options)
     assert tuned.report["apart"]
     assert tuned.report["scores"] == {"accuracy": 1.0}
     assert list(tuned.report["warm_start"]) == ["logits"]
