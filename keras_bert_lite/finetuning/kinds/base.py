@@ -217,6 +217,10 @@ class Kind(abc.ABC):
         """Whether a row's texts can be encoded apart and compared."""
         return self.column.get("text_pair") is not None
 
+    def tries_apart(self, rows: Rows) -> bool:
+        """Whether a linear model decides how texts are encoded, if nothing is said."""
+        return self.pairs
+
     def first(self, rows: Rows) -> Rows:
         """Returns the rows that training begins with, all by default."""
         return rows

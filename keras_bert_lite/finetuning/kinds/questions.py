@@ -28,6 +28,8 @@ from keras_bert_lite.training.data.questions import answer_span
 from keras_bert_lite.training.data.records import Record
 from keras_bert_lite.training.evaluation.squad_scores import squad_scores
 
+FEW_CHOICES = 200  # rows below which choices may be encoded apart
+
 
 class QuestionAnswering(Kind):
     """Questions whose answer is a part of a context, or is not in it."""
@@ -158,6 +160,10 @@ class MultipleChoice(Kind):
         """Returns the text or the longest choice: each choice has a row of its own."""
         value = row[name]
         return value if isinstance(value, str) else max(value, key=len)
+
+    def tries_apart(self, rows: Rows) -> bool:
+        """With more rows, training makes choices that are read together the best."""
+        return len(rows) < FEW_CHOICES
 
     def trusts_linear(self, rows: Rows) -> bool:
         return self.apart and len(rows) < FEW_COMPARED
