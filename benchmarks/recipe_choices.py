@@ -5,8 +5,8 @@
 trains on rows of a set's training half and scores up to 1,500 others of that half, so
 that the scores of `benchmarks.recipes` decide nothing. The constants are a task's
 multiples of the rate and of the epochs, and what the logits of a linear model are
-divided by. Each result is a line of `results/recipe_choices.jsonl`, in which the next
-call goes on.
+divided by; `--pairs together apart` shows how texts are read best. Each result is a
+line of `results/recipe_choices.jsonl`, in which the next call goes on.
 """
 
 import argparse
@@ -28,12 +28,13 @@ from benchmarks.recipes.sets import SETS, Row
 from benchmarks.recipes.tables import metric_of
 from benchmarks.recipes.ways import RATES, tuned
 from keras_bert_lite.finetuning.course import trainer
+from keras_bert_lite.finetuning.finetune import PAIRS
 from keras_bert_lite.finetuning.kinds import KINDS
 
 RESULTS = Path(__file__).parent / "results" / "recipe_choices.jsonl"
 SCORED = 1500
 CHOICES = ("rate", "epochs", "softness")
-COLUMNS = ("set", "rows", "encoder", *CHOICES)
+COLUMNS = ("set", "rows", "encoder", *CHOICES, "pairs")
 
 
 @contextlib.contextmanager
@@ -76,6 +77,7 @@ def main() -> None:
     parser.add_argument("--epochs", nargs="+", type=float, help="the task's own")
     softness = [trainer.SOFTNESS]
     parser.add_argument("--softness", nargs="+", type=float, default=softness)
+    parser.add_argument("--pairs", nargs="+", choices=PAIRS, default=["auto"])
     parser.add_argument("--results", type=Path, default=RESULTS)
     options = parser.parse_args()
     log = Log(options.results)
@@ -93,10 +95,12 @@ def compare(log: Log, name: str, every: list[Row], options: Any) -> None:
     for rows, seed, encoder in runs:
         train, test = split(every, rows, seed)
         key = {"set": name, "rows": rows, "seed": seed, "encoder": encoder}
-        for values in itertools.product(rates, epochs, options.softness):
-            make = functools.partial(tuned, this, train, test, encoder, seed)
+        choices = itertools.product(rates, epochs, options.softness, options.pairs)
+        for *values, pairs in choices:
+            make = functools.partial(tuned, this, train, test, encoder, seed, pairs)
+            chosen = dict(zip(CHOICES, values, strict=True))
             with constants(this.task, *values):
-                log.once({**key, **dict(zip(CHOICES, values, strict=True))}, make)
+                log.once({**key, **chosen, "pairs": pairs}, make)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,14 @@ def checkpoint(encoder: str) -> Any:
     return minilm() if encoder == "MiniLM" else encoder
 
 
-def tuned(this: Set, train: list[Row], test: list[Row], encoder: str, seed: int):
+def tuned(
+    this: Set,
+    train: list[Row],
+    test: list[Row],
+    encoder: str,
+    seed: int,
+    pairs: str = "auto",
+):
     began = time.process_time()
     found = kbl.finetune(
         this.task,
@@ -36,6 +43,7 @@ def tuned(this: Set, train: list[Row], test: list[Row], encoder: str, seed: int)
         encoder=checkpoint(encoder),
         columns=this.columns,
         seed=seed,
+        pairs=pairs,
         baseline=False,
         verbose=0,
     )

@@ -44,6 +44,7 @@ def test_scored_rows_are_others():
 
 def test_table_of_choices():
     given = {"set": "pos", "rows": 64, "encoder": "MiniLM", "epochs": 2.0}
+    given["pairs"] = "auto"
     found = recipe_choices.markdown(
         [
             {**given, "rate": rate, "softness": 3.0, "scores": {"accuracy": score}}
@@ -51,6 +52,6 @@ def test_table_of_choices():
         ]
     )
     assert found.split("\n")[2:] == [
-        "| pos | 64 | MiniLM | 1 | 2 | 3 | 1 | 79.0 |",
-        "| pos | 64 | MiniLM | 2 | 2 | 3 | 2 | 81.0 |",
+        "| pos | 64 | MiniLM | 1 | 2 | 3 | auto | 1 | 79.0 |",
+        "| pos | 64 | MiniLM | 2 | 2 | 3 | auto | 2 | 81.0 |",
     ]

@@ -28,8 +28,6 @@ from keras_bert_lite.training.data.questions import answer_span
 from keras_bert_lite.training.data.records import Record
 from keras_bert_lite.training.evaluation.squad_scores import squad_scores
 
-FEW_CHOICES = 200  # rows below which choices may be encoded apart
-
 
 class QuestionAnswering(Kind):
     """Questions whose answer is a part of a context, or is not in it."""
@@ -162,8 +160,7 @@ class MultipleChoice(Kind):
         return value if isinstance(value, str) else max(value, key=len)
 
     def tries_apart(self, rows: Rows) -> bool:
-        """With more rows, training makes choices that are read together the best."""
-        return len(rows) < FEW_CHOICES
+        return len(rows) < FEW_COMPARED
 
     def trusts_linear(self, rows: Rows) -> bool:
         return self.apart and len(rows) < FEW_COMPARED
