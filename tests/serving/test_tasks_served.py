@@ -14,7 +14,7 @@ from keras_bert_lite.serving.saved_model.exported_signatures import takes_window
 from tests.models.tasks.string_models import PAIRS, TASKS, model_of, predicted
 
 pytestmark = pytest.mark.tensorflow(reason="exports need TensorFlow")
-SLOW = ("multi_label", "crf", "choices", "masks")
+SLOW = ("multi_label", "crf", "choices", "compared", "masks")
 SERVED = ["words", "questions"]
 SERVED += [pytest.param(task, marks=pytest.mark.slow) for task in SLOW]
 
