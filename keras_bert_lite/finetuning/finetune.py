@@ -186,9 +186,9 @@ def finetune(
     keras.utils.set_random_seed(seed)
     parts = split(rows, held_out, seed)
     names = _labels(kind, labels, [*parts.train, *parts.validation])
+    kind.apart = kind.pairs and pairs == "apart"
     preprocessor, lengths = _preprocessor(kind, source, rows, sequence_length)
     make = functools.partial(_trainer, kind, source, names, preprocessor)
-    kind.apart = kind.pairs and pairs == "apart"
     undecided = pairs == "auto" and kind.tries_apart(parts.train)
     trainer = _better(make, kind, parts) if undecided else make()
     if class_weight is not None:

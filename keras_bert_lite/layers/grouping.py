@@ -61,7 +61,8 @@ class CompareTexts(keras.layers.Layer):
     which encoders of sentences were trained for.
 
     Args:
-        choices: Whether the first text is compared with each of C others.
+        choices: Whether the first text is compared with each of C others. u is then
+            the same for all of them, which only a head with a hidden layer can use.
 
     Call arguments:
         x: The vectors `(B, 2, H)`; with `choices`, `(B, 1 + C, H)`.

@@ -22,7 +22,7 @@ class Probe(NamedTuple):
         strength: The chosen inverse strength of the penalty (scikit-learn's `C`), or
             `None` for a head that only got its bias.
         loss: The mean loss on the validation rows, or on the training rows if there
-            are none.
+            are none; of choices that of the logistic regression, a choice.
     """
 
     strength: float | None
@@ -44,7 +44,8 @@ def warm_start(
     probing, then fine-tuning. This matters most for small data and for many labels.
 
     A head with a hidden layer cannot hold the linear model. It only gets a bias, with
-    which the model predicts the frequencies of the labels, or the mean number.
+    which the model predicts the frequencies of the labels, or the mean number; scores
+    of choices do not depend on it.
 
     Args:
         model: A model made by `text_classifier`, `multi_label_classifier`,

@@ -31,7 +31,8 @@ class Piece(NamedTuple):
 
     Attributes:
         token: The piece, as it stands in the vocabulary.
-        text: The index of its text: 1 for the second of a pair, else 0.
+        text: The index of its text: 1 for the second of a pair; of texts encoded apart
+            their place; else 0.
         start, end: Its characters (code points) in the text, `end` exclusive.
         first_byte, last_byte: Its bytes in the text in UTF-8, `last_byte` exclusive.
     """

@@ -111,8 +111,10 @@ def test_words_without_a_label_are_no_padding(tmp_path):
 
 
 def test_no_bar_in_a_log_file(model, table, tmp_path, capsys):
-    kbl.predict_file(model, table, tmp_path / "out.tsv")
-    assert "\r" not in capsys.readouterr().out
+    kbl.predict_file(model, table, tmp_path / "out.tsv")  # of unknown length
+    assert capsys.readouterr().out == ""
+    list(kbl.predict_texts(model, ["a day"] * 3, batch_size=1))
+    assert capsys.readouterr().out.startswith("3/3")
 
 
 def test_refuses(model, table, tmp_path):

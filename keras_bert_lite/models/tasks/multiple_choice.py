@@ -104,7 +104,9 @@ def multiple_choice(
             it scores choices with the `pooled_output`.
         compare: Whether the question and the choices are encoded apart. The head then
             receives `u, v, |u - v|, u v` of the unit vectors of the question and a
-            choice, as `layers.CompareTexts` gives them.
+            choice, as `layers.CompareTexts` gives them. The rows of ids must be those
+            of `choice_dataset(compare=True)`: a model cannot tell the two layouts
+            apart.
 
     Returns:
         A functional model with the encoder's inputs for C choices, `(B, C, S)`, or,
@@ -119,22 +121,23 @@ def multiple_choice(
 
     Reference: `BertForMultipleChoice` in transformers.
     """
+    check_bool("compare", compare)
     if head_form is None and FAMILIES[config_of(encoder).family].pooled_choices:
         head_form = {}
     pooling = default_pooling(encoder, head_form, pooling)
     arguments = head_arguments(encoder, dropout, head_form, pooling)
     head = layers.DenseHead(1, **arguments)
-    check_bool("compare", compare)
     inputs, rows = grouped_inputs()
     vectors = sequence_vector(encoder, rows, head, pooling)
     options: dict[str, Any] = {} if pooling is None else {"pooling": pooling}
-    join = layers.RestoreGroups(name="join_choices")
     if compare:
+        join = layers.RestoreGroups(name="join_texts")
         vectors = join(vectors, inputs["token_ids"])
         scores = head(layers.CompareTexts(choices=True, name="compare")(vectors))
         logits = keras.layers.Reshape((-1,), name="scores")(scores)
         options["compare"] = True
     else:
+        join = layers.RestoreGroups(name="join_choices")
         logits = join(head(vectors), inputs["token_ids"])
     return task_model(
         MULTIPLE_CHOICE, inputs, {"logits": logits}, [head], name, **options

@@ -101,7 +101,8 @@ def choice_dataset(
         label: The column of the correct choice, an index from 0. `None`: there are
             no targets.
         compare: Whether the model was made with `compare`, so that the question has
-            a row of its own.
+            a row of its own, before the choices'. It must be as in the model, which
+            cannot tell.
 
     Returns:
         As `text_dataset`; ids are `(B, C, S)`, or `(B, 1 + C, S)` with `compare`,
