@@ -207,7 +207,7 @@ def test_few_choices_are_read_as_a_linear_model_scores_better(few, monkeypatch):
     monkeypatch.setattr(Run, "train", stop)
     monkeypatch.setattr(Trainer, "answered", answered)
     if not few:
-        monkeypatch.setattr(questions, "FEW_COMPARED", 8)
+        monkeypatch.setattr(questions, "FEW_CHOICES", 8)
     rows, options = samples.rows("multiple_choice", 16), {"encoder": samples.encoder()}
     with pytest.raises(KeyboardInterrupt, match=str(few)):
         kbl.finetune("multiple_choice", rows, **options)

@@ -20,7 +20,7 @@ Answers = Mapping[str, Any]
 Scores = dict[str, float]
 Labels = dict[str, Any]  # lists of names, by the builder's argument
 # Rows with a label or choices whose texts are compared, below which fine-tuning mostly
-# made their linear models no better, or worse; below it choices may be compared.
+# made their linear models no better, or worse.
 FEW_COMPARED = 1000
 LISTS = ("words", "choices")  # columns that hold several texts
 
