@@ -12,7 +12,7 @@ import keras_bert_lite as kbl
 from keras_bert_lite.finetuning import finetune as finetuning
 from keras_bert_lite.finetuning.course.run import Run
 from keras_bert_lite.finetuning.course.trainer import Answered, Trainer
-from keras_bert_lite.finetuning.kinds import KINDS, questions
+from keras_bert_lite.finetuning.kinds import KINDS
 from keras_bert_lite.finetuning.report import card
 from tests.finetuning import samples
 from tests.training.pretraining.interrupts import Interrupts
@@ -196,21 +196,23 @@ def test_choices_are_compared_with_the_text():
     assert tuned.text_model.predict(pair, verbose=0)["answer"].tolist() == ["fine"]
 
 
-@pytest.mark.parametrize("few", [True, False])
-def test_few_choices_are_read_as_a_linear_model_scores_better(few, monkeypatch):
+@pytest.mark.parametrize(
+    ("task", "columns", "apart"),
+    [("regression", {"text_pair": "text"}, True), ("multiple_choice", {}, False)],
+)
+def test_a_linear_model_decides_how_pairs_are_read(task, columns, apart, monkeypatch):
     def stop(run, plan, baseline, pairs_alone):
         raise KeyboardInterrupt(run.trainer.kind.apart)
 
     def answered(trainer, rows):
-        return Answered({}, {}, {"accuracy": 0.9 if trainer.kind.apart else 0.8})
+        score = 0.9 if trainer.kind.apart else 0.8
+        return Answered({}, {}, {"accuracy": score, "spearman": score})
 
     monkeypatch.setattr(Run, "train", stop)
     monkeypatch.setattr(Trainer, "answered", answered)
-    if not few:
-        monkeypatch.setattr(questions, "FEW_CHOICES", 8)
-    rows, options = samples.rows("multiple_choice", 16), {"encoder": samples.encoder()}
-    with pytest.raises(KeyboardInterrupt, match=str(few)):
-        kbl.finetune("multiple_choice", rows, **options)
+    options = {"encoder": samples.encoder(), "columns": columns}
+    with pytest.raises(KeyboardInterrupt, match=str(apart)):
+        kbl.finetune(task, samples.rows(task, 16), **options)
 
 
 def test_a_run_that_never_began_leaves_nothing(tmp_path):

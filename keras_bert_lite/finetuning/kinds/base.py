@@ -217,7 +217,8 @@ class Kind(abc.ABC):
         """Whether a row's texts can be encoded apart and compared."""
         return self.column.get("text_pair") is not None
 
-    def tries_apart(self, rows: Rows) -> bool:
+    @property
+    def undecided(self) -> bool:
         """Whether a linear model decides how texts are encoded, if nothing is said."""
         return self.pairs
 

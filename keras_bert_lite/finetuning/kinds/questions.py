@@ -28,10 +28,6 @@ from keras_bert_lite.training.data.questions import answer_span
 from keras_bert_lite.training.data.records import Record
 from keras_bert_lite.training.evaluation.squad_scores import squad_scores
 
-# From so many rows on, choices that are read together are learned better than a linear
-# model shows (`benchmarks.recipe_choices`).
-FEW_CHOICES = 200
-
 
 class QuestionAnswering(Kind):
     """Questions whose answer is a part of a context, or is not in it."""
@@ -123,6 +119,8 @@ class MultipleChoice(Kind):
     name = MULTIPLE_CHOICE.name
     metrics = ("accuracy",)
     pairs = True  # each choice and the text are one
+    # Read together, they are learned better than a linear model shows.
+    undecided = False  # see `benchmarks.recipe_choices`
     columns: ClassVar = {"text": "text", "choices": "choices", "label": "label"}
 
     def converted(self, row: Record) -> Record:
@@ -162,9 +160,6 @@ class MultipleChoice(Kind):
         """Returns the text or the longest choice: each choice has a row of its own."""
         value = row[name]
         return value if isinstance(value, str) else max(value, key=len)
-
-    def tries_apart(self, rows: Rows) -> bool:
-        return len(rows) < FEW_CHOICES
 
     def trusts_linear(self, rows: Rows) -> bool:
         return self.apart and len(rows) < FEW_COMPARED

@@ -78,8 +78,6 @@ def test_patience_does_not_count_before_all_rows_are_read(tmp_path):
 def test_few_compared_choices_trust_the_linear_model():
     kind = KINDS["multiple_choice"]()
     assert not kind.trusts_linear(samples.rows("multiple_choice", 9))
-    assert kind.tries_apart(samples.rows("multiple_choice", 199))
-    assert not kind.tries_apart(samples.rows("multiple_choice", 200))
     kind.apart = True
     assert kind.trusts_linear(samples.rows("multiple_choice", 999))
     assert not kind.trusts_linear(samples.rows("multiple_choice", 1000))
