@@ -76,9 +76,6 @@ CASES = {
         {"x": STATES, "attentions": maps(2), "teacher_attentions": maps(2)},
     ),
     "CompareTexts": Case(layers.CompareTexts, {"x": floats(3, 2, 4)}),
-    "CompareTexts, choices": Case(
-        functools.partial(layers.CompareTexts, choices=True), {"x": floats(3, 4, 4)}
-    ),
     "CRF": Case(layers.CRF, {"logits": STATES}),
     "CRFDecoder": Case(
         layers.CRFDecoder,
@@ -173,6 +170,11 @@ CASES = {
     ),
     "VocabularyBias": Case(layers.VocabularyBias, {"x": STATES}),
 }
+
+
+def test_compares_choices_with_a_text():
+    make = functools.partial(layers.CompareTexts, choices=True)
+    check_layer(make, {"x": floats(3, 4, 4)})
 
 
 def test_no_layer_is_left_out():
