@@ -19,8 +19,8 @@ Rows = Sequence[Record]
 Answers = Mapping[str, Any]
 Scores = dict[str, float]
 Labels = dict[str, Any]  # lists of names, by the builder's argument
-# Rows with a label or choices whose texts are compared, below which fine-tuning mostly
-# made their linear models no better, or worse.
+# Rows with a label or choices whose texts are compared, below which a linear model is
+# kept unless fine-tuning is surely better: with a label it mostly was not.
 FEW_COMPARED = 1000
 LISTS = ("words", "choices")  # columns that hold several texts
 

@@ -118,9 +118,10 @@ class MultipleChoice(Kind):
 
     name = MULTIPLE_CHOICE.name
     metrics = ("accuracy",)
-    pairs = True  # each choice and the text are one
-    # Read together, they are learned better than a linear model shows.
-    undecided = False  # see `benchmarks.recipe_choices`
+    pairs = True  # the text and each choice
+    # A linear model does not show how well they are learned when they are read together
+    # (`benchmarks.recipe_choices`).
+    undecided = False
     columns: ClassVar = {"text": "text", "choices": "choices", "label": "label"}
 
     def converted(self, row: Record) -> Record:

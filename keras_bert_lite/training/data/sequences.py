@@ -129,7 +129,7 @@ def choice_dataset(
         convert = record_values.choice_among(len(choices))
         answer = _answer(record, label, convert, weight)
         if compare:
-            return {"text": np.array([question[()], *choices], object), **answer}
+            return {"text": np.array([question.item(), *choices], object), **answer}
         return {"text": question, "text_pair": choices, **answer}
 
     return _batches(source, row, preprocessor, batching)
