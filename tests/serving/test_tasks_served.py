@@ -81,7 +81,7 @@ def test_signatures(task, load):
 @pytest.mark.parametrize("task", ["questions", *SERVED[-2:]])
 def test_ids_give_the_values_of_the_model_on_ids(task, load):
     body = model_on_ids(model_of(task))
-    shape = (2, 3, 5) if task == "choices" else (2, 5)
+    shape = (2, 3, 5) if task in ("choices", "compared") else (2, 5)
     ids = {
         "token_ids": tf.fill(shape, 7),
         "segment_ids": tf.zeros(shape, tf.int32),
