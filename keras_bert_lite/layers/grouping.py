@@ -6,6 +6,7 @@ Inside the encoder each text is a row of its own.
 from typing import Any
 
 import keras
+import numpy as np
 from keras import ops
 
 from keras_bert_lite.checks import check_bool
@@ -83,6 +84,14 @@ class CompareTexts(keras.layers.Layer):
         u, v = (x[:, :1], x[:, 1:]) if self.choices else (x[:, 0], x[:, 1])
         u = u + ops.zeros_like(v)
         return ops.concatenate([u, v, ops.absolute(u - v), u * v], axis=-1)
+
+    def cosine_weights(self, width: int) -> np.ndarray:
+        """Returns weights `(4 H, 1)` with which an output sums up to the cosine.
+
+        Args:
+            width: H, the width of the vectors.
+        """
+        return np.repeat([0.0, 0.0, 0.0, 1.0], width)[:, None]
 
     def compute_output_spec(self, x):
         return keras.KerasTensor(self.compute_output_shape(x.shape), dtype=x.dtype)

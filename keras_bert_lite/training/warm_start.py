@@ -6,13 +6,19 @@ from typing import Any, NamedTuple
 import keras
 import numpy as np
 
-from keras_bert_lite.layers import ClassificationHead, DenseHead, RegressionHead
+from keras_bert_lite.layers import (
+    ClassificationHead,
+    CompareTexts,
+    DenseHead,
+    RegressionHead,
+)
 from keras_bert_lite.models.tasks.label_shares import log_odds, logs
 from keras_bert_lite.models.tasks.registry import task_of
 from keras_bert_lite.models.tasks.task import head_layers, marked_model
 from keras_bert_lite.training.evaluation.outputs import Predictor
 
 STRENGTHS = (1.0, 3.0, 10.0)
+NARROW = 1e-3  # deviation of a cosine below which it counts as the same for all rows
 
 
 class Probe(NamedTuple):
@@ -42,6 +48,10 @@ def warm_start(
     choices a logistic regression of whether one is right. It is copied into the head,
     so fine-tuning starts from its predictions and not from random logits: linear
     probing, then fine-tuning. This matters most for small data and for many labels.
+
+    Where texts are compared (`compare` of the builders), their cosine, in units of its
+    standard deviation, is one more number that the linear model reads. The head holds
+    it as a sum of what it receives, which few rows would not teach.
 
     A head with a hidden layer cannot hold the linear model. It only gets a bias, with
     which the model predicts the frequencies of the labels, or the mean number; scores
@@ -98,6 +108,7 @@ class WarmStart:
         symbols = {output: head.input for output, head in self._heads.items()}
         self._reader = Predictor(keras.Model(owner.inputs, symbols))
         self._links = {output: LINKS[_losses(model)[output]] for output in self._heads}
+        self._sums = {output: _sums(head) for output, head in self._heads.items()}
 
     def __call__(
         self,
@@ -115,7 +126,12 @@ class WarmStart:
         chosen = strengths if validation_data is not None else strengths[:1]
         return {
             output: _start(
-                head, self._links[output], rows[output], others[output], chosen
+                head,
+                self._links[output],
+                self._sums[output],
+                rows[output],
+                others[output],
+                chosen,
             )
             for output, head in self._heads.items()
         }
@@ -153,6 +169,14 @@ def _head(model: keras.Model, output: str) -> DenseHead:
             f"quantization_mode={dense.quantization_mode!r}"
         )
     return heads[0]
+
+
+def _sums(head: DenseHead) -> np.ndarray:
+    """Returns weights `(H, F)` of F sums of a head's input that mean something."""
+    source = head.input._keras_history.operation
+    if isinstance(source, CompareTexts):
+        return source.cosine_weights(source.input.shape[-1])
+    return np.zeros((head.input.shape[-1], 0))
 
 
 class _Rows(NamedTuple):
@@ -207,6 +231,7 @@ def _flat(vectors: np.ndarray, targets: Any, weights: Any, link: "Link") -> _Row
 def _start(
     head: DenseHead,
     link: "Link",
+    sums: np.ndarray,
     rows: _Rows,
     held_out: _Rows,
     strengths: Sequence[float],
@@ -218,12 +243,14 @@ def _start(
         head.dense.bias.assign(bias)
         scores = np.broadcast_to(bias, expected.shape)
         return Probe(None, _mean_loss(link, scores, expected, held_out.weights))
-    # One number for all vectors: it can be folded into the kernel.
-    scale = np.linalg.norm(rows.vectors, axis=1).mean()
+    # One number for all vectors: it can be folded into the kernel, as the sums can.
+    scale, width = np.linalg.norm(rows.vectors, axis=1).mean(), len(sums)
+    sums = sums / np.maximum((rows.vectors @ sums).std(axis=0), NARROW)
+    x = np.hstack([rows.vectors / scale, rows.vectors @ sums])
     found = []
     for strength in strengths:
-        kernel, fitted = _fit(rows.vectors / scale, targets, rows, link, strength, bias)
-        kernel = kernel / scale
+        kernel, fitted = _fit(x, targets, rows.weights, link, strength, bias)
+        kernel = kernel[:width] / scale + sums @ kernel[width:]
         scores = held_out.vectors @ kernel + fitted
         loss = _mean_loss(link, scores, expected, held_out.weights)
         found.append((Probe(strength, loss), kernel, fitted))
@@ -236,7 +263,7 @@ def _start(
 def _fit(
     x: np.ndarray,
     targets: np.ndarray,
-    rows: _Rows,
+    weights: np.ndarray,
     link: "Link",
     strength: float,
     bias: np.ndarray,
@@ -245,13 +272,13 @@ def _fit(
     from scipy.optimize import minimize
 
     shape = (x.shape[1], targets.shape[1])
-    size, total = shape[0] * shape[1], rows.weights.sum()
+    size, total = shape[0] * shape[1], weights.sum()
 
     def objective(values: np.ndarray) -> tuple[float, np.ndarray]:
         kernel, added = values[:size].reshape(shape), values[size:]
         losses, gradient = link.loss(x @ kernel + added, targets)
-        gradient = gradient * rows.weights[:, None]
-        loss = rows.weights @ losses + (kernel**2).sum() / (2 * strength)
+        gradient = gradient * weights[:, None]
+        loss = weights @ losses + (kernel**2).sum() / (2 * strength)
         slopes = [(x.T @ gradient + kernel / strength).ravel(), gradient.sum(0)]
         return loss / total, np.concatenate(slopes) / total
 

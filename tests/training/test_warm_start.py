@@ -161,6 +161,41 @@ def test_two_heads(encoder):
     assert set(found) == {"intent_logits", "slot_logits"}
 
 
+def with_cosine(compared):
+    """What a head on compared texts receives, with their cosine beside it."""
+    compared = compared.astype("float64")
+    cosine = compared[:, -compared.shape[-1] // 4 :].sum(1, keepdims=True)
+    return np.hstack([scaled(compared), cosine / cosine.std()])
+
+
+@pytest.mark.parametrize("labels", [None, LABELS])
+def test_compared_texts_have_their_cosine(encoder, labels):
+    options = {"pooling": "mean", "compare": True}
+    if labels is None:
+        model = kbl.regressor(encoder, **options)
+        targets = [0.3 * i for i in range(len(TEXTS))]
+    else:
+        model = kbl.text_classifier(encoder, labels, **options)
+        targets = [labels[i % 3] for i in range(len(TEXTS))]
+    rows = [
+        {"text": x, "text_pair": y, "label": z}
+        for x, y, z in zip(TEXTS, TEXTS[5:] + TEXTS[:5], targets, strict=True)
+    ]
+    columns = {"text": ["text", "text_pair"], "labels": labels}
+    data = kbl.text_dataset(rows, tiny.preprocessor(), batch_size=8, **columns)
+    warm_start(model, data, strengths=[3.0])
+    reader = keras.Model(model.inputs, model.get_layer("head").input)
+    x = with_cosine(np.concatenate([to_numpy(reader(x)) for x, _ in data]))
+    ours = np.concatenate([to_numpy(model(x)["logits"]) for x, _ in data])
+    if labels is None:
+        expected = Ridge(alpha=1 / 3).fit(x, targets).predict(x)[:, None]
+    else:
+        other = LogisticRegression(C=3.0, tol=1e-8, max_iter=10_000).fit(x, targets)
+        expected = other.predict_log_proba(x)
+        ours = keras.ops.convert_to_numpy(keras.ops.log_softmax(ours))
+    np.testing.assert_allclose(ours, expected, atol=2e-2)
+
+
 @pytest.mark.parametrize("compare", [False, True])
 def test_a_choice_is_right_by_logistic_regression(compare):
     keras.utils.set_random_seed(0)
@@ -182,10 +217,10 @@ def test_a_choice_is_right_by_logistic_regression(compare):
     right = np.eye(3)[np.concatenate([y for _, y, _ in parts])].reshape(-1)
     weights = np.repeat(np.concatenate([w for _, _, w in parts]), 3)
     other = LogisticRegression(C=3.0, tol=1e-8, max_iter=10_000)
-    other.fit(scaled(vectors), right, weights)
-    expected = other.decision_function(scaled(vectors)).reshape(-1, 3)
+    x = with_cosine(vectors) if compare else scaled(vectors)
+    expected = other.fit(x, right, weights).decision_function(x).reshape(-1, 3)
     logits = [to_numpy(model(x)["logits"]) for x, _, _ in data]
-    np.testing.assert_allclose(np.concatenate(logits), expected, atol=2e-2)
+    np.testing.assert_allclose(np.concatenate(logits), expected, atol=5e-2)
 
 
 @pytest.mark.parametrize(
