@@ -86,9 +86,9 @@ def finetune(
     """Fine-tunes an encoder for a task, and says how good it is.
 
     Some rows are held out, unless `validation` is given. The head starts from a linear
-    model of the encoder's vectors (`tuning.warm_start`), made less sure of a text's
-    labels, but for two texts that are compared; then all weights are trained with
-    Keras's `fit`. The last weights are kept whose score on the held-out rows is within
+    model of the encoder's vectors (`tuning.warm_start`) and of their cosine, if two
+    texts are compared. Of the labels of texts that are not, it is made less sure. Then
+    all weights are trained with Keras's `fit`. The last weights are kept whose score on the held-out rows is within
     a standard error of the best, or those of the linear model if they are surely better
     (with fewer than 100 pairs, or 1,000 with a label or choices that are compared,
     unless training made it surely better). If some questions have no answer, the first
@@ -186,7 +186,7 @@ def finetune(
     keras.utils.set_random_seed(seed)
     parts = split(rows, held_out, seed)
     names = _labels(kind, labels, [*parts.train, *parts.validation])
-    kind.apart = kind.pairs and pairs == "apart"
+    kind.apart = _asked_apart(kind, pairs)
     preprocessor, lengths = _preprocessor(kind, source, rows, sequence_length)
     make = functools.partial(_trainer, kind, source, names, preprocessor)
     undecided = pairs == "auto" and kind.undecided
@@ -247,6 +247,17 @@ def _check_given(**numbers: float | None) -> None:
     for name, number in numbers.items():
         if number is not None:
             check_above_zero(name, number)
+
+
+def _asked_apart(kind: Kind, pairs: str) -> bool:
+    """Whether texts are to be read apart; refuses that of rows with one text."""
+    if pairs == "apart" and not kind.pairs:
+        raise ValueError(
+            "`pairs` may be 'apart' for rows of two texts (`text` and `text_pair`) or "
+            f"of choices. Received: 'apart' for {kind.name!r} with the columns "
+            f"{kind.text_columns}"
+        )
+    return pairs == "apart"
 
 
 def _labels(
