@@ -86,20 +86,21 @@ def finetune(
     """Fine-tunes an encoder for a task, and says how good it is.
 
     Some rows are held out, unless `validation` is given. The head starts from a linear
-    model of the encoder's vectors (`tuning.warm_start`) and of their cosine, if two
-    texts are compared. Of the labels of texts that are not, it is made less sure. Then
-    all weights are trained with Keras's `fit`. The last weights are kept whose score on the held-out rows is within
-    a standard error of the best, or those of the linear model if they are surely better
-    (with fewer than 100 pairs, or 1,000 with a label or choices that are compared,
-    unless training made it surely better). If some questions have no answer, the first
-    half of training reads the others only. With up to 64 rows a label, a classifier of
-    texts first learns from pairs of them whether their labels are the same, if the
-    held-out rows are then answered better; with up to 16, and 128 rows, if they are not
-    answered surely worse, and that and a linear model are all, unless `epochs` asks for
-    more. Probabilities of labels are calibrated by a temperature, and thresholds
-    chosen, on the same rows. If there are fewer than 1,000 rows, the model is then
-    trained again on all of them, the held-out ones included, in the same way. Tags are
-    the best that their scheme allows (`EntityAnswer`'s `decoding`).
+    model of the encoder's vectors (`tuning.warm_start`), and of their cosine, if texts
+    are compared; if not, it is made less sure of a text's labels. Then all weights are
+    trained with Keras's `fit`. The last weights are kept whose score on the held-out
+    rows is within a standard error of the best, or those of the linear model if they
+    are surely better (with fewer than 100 pairs, or 1,000 with a label or choices that
+    are compared, unless training made it surely better). If some questions have no
+    answer, the first half of training reads the others only. With up to 64 rows a
+    label, a classifier of texts first learns from pairs of them whether their labels
+    are the same, if the held-out rows are then answered better; with up to 16, and 128
+    rows, if they are not answered surely worse, and that and a linear model are all,
+    unless `epochs` asks for more. Probabilities of labels are calibrated by a
+    temperature, and thresholds chosen, on the same rows. If there are fewer than 1,000
+    rows, the model is then trained again on all of them, the held-out ones included, in
+    the same way. Tags are the best that their scheme allows (`EntityAnswer`'s
+    `decoding`).
 
     The report compares the score with that of simple models, such as logistic
     regression on TF-IDF.

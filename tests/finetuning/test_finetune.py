@@ -269,7 +269,7 @@ def test_rows_longer_than_the_model_are_counted(monkeypatch):
         ({"columns": {"words": "x"}}, r"reads the columns .*'words'"),
         ({"train": "rows.txt"}, "`train` must be a file that ends in"),
         ({"metric": "f1"}, "`metric` must be one of"),
-        ({"pairs": "apart"}, r"`pairs` may be 'apart' for rows .*'text_class.*\['text'\]"),
+        ({"pairs": "apart"}, r"`pairs` may be 'apart' for.*\['text'\]"),
         ({"class_weight": "even"}, "`class_weight` must be one of"),
         ({"class_weight": {"so-so": 2}}, "must be of the labels"),
         ({"class_weight": {"bad": 0}}, "must be a positive number"),
