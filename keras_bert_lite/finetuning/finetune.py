@@ -135,7 +135,7 @@ def finetune(
             `"together"`, in one row, or `"apart"`, each by itself, so that their
             vectors are compared (see `compare` of `text_classifier`). `"auto"`: the
             way in which a linear model of the vectors scores better on the held-out
-            rows; choices are read together.
+            rows; choices of 300 rows or more are read together.
         metric: The score on the held-out rows that decides which weights are kept,
             one of those that `evaluate` gives. `None`: accuracy; micro F1 for several
             labels; Spearman's correlation; F1 of entities (accuracy of other tags);
@@ -190,7 +190,7 @@ def finetune(
     kind.apart = _asked_apart(kind, pairs)
     preprocessor, lengths = _preprocessor(kind, source, rows, sequence_length)
     make = functools.partial(_trainer, kind, source, names, preprocessor)
-    undecided = pairs == "auto" and kind.undecided
+    undecided = pairs == "auto" and kind.undecided(parts.train)
     trainer = _better(make, kind, parts) if undecided else make()
     if class_weight is not None:
         trainer.class_weight = kind.class_weights(class_weight, parts.train, names)

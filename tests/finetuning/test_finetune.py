@@ -13,6 +13,7 @@ from keras_bert_lite.finetuning import finetune as finetuning
 from keras_bert_lite.finetuning.course.run import Run
 from keras_bert_lite.finetuning.course.trainer import Answered, Trainer
 from keras_bert_lite.finetuning.kinds import KINDS
+from keras_bert_lite.finetuning.kinds.questions import FEW_CHOICES
 from keras_bert_lite.finetuning.report import card
 from tests.finetuning import samples
 from tests.training.pretraining.interrupts import Interrupts
@@ -197,10 +198,14 @@ def test_choices_are_compared_with_the_text():
 
 
 @pytest.mark.parametrize(
-    ("task", "columns", "apart"),
-    [("regression", {"text_pair": "text"}, True), ("multiple_choice", {}, False)],
+    ("task", "count", "apart"),
+    [
+        ("regression", 16, True),
+        ("multiple_choice", 16, True),
+        ("multiple_choice", 2 * FEW_CHOICES, False),
+    ],
 )
-def test_a_linear_model_decides_how_pairs_are_read(task, columns, apart, monkeypatch):
+def test_a_linear_model_decides_how_pairs_are_read(task, count, apart, monkeypatch):
     def stop(run, plan, baseline, pairs_alone):
         raise KeyboardInterrupt(run.trainer.kind.apart)
 
@@ -210,9 +215,10 @@ def test_a_linear_model_decides_how_pairs_are_read(task, columns, apart, monkeyp
 
     monkeypatch.setattr(Run, "train", stop)
     monkeypatch.setattr(Trainer, "answered", answered)
+    columns = {"text_pair": "text"} if task == "regression" else {}
     options = {"encoder": samples.encoder(), "columns": columns}
     with pytest.raises(KeyboardInterrupt, match=str(apart)):
-        kbl.finetune(task, samples.rows(task, 16), **options)
+        kbl.finetune(task, samples.rows(task, count), **options)
 
 
 def test_a_run_that_never_began_leaves_nothing(tmp_path):

@@ -217,8 +217,7 @@ class Kind(abc.ABC):
         """Whether a row's texts can be encoded apart and compared."""
         return self.column.get("text_pair") is not None
 
-    @property
-    def undecided(self) -> bool:
+    def undecided(self, rows: Rows) -> bool:
         """Whether a linear model decides how texts are encoded, if nothing is said."""
         return self.pairs
 

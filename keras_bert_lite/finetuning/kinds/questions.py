@@ -28,6 +28,10 @@ from keras_bert_lite.training.data.questions import answer_span
 from keras_bert_lite.training.data.records import Record
 from keras_bert_lite.training.evaluation.squad_scores import squad_scores
 
+# Rows with choices from which on they are learned better when they are read together,
+# whatever a linear model says (`benchmarks.recipe_choices`).
+FEW_CHOICES = 300
+
 
 class QuestionAnswering(Kind):
     """Questions whose answer is a part of a context, or is not in it."""
@@ -119,9 +123,6 @@ class MultipleChoice(Kind):
     name = MULTIPLE_CHOICE.name
     metrics = ("accuracy",)
     pairs = True  # the text and each choice
-    # A linear model does not show how well they are learned when they are read together
-    # (`benchmarks.recipe_choices`).
-    undecided = False
     columns: ClassVar = {"text": "text", "choices": "choices", "label": "label"}
 
     def converted(self, row: Record) -> Record:
@@ -161,6 +162,9 @@ class MultipleChoice(Kind):
         """Returns the text or the longest choice: each choice has a row of its own."""
         value = row[name]
         return value if isinstance(value, str) else max(value, key=len)
+
+    def undecided(self, rows: Rows) -> bool:
+        return len(rows) < FEW_CHOICES
 
     def trusts_linear(self, rows: Rows) -> bool:
         return self.apart and len(rows) < FEW_COMPARED
