@@ -198,19 +198,23 @@ def test_choices_are_compared_with_the_text():
 
 
 @pytest.mark.parametrize(
-    ("task", "count", "apart"),
+    ("task", "count", "together", "apart"),
     [
-        ("regression", 16, True),
-        ("multiple_choice", 16, True),
-        ("multiple_choice", 2 * FEW_CHOICES, False),
+        ("regression", 16, 0.8, True),
+        ("regression", 16, 0.9, True),  # as good
+        ("regression", 16, 1.0, False),
+        ("multiple_choice", 16, 0.8, True),
+        ("multiple_choice", 2 * FEW_CHOICES, 0.8, False),
     ],
 )
-def test_a_linear_model_decides_how_pairs_are_read(task, count, apart, monkeypatch):
+def test_a_linear_model_decides_how_pairs_are_read(
+    task, count, together, apart, monkeypatch
+):
     def stop(run, plan, baseline, pairs_alone):
         raise KeyboardInterrupt(run.trainer.kind.apart)
 
     def answered(trainer, rows):
-        score = 0.9 if trainer.kind.apart else 0.8
+        score = 0.9 if trainer.kind.apart else together
         return Answered({}, {}, {"accuracy": score, "spearman": score})
 
     monkeypatch.setattr(Run, "train", stop)
