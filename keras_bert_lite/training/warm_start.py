@@ -108,7 +108,7 @@ class WarmStart:
         symbols = {output: head.input for output, head in self._heads.items()}
         self._reader = Predictor(keras.Model(owner.inputs, symbols))
         self._links = {output: LINKS[_losses(model)[output]] for output in self._heads}
-        self._sums = {output: _sums(head) for output, head in self._heads.items()}
+        self._sums = {x: _sums(owner, head) for x, head in self._heads.items()}
 
     def __call__(
         self,
@@ -171,11 +171,11 @@ def _head(model: keras.Model, output: str) -> DenseHead:
     return heads[0]
 
 
-def _sums(head: DenseHead) -> np.ndarray:
-    """Returns weights `(H, F)` of F sums of a head's input that mean something."""
-    source = head.input._keras_history.operation
-    if isinstance(source, CompareTexts):
-        return source.cosine_weights(source.input.shape[-1])
+def _sums(owner: keras.Model, head: DenseHead) -> np.ndarray:
+    """Returns weights `(H, F)` of F sums of a head's input: the cosine, if any."""
+    for layer in owner.layers:
+        if isinstance(layer, CompareTexts) and layer.output is head.input:
+            return layer.cosine_weights(layer.input.shape[-1])
     return np.zeros((head.input.shape[-1], 0))
 
 
