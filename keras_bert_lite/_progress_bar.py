@@ -19,7 +19,7 @@ def can_redraw() -> bool:
 def progress_bar(
     total: float | None, show: bool = True, **options: Any
 ) -> keras.utils.Progbar:
-    """Returns a bar; in a log file it is only shown once all that there is is done.
+    """Returns a bar; in a log file, only the end of a known total is shown.
 
     Args:
         total: What there is to do; `None` if it is unknown.

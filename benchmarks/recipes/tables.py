@@ -14,14 +14,14 @@ PAGE = """# From few and many rows
 
 Scores in percent, on the development set (CoNLL-2003, its chunks and parts of speech,
 and kinds: eng.testb; tweet emotions, snips and slots: the test set; topics: every fifth
-question; answers and sentences: the last fifth, of other articles but for one). Only
-training halves decided on the recipe (`benchmarks.recipe_choices`): those of chunks and
-pos on the rate of taggers alone, of answers and sentences on how texts are compared.
-Each is the mean over the seeds, whose number is in brackets. `finetune` is
-`kbl.finetune` as it comes; `plain` the same encoder, which reads as many rows, 32 a
-step, with a random head at one rate and tags as they come; `plain_twice` twice as many
-rows; `simple` the best of the report's simple models; `vectors` a linear model of
-MiniLM's vectors. Made by `python -m benchmarks.recipes --data DATA`.
+question; answers and sentences: the last fifth, of other articles but for one).
+Training halves of chunks and pos decided only on the rate of taggers, of answers and
+sentences on how texts are compared (`benchmarks.recipe_choices`). Each is the mean over
+the seeds, whose number is in brackets. `finetune` is `kbl.finetune` as it comes;
+`plain` the same encoder, which reads as many rows, 32 a step, with a random head at one
+rate and tags as they come; `plain_twice` twice as many rows; `simple` the best of the
+report's simple models; `vectors` a linear model of MiniLM's vectors. Made by
+`python -m benchmarks.recipes --data DATA`.
 
 {scores}
 

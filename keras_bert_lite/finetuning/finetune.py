@@ -194,7 +194,7 @@ def finetune(
     trainer = _better(make, kind, parts) if undecided else make()
     if class_weight is not None:
         trainer.class_weight = kind.class_weights(class_weight, parts.train, names)
-    if kind.apart:
+    if undecided and kind.apart:  # they were counted as read together
         lengths = lengths_of(count_tokens(rows, kind, preprocessor), lengths.limit)
     plan = _plan(trainer, len(parts.train), epochs, learning_rate, batch_size, seed)
     report: dict[str, Any] = {
@@ -297,8 +297,8 @@ def _trainer(
 def _better(make: Callable[[], Trainer], kind: Kind, parts: Split) -> Trainer:
     """Reads pairs apart or together, as a linear model scores better.
 
-    Apart if both are equal: few held-out rows say little, and of few rows the cosine
-    is learned first.
+    Apart if both score the same: few held-out rows say little, and a linear model
+    that reads the cosine needs few rows.
     """
     found = []
     for kind.apart in (True, False):

@@ -50,8 +50,8 @@ def warm_start(
     probing, then fine-tuning. This matters most for small data and for many labels.
 
     Where texts are compared (`compare` of the builders), their cosine, in units of its
-    standard deviation, is one more number that the linear model reads. The head holds
-    it as a sum of what it receives, which few rows would not teach.
+    standard deviation, is one more number that the linear model reads. The head can
+    hold it, as a sum of what it receives, but few rows do not teach that.
 
     A head with a hidden layer cannot hold the linear model. It only gets a bias, with
     which the model predicts the frequencies of the labels, or the mean number; scores
@@ -245,12 +245,13 @@ def _start(
         return Probe(None, _mean_loss(link, scores, expected, held_out.weights))
     # One number for all vectors: it can be folded into the kernel, as the sums can.
     scale, width = np.linalg.norm(rows.vectors, axis=1).mean(), len(sums)
-    sums = sums / np.maximum((rows.vectors @ sums).std(axis=0), NARROW)
-    x = np.hstack([rows.vectors / scale, rows.vectors @ sums])
+    sums = scale * sums / np.maximum((rows.vectors @ sums).std(axis=0), NARROW)
+    x = np.hstack([rows.vectors, rows.vectors @ sums])
+    x /= scale  # in place: there may be many words
     found = []
     for strength in strengths:
         kernel, fitted = _fit(x, targets, rows.weights, link, strength, bias)
-        kernel = kernel[:width] / scale + sums @ kernel[width:]
+        kernel = (kernel[:width] + sums @ kernel[width:]) / scale
         scores = held_out.vectors @ kernel + fitted
         loss = _mean_loss(link, scores, expected, held_out.weights)
         found.append((Probe(strength, loss), kernel, fitted))

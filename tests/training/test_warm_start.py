@@ -220,7 +220,8 @@ def test_a_choice_is_right_by_logistic_regression(compare):
     x = with_cosine(vectors) if compare else scaled(vectors)
     expected = other.fit(x, right, weights).decision_function(x).reshape(-1, 3)
     logits = [to_numpy(model(x)["logits"]) for x, _, _ in data]
-    np.testing.assert_allclose(np.concatenate(logits), expected, atol=5e-2)
+    atol = 5e-2 if compare else 2e-2  # L-BFGS stops sooner there
+    np.testing.assert_allclose(np.concatenate(logits), expected, atol=atol)
 
 
 @pytest.mark.parametrize(

@@ -28,8 +28,9 @@ from keras_bert_lite.training.data.questions import answer_span
 from keras_bert_lite.training.data.records import Record
 from keras_bert_lite.training.evaluation.squad_scores import squad_scores
 
-# Rows with choices from which on they are learned better when they are read together,
-# whatever a linear model says (`benchmarks.recipe_choices`).
+# Rows with choices from which on they are read together, whatever a linear model says:
+# with 500, MiniLM learned them better so; with 200 both ways were alike
+# (`benchmarks.recipe_choices`, one draw).
 FEW_CHOICES = 300
 
 
