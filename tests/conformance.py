@@ -19,6 +19,9 @@ EAGERLY = keras.backend.backend() != "jax"
 POLICIES = ("float32", "mixed_bfloat16", "mixed_float16")
 # Adding a number to every score of a row leaves its softmax as it is.
 WITHOUT_GRADIENT = ("key/bias",)
+# Another process adds in another order, so that an input of an int8 product may be
+# rounded to the next step. Exact products differ by more (0.008 in tiny models).
+INT8_STEP = 2e-3
 
 
 def check_layer(
@@ -143,7 +146,7 @@ def check_frozen(model) -> None:
         layer.trainable = True
 
 
-def check_saved(model, inputs, expected, again=True) -> None:
+def check_saved(model, inputs, expected, again=True, tolerance: float = 1e-5) -> None:
     """Another process loads the model, and so it does once saved again."""
     with tempfile.TemporaryDirectory() as directory:
         first, second = Path(directory) / "1.keras", Path(directory) / "2.keras"
@@ -152,7 +155,7 @@ def check_saved(model, inputs, expected, again=True) -> None:
             keras.saving.load_model(first).save(second)
         for path in (first, second) if again else (first,):
             outputs = fresh_process.call_saved(path, inputs)
-            assert_all_close(outputs, tree.flatten(expected))
+            assert_all_close(outputs, tree.flatten(expected), tolerance)
 
 
 def check_training(model, inputs, without_gradient) -> None:
@@ -197,7 +200,7 @@ def check_quantized(model, inputs) -> None:
     assert_all_close(outputs, expected, tolerance=0.2)
     # Keras's Dense cannot be saved once loaded under a `DTypePolicyMap`: it
     # asks the map, not the map's entry, whether it is quantized (keras 3.15).
-    check_saved(model, inputs, outputs, again=False)
+    check_saved(model, inputs, outputs, again=False, tolerance=INT8_STEP)
 
 
 def one_layer_model(layer, inputs, call=None) -> keras.Model:
