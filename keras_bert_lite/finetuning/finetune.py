@@ -30,7 +30,7 @@ from keras_bert_lite.finetuning.lengths import (
     limit_for,
 )
 from keras_bert_lite.finetuning.report import beaten_by, save_run
-from keras_bert_lite.finetuning.rows import Split, read_rows, split
+from keras_bert_lite.finetuning.rows import read_rows, split
 from keras_bert_lite.models.encoder_model import config_of, encoder_of
 from keras_bert_lite.models.tasks.registry import TASKS
 from keras_bert_lite.models.text_model import TextModel
@@ -134,8 +134,8 @@ def finetune(
         pairs: How the two texts of a pair, or a text and each choice, are read:
             `"together"`, in one row, or `"apart"`, each by itself, so that their
             vectors are compared (see `compare` of `text_classifier`). `"auto"`: the
-            way in which a linear model of the vectors scores better on the held-out
-            rows; choices of 300 rows or more are read together.
+            way in which linear models of the vectors have the smaller loss in
+            cross-validation; choices of 300 rows or more are read together.
         metric: The score on the held-out rows that decides which weights are kept,
             one of those that `evaluate` gives. `None`: accuracy; micro F1 for several
             labels; Spearman's correlation; F1 of entities (accuracy of other tags);
@@ -191,7 +191,7 @@ def finetune(
     preprocessor, lengths = _preprocessor(kind, source, rows, sequence_length)
     make = functools.partial(_trainer, kind, source, names, preprocessor)
     undecided = pairs == "auto" and kind.undecided(parts.train)
-    trainer = _better(make, kind, parts) if undecided else make()
+    trainer = _better(make, kind, rows) if undecided else make()
     if class_weight is not None:
         trainer.class_weight = kind.class_weights(class_weight, parts.train, names)
     if undecided and kind.apart:  # they were counted as read together
@@ -294,19 +294,16 @@ def _trainer(
 
 
 @unwarned()
-def _better(make: Callable[[], Trainer], kind: Kind, parts: Split) -> Trainer:
-    """Reads pairs apart or together, as a linear model scores better.
+def _better(make: Callable[[], Trainer], kind: Kind, rows: Rows) -> Trainer:
+    """Reads pairs apart or together, as linear models predict other rows better.
 
-    Apart if both score the same: few held-out rows say little, and a linear model
-    that reads the cosine needs few rows.
+    Their loss on all rows, in parts, says more than the score of the held-out ones.
     """
     found = []
     for kind.apart in (True, False):
         trainer = make()
-        trainer.start(parts.train, parts.validation)
-        score = trainer.answered(parts.validation).scores[kind.metric]
-        found.append((score, kind.apart, trainer))
-    _, kind.apart, trainer = max(found, key=lambda x: x[0])
+        found.append((trainer.expected_loss(rows), kind.apart, trainer))
+    _, kind.apart, trainer = min(found, key=lambda x: x[0])
     return trainer
 
 

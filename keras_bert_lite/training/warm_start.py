@@ -1,38 +1,24 @@
 """Linear probing: heads that start from a linear model of the encoder's vectors."""
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import keras
 import numpy as np
 
-from keras_bert_lite.layers import (
-    ClassificationHead,
-    CompareTexts,
-    DenseHead,
-    RegressionHead,
-)
-from keras_bert_lite.models.tasks.label_shares import log_odds, logs
+from keras_bert_lite.layers import CompareTexts, DenseHead
 from keras_bert_lite.models.tasks.registry import task_of
 from keras_bert_lite.models.tasks.task import head_layers, marked_model
 from keras_bert_lite.training.evaluation.outputs import Predictor
-
-STRENGTHS = (1.0, 3.0, 10.0)
-NARROW = 1e-3  # deviation of a cosine below which it counts as the same for all rows
-
-
-class Probe(NamedTuple):
-    """What a head starts from.
-
-    Args:
-        strength: The chosen inverse strength of the penalty (scikit-learn's `C`), or
-            `None` for a head that only got its bias.
-        loss: The mean loss on the validation rows, or on the training rows if there
-            are none; of choices that of the logistic regression, a choice.
-    """
-
-    strength: float | None
-    loss: float
+from keras_bert_lite.training.linear_model import (
+    CHOICES,
+    LINKS,
+    STRENGTHS,
+    Examples,
+    LinearModel,
+    Link,
+    Probe,
+)
 
 
 def warm_start(
@@ -107,8 +93,15 @@ class WarmStart:
         owner, self._heads = _heads(model)
         symbols = {output: head.input for output, head in self._heads.items()}
         self._reader = Predictor(keras.Model(owner.inputs, symbols))
-        self._links = {output: LINKS[_losses(model)[output]] for output in self._heads}
-        self._sums = {x: _sums(owner, head) for x, head in self._heads.items()}
+        self._forms = {
+            output: LinearModel(
+                LINKS[_losses(model)[output]],
+                head.units,
+                _sums(owner, head),
+                constant=head.hidden_dense is not None,
+            )
+            for output, head in self._heads.items()
+        }
 
     def __call__(
         self,
@@ -116,25 +109,63 @@ class WarmStart:
         validation_data: Iterable | None = None,
         strengths: Sequence[float] = STRENGTHS,
     ) -> dict[str, Probe]:
-        if not strengths or min(strengths) <= 0:
-            raise ValueError(
-                f"`strengths` must be numbers above 0. Received: {list(strengths)}"
-            )
-        rows = others = _read(self._reader, data, self._links)
-        if validation_data is not None:
-            others = _read(self._reader, validation_data, self._links)
-        chosen = strengths if validation_data is not None else strengths[:1]
+        _check_strengths(strengths)
+        rows = others = self._read(data)
+        if validation_data is None:
+            strengths = strengths[:1]
+        else:
+            others = self._read(validation_data)
+        found = {}
+        for output, form in self._forms.items():
+            fitted = form.fit(rows[output], others[output], strengths)
+            found[output] = fitted.probe
+            dense = self._heads[output].dense
+            dense.bias.assign(fitted.bias)
+            if fitted.kernel is not None:
+                dense.kernel.assign(fitted.kernel)
+        return found
+
+    def expected_losses(
+        self, data: Iterable, strengths: Sequence[float] = STRENGTHS
+    ) -> dict[str, float]:
+        """Returns the loss of each output's linear model on rows that it has not seen.
+
+        That is cross-validation: each fourth of the rows has a model of the others,
+        and the strength is the one that is best for all. The heads stay as they are.
+        """
+        _check_strengths(strengths)
+        rows = self._read(data)
         return {
-            output: _start(
-                head,
-                self._links[output],
-                self._sums[output],
-                rows[output],
-                others[output],
-                chosen,
-            )
-            for output, head in self._heads.items()
+            output: form.expected_loss(rows[output], strengths)
+            for output, form in self._forms.items()
         }
+
+    def _read(self, data: Iterable) -> dict[str, Examples]:
+        """Computes what each head receives for rows, words or choices with a weight."""
+        parts: dict[str, list[Examples]] = {output: [] for output in self._heads}
+        predict, count = self._reader.of(data), 0
+        for batch in data:
+            x, y, weights = keras.utils.unpack_x_y_sample_weight(batch)
+            if y is None:
+                raise ValueError("`data` must have targets. Received: inputs alone")
+            for output, vectors in predict(x).items():
+                given = _of(y, output), _of(weights, output)
+                found = _flat(vectors, *given, self._forms[output].link)
+                parts[output].append(found._replace(rows=found.rows + count))
+            count += len(_of(y, next(iter(parts))))
+        if not all(parts.values()):
+            raise ValueError("`data` must have rows. Received: none")
+        return {
+            output: Examples(*(np.concatenate(x) for x in zip(*some, strict=True)))
+            for output, some in parts.items()
+        }
+
+
+def _check_strengths(strengths: Sequence[float]) -> None:
+    if not strengths or min(strengths) <= 0:
+        raise ValueError(
+            f"`strengths` must be numbers above 0. Received: {list(strengths)}"
+        )
 
 
 def _losses(model: keras.Model) -> dict[str, str | None]:
@@ -179,43 +210,15 @@ def _sums(owner: keras.Model, head: DenseHead) -> np.ndarray:
     return np.zeros((head.input.shape[-1], 0))
 
 
-class _Rows(NamedTuple):
-    """N vectors `(N, H)`, their targets and their weights `(N,)`."""
-
-    vectors: np.ndarray
-    targets: np.ndarray
-    weights: np.ndarray
-
-
-def _read(
-    reader: Predictor, data: Iterable, links: dict[str, "Link"]
-) -> dict[str, _Rows]:
-    """Computes what each head receives for rows, words or choices with a weight."""
-    parts: dict[str, list[_Rows]] = {output: [] for output in reader.model.output}
-    predict = reader.of(data)
-    for batch in data:
-        x, y, weights = keras.utils.unpack_x_y_sample_weight(batch)
-        if y is None:
-            raise ValueError("`data` must have targets. Received: inputs alone")
-        for output, vectors in predict(x).items():
-            given = _of(y, output), _of(weights, output)
-            parts[output].append(_flat(vectors, *given, links[output]))
-    if not all(parts.values()):
-        raise ValueError("`data` must have rows. Received: none")
-    return {
-        output: _Rows(*(np.concatenate(x) for x in zip(*found, strict=True)))
-        for output, found in parts.items()
-    }
-
-
 def _of(values: Any, output: str) -> Any:
     return values[output] if isinstance(values, dict) else values
 
 
-def _flat(vectors: np.ndarray, targets: Any, weights: Any, link: "Link") -> _Rows:
+def _flat(vectors: np.ndarray, targets: Any, weights: Any, link: Link) -> Examples:
     """Takes the rows, or their words or choices, that have a weight."""
     count, width = int(np.prod(vectors.shape[:-1])), vectors.shape[-1]
     targets = keras.ops.convert_to_numpy(targets)
+    rows = np.repeat(np.arange(len(targets)), count // len(targets))
     if link is CHOICES:  # which of them are right
         targets = np.eye(count // len(targets))[targets.astype(int)].reshape(-1)
     targets = targets.reshape((count, *targets.shape[vectors.ndim - 1 :]))
@@ -225,130 +228,4 @@ def _flat(vectors: np.ndarray, targets: Any, weights: Any, link: "Link") -> _Row
     weights = np.repeat(weights, count // len(weights))  # of a row for each choice
     kept = weights > 0
     vectors = vectors.reshape(count, width)[kept].astype("float64")
-    return _Rows(vectors, targets[kept], weights[kept])
-
-
-def _start(
-    head: DenseHead,
-    link: "Link",
-    sums: np.ndarray,
-    rows: _Rows,
-    held_out: _Rows,
-    strengths: Sequence[float],
-) -> Probe:
-    """Fits a head's linear model and copies it into the head."""
-    targets, expected = (link.targets(x.targets, head.units) for x in (rows, held_out))
-    bias = link.bias(np.average(targets, axis=0, weights=rows.weights))
-    if head.hidden_dense is not None:
-        head.dense.bias.assign(bias)
-        scores = np.broadcast_to(bias, expected.shape)
-        return Probe(None, _mean_loss(link, scores, expected, held_out.weights))
-    # One number for all vectors: it can be folded into the kernel, as the sums can.
-    scale, width = np.linalg.norm(rows.vectors, axis=1).mean(), len(sums)
-    sums = scale * sums / np.maximum((rows.vectors @ sums).std(axis=0), NARROW)
-    x = np.hstack([rows.vectors, rows.vectors @ sums])
-    x /= scale  # in place: there may be many words
-    found = []
-    for strength in strengths:
-        kernel, fitted = _fit(x, targets, rows.weights, link, strength, bias)
-        kernel = (kernel[:width] + sums @ kernel[width:]) / scale
-        scores = held_out.vectors @ kernel + fitted
-        loss = _mean_loss(link, scores, expected, held_out.weights)
-        found.append((Probe(strength, loss), kernel, fitted))
-    probe, kernel, fitted = min(found, key=lambda x: x[0].loss)
-    head.dense.kernel.assign(kernel)
-    head.dense.bias.assign(fitted)
-    return probe
-
-
-def _fit(
-    x: np.ndarray,
-    targets: np.ndarray,
-    weights: np.ndarray,
-    link: "Link",
-    strength: float,
-    bias: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Minimizes the weighted loss plus `|kernel|^2 / (2 strength)`."""
-    from scipy.optimize import minimize
-
-    shape = (x.shape[1], targets.shape[1])
-    size, total = shape[0] * shape[1], weights.sum()
-
-    def objective(values: np.ndarray) -> tuple[float, np.ndarray]:
-        kernel, added = values[:size].reshape(shape), values[size:]
-        losses, gradient = link.loss(x @ kernel + added, targets)
-        gradient = gradient * weights[:, None]
-        loss = weights @ losses + (kernel**2).sum() / (2 * strength)
-        slopes = [(x.T @ gradient + kernel / strength).ravel(), gradient.sum(0)]
-        return loss / total, np.concatenate(slopes) / total
-
-    start = np.concatenate([np.zeros(size), bias])
-    values = minimize(objective, start, jac=True, method="L-BFGS-B").x
-    return values[:size].reshape(shape), values[size:]
-
-
-def _mean_loss(
-    link: "Link", scores: np.ndarray, targets: np.ndarray, weights: np.ndarray
-) -> float:
-    return float(np.average(link.loss(scores, targets)[0], weights=weights))
-
-
-class Link(NamedTuple):
-    """How scores `(N, K)` become predictions.
-
-    Args:
-        targets: Turns targets into `(N, K)`, given K.
-        bias: The scores of the mean target.
-        loss: The loss of each row `(N,)`, and its gradient by the scores.
-        head: The class of the head.
-    """
-
-    targets: Callable[[np.ndarray, int], np.ndarray]
-    bias: Callable[[np.ndarray], np.ndarray]
-    loss: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
-    head: type[DenseHead] = ClassificationHead
-
-
-def _cross_entropy(
-    scores: np.ndarray, targets: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    shifted = scores - scores.max(1, keepdims=True)
-    logs = shifted - np.log(np.exp(shifted).sum(1, keepdims=True))
-    return -(targets * logs).sum(1), np.exp(logs) - targets
-
-
-def _binary_cross_entropy(
-    scores: np.ndarray, targets: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    losses = np.logaddexp(0, scores) - targets * scores
-    return losses.sum(1), 0.5 * (1 + np.tanh(scores / 2)) - targets
-
-
-def _squared_error(
-    scores: np.ndarray, targets: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    return 0.5 * ((scores - targets) ** 2).sum(1), scores - targets
-
-
-def _columns(targets: np.ndarray, units: int) -> np.ndarray:
-    return targets.reshape(len(targets), units).astype("float64")
-
-
-SOFTMAX = Link(
-    lambda targets, units: np.eye(units)[targets.astype(int)],
-    logs,
-    _cross_entropy,
-)
-BINARY = Link(_columns, log_odds, _binary_cross_entropy)
-CHOICES = BINARY._replace(head=DenseHead)  # whether one is right, of all choices
-LINKS: dict[str | None, Link] = {  # by the name of the task's loss
-    "cross_entropy": SOFTMAX,
-    "choice_cross_entropy": CHOICES,
-    "word_cross_entropy": SOFTMAX,
-    "crf": SOFTMAX,
-    "binary_cross_entropy": BINARY,
-    "mean_squared_error": Link(
-        _columns, lambda mean: mean, _squared_error, RegressionHead
-    ),
-}
+    return Examples(vectors, targets[kept], weights[kept], rows[kept])

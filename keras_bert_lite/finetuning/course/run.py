@@ -30,7 +30,7 @@ from keras_bert_lite.finetuning.report import REPORT
 from keras_bert_lite.finetuning.rows import Split
 from keras_bert_lite.models.encoder_model import encoder_of
 from keras_bert_lite.training.pretraining.state import weights_digest
-from keras_bert_lite.training.warm_start import Probe
+from keras_bert_lite.training.linear_model import Probe
 
 ENDED = "ended"  # a file, once training on the rows not held out has ended
 STATE = "state"  # what an interrupted run goes on from; removed in the end

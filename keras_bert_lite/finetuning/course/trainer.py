@@ -29,7 +29,8 @@ from keras_bert_lite.training.objectives import compile
 from keras_bert_lite.training.optimizers import bert_adamw, start_over
 from keras_bert_lite.training.pretraining.state import fit_from_state
 from keras_bert_lite.training.progress import progress_of
-from keras_bert_lite.training.warm_start import STRENGTHS, Probe, WarmStart
+from keras_bert_lite.training.warm_start import WarmStart
+from keras_bert_lite.training.linear_model import STRENGTHS, Probe
 
 READ = 64  # rows encoded at once
 SOFTNESS = 3.0  # what the logits of a linear model are divided by; see `soften`
@@ -98,6 +99,10 @@ class Trainer:
         others = None if held_out is None else self.batches(held_out)
         weighted = self._weighted(self.batches(rows))
         return self._warm_start(weighted, others, strengths)
+
+    def expected_loss(self, rows: Rows) -> float:
+        """Returns the loss of linear models on rows that they were not fitted to."""
+        return sum(self._warm_start.expected_losses(self.batches(rows)).values())
 
     def soften(self) -> None:
         """Makes a linear model unsure of labels, before all weights are trained.

@@ -218,7 +218,7 @@ class Kind(abc.ABC):
         return self.column.get("text_pair") is not None
 
     def undecided(self, rows: Rows) -> bool:
-        """Whether a linear model decides how texts are encoded, if nothing is said."""
+        """Whether linear models decide how texts are encoded, if nothing is said."""
         return self.pairs
 
     def first(self, rows: Rows) -> Rows:
