@@ -29,8 +29,8 @@ from keras_bert_lite.finetuning.kinds.base import Rows, Scores
 from keras_bert_lite.finetuning.report import REPORT
 from keras_bert_lite.finetuning.rows import Split
 from keras_bert_lite.models.encoder_model import encoder_of
-from keras_bert_lite.training.pretraining.state import weights_digest
 from keras_bert_lite.training.linear_model import Probe
+from keras_bert_lite.training.pretraining.state import weights_digest
 
 ENDED = "ended"  # a file, once training on the rows not held out has ended
 STATE = "state"  # what an interrupted run goes on from; removed in the end

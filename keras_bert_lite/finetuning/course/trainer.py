@@ -25,12 +25,12 @@ from keras_bert_lite.finetuning.rows import in_stages
 from keras_bert_lite.models.text_model import TextModel
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.training.data.records import Records
+from keras_bert_lite.training.linear_model import STRENGTHS, Probe
 from keras_bert_lite.training.objectives import compile
 from keras_bert_lite.training.optimizers import bert_adamw, start_over
 from keras_bert_lite.training.pretraining.state import fit_from_state
 from keras_bert_lite.training.progress import progress_of
 from keras_bert_lite.training.warm_start import WarmStart
-from keras_bert_lite.training.linear_model import STRENGTHS, Probe
 
 READ = 64  # rows encoded at once
 SOFTNESS = 3.0  # what the logits of a linear model are divided by; see `soften`
