@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import math
 import os
 import time
 import warnings
@@ -133,8 +134,8 @@ def finetune(
             dictionary of `intents` and `slots`. `None`: those in the rows, sorted.
         pairs: How the two texts of a pair, or a text and each choice, are read:
             `"together"`, in one row, or `"apart"`, each by itself, so that their
-            vectors are compared (see `compare` of `text_classifier`). `"auto"`: the
-            way in which linear models of the vectors have the smaller loss in
+            vectors are compared (see `compare` of `text_classifier`). `"auto"`: apart,
+            unless linear models of the vectors have a surely smaller loss together, in
             cross-validation; choices of 300 rows or more are read together.
         metric: The score on the held-out rows that decides which weights are kept,
             one of those that `evaluate` gives. `None`: accuracy; micro F1 for several
@@ -190,7 +191,7 @@ def finetune(
     kind.apart = _asked_apart(kind, pairs)
     preprocessor, lengths = _preprocessor(kind, source, rows, sequence_length)
     make = functools.partial(_trainer, kind, source, names, preprocessor)
-    undecided = pairs == "auto" and kind.undecided(parts.train)
+    undecided = pairs == "auto" and len(rows) > 1 and kind.undecided(parts.train)
     trainer = _better(make, kind, rows) if undecided else make()
     if class_weight is not None:
         trainer.class_weight = kind.class_weights(class_weight, parts.train, names)
@@ -295,16 +296,18 @@ def _trainer(
 
 @unwarned()
 def _better(make: Callable[[], Trainer], kind: Kind, rows: Rows) -> Trainer:
-    """Reads pairs apart or together, as linear models predict other rows better.
+    """Reads pairs apart, unless linear models predict rows surely better together.
 
-    Their loss on all rows, in parts, says more than the score of the held-out ones.
+    That is by a standard error of their losses in cross-validation, which say more
+    than the score of the held-out rows.
     """
-    found = []
+    trainers, losses = {}, {}
     for kind.apart in (True, False):
-        trainer = make()
-        found.append((trainer.expected_loss(rows), kind.apart, trainer))
-    _, kind.apart, trainer = min(found, key=lambda x: x[0])
-    return trainer
+        trainers[kind.apart] = trainer = make()
+        losses[kind.apart] = trainer.expected_losses(rows)
+    gains = losses[True] - losses[False]
+    kind.apart = bool(gains.mean() <= gains.std(ddof=1) / math.sqrt(len(gains)))
+    return trainers[kind.apart]
 
 
 def _plan(

@@ -30,10 +30,10 @@ class Probe(NamedTuple):
 
 
 class Fitted(NamedTuple):
-    """A linear model: its `Probe`, kernel `(H, K)`, if it has one, and bias `(K,)`."""
+    """A linear model: its `Probe`, kernel `(H, K)` and bias `(K,)`."""
 
     probe: Probe
-    kernel: np.ndarray | None
+    kernel: np.ndarray
     bias: np.ndarray
 
 
@@ -96,19 +96,23 @@ class LinearModel:
         fits = self._fits(examples, held_out, strengths)
         return min(fits, key=lambda x: x.probe.loss)
 
-    def expected_loss(self, examples: Examples, strengths: Sequence[float]) -> float:
-        """Returns the mean loss of examples that it was not fitted to.
+    def expected_losses(
+        self, examples: Examples, strengths: Sequence[float]
+    ) -> np.ndarray:
+        """Returns the losses of rows that it was not fitted to.
 
         Each of `FOLDS` parts of the rows is predicted from the others, or as many
         parts as hold `JUDGED` rows; the strength is the one that is best for all.
         """
-        found, weights = [], []
+        found = []
         for chosen in _folds(examples.rows):
             fold, others = examples.those(chosen), examples.those(~chosen)
             fits = self._fits(others, fold, strengths)
-            found.append([x.probe.loss for x in fits])
-            weights.append(fold.weights.sum())
-        return float(np.average(found, axis=0, weights=weights).min())
+            _, rows = np.unique(fold.rows, return_inverse=True)
+            losses = [fold.weights * self._losses(*x[1:], fold) for x in fits]
+            found.append([np.bincount(rows, x) for x in losses])
+        every = np.concatenate(found, axis=1)
+        return every[every.sum(axis=1).argmin()]
 
     def _fits(
         self, examples: Examples, held_out: Examples, strengths: Sequence[float]
@@ -118,8 +122,8 @@ class LinearModel:
         targets = self.link.targets(examples.targets, self.units)
         bias = self.link.bias(np.average(targets, axis=0, weights=weights))
         if self.constant:
-            scores = np.broadcast_to(bias, (len(held_out.vectors), self.units))
-            return [Fitted(Probe(None, self._loss(scores, held_out)), None, bias)]
+            kernel = np.zeros((vectors.shape[1], self.units))
+            return [self._fitted(None, kernel, bias, held_out)]
         # One number for all vectors: it can be folded into the kernel, as sums can.
         scale, width = np.linalg.norm(vectors, axis=1).mean(), len(self.sums)
         deviations = np.maximum((vectors @ self.sums).std(axis=0), NARROW)
@@ -130,20 +134,32 @@ class LinearModel:
         for strength in strengths:
             kernel, fitted = _fit(x, targets, weights, self.link, strength, bias)
             kernel = (kernel[:width] + sums @ kernel[width:]) / scale
-            loss = self._loss(held_out.vectors @ kernel + fitted, held_out)
-            found.append(Fitted(Probe(strength, loss), kernel, fitted))
+            found.append(self._fitted(strength, kernel, fitted, held_out))
         return found
 
-    def _loss(self, scores: np.ndarray, examples: Examples) -> float:
+    def _fitted(
+        self,
+        strength: float | None,
+        kernel: np.ndarray,
+        bias: np.ndarray,
+        held_out: Examples,
+    ) -> Fitted:
+        losses = self._losses(kernel, bias, held_out)
+        loss = float(np.average(losses, weights=held_out.weights))
+        return Fitted(Probe(strength, loss), kernel, bias)
+
+    def _losses(
+        self, kernel: np.ndarray, bias: np.ndarray, examples: Examples
+    ) -> np.ndarray:
         targets = self.link.targets(examples.targets, self.units)
-        losses, _ = self.link.loss(scores, targets)
-        return float(np.average(losses, weights=examples.weights))
+        return self.link.loss(examples.vectors @ kernel + bias, targets)[0]
 
 
 def _folds(rows: np.ndarray) -> Iterator[np.ndarray]:
-    """Yields which examples are of each part of the rows, until enough were."""
+    """Yields which examples are of each part of the rows, until they are enough."""
     numbers, places = np.unique(rows, return_inverse=True)
-    for part in range(min(FOLDS, -(-FOLDS * JUDGED // len(numbers)))):
+    count = len(numbers)
+    for part in range(min(FOLDS, count, -(-FOLDS * JUDGED // count))):
         yield places % FOLDS == part
 
 

@@ -121,22 +121,21 @@ class WarmStart:
             found[output] = fitted.probe
             dense = self._heads[output].dense
             dense.bias.assign(fitted.bias)
-            if fitted.kernel is not None:
+            if not form.constant:
                 dense.kernel.assign(fitted.kernel)
         return found
 
     def expected_losses(
         self, data: Iterable, strengths: Sequence[float] = STRENGTHS
-    ) -> dict[str, float]:
-        """Returns the loss of each output's linear model on rows that it has not seen.
+    ) -> dict[str, np.ndarray]:
+        """Returns each output's losses of rows `(N,)` in cross-validation.
 
-        That is cross-validation: each fourth of the rows has a model of the others,
-        and the strength is the one that is best for all. The heads stay as they are.
+        The heads stay as they are. See `LinearModel.expected_losses`.
         """
         _check_strengths(strengths)
         rows = self._read(data)
         return {
-            output: form.expected_loss(rows[output], strengths)
+            output: form.expected_losses(rows[output], strengths)
             for output, form in self._forms.items()
         }
 

@@ -200,10 +200,11 @@ def test_choices_are_compared_with_the_text():
 @pytest.mark.parametrize(
     ("task", "count", "together", "apart"),
     [
-        ("regression", 16, 0.6, True),
-        ("regression", 16, 0.4, False),
-        ("multiple_choice", 16, 0.6, True),
-        ("multiple_choice", 2 * FEW_CHOICES, 0.6, False),
+        ("regression", 16, [2, 2], True),
+        ("regression", 16, [0, 0], False),
+        ("regression", 16, [0, 1], True),  # not surely better
+        ("multiple_choice", 16, [2, 2], True),
+        ("multiple_choice", 2 * FEW_CHOICES, [2, 2], False),
     ],
 )
 def test_linear_models_decide_how_pairs_are_read(
@@ -212,15 +213,27 @@ def test_linear_models_decide_how_pairs_are_read(
     def stop(run, plan, baseline, pairs_alone):
         raise KeyboardInterrupt(run.trainer.kind.apart)
 
-    def expected_loss(trainer, rows):
-        return 0.5 if trainer.kind.apart else together
+    def expected_losses(trainer, rows):
+        return np.array([1.0, 1.0] if trainer.kind.apart else together)
 
     monkeypatch.setattr(Run, "train", stop)
-    monkeypatch.setattr(Trainer, "expected_loss", expected_loss)
+    monkeypatch.setattr(Trainer, "expected_losses", expected_losses)
     columns = {"text_pair": "text"} if task == "regression" else {}
     options = {"encoder": samples.encoder(), "columns": columns}
     with pytest.raises(KeyboardInterrupt, match=str(apart)):
         kbl.finetune(task, samples.rows(task, count), **options)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_the_fewest_pairs_are_read(count, monkeypatch):
+    def stop(run, plan, baseline, pairs_alone):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Run, "train", stop)
+    rows = [{**x, "text_pair": "day"} for x in samples.texts(8)]
+    options = {"encoder": samples.encoder(), "labels": ["bad", "good"]}
+    with pytest.raises(KeyboardInterrupt):
+        kbl.finetune("text_classification", rows[:count], rows, **options)
 
 
 def test_a_run_that_never_began_leaves_nothing(tmp_path):

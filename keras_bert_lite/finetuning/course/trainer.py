@@ -100,9 +100,10 @@ class Trainer:
         weighted = self._weighted(self.batches(rows))
         return self._warm_start(weighted, others, strengths)
 
-    def expected_loss(self, rows: Rows) -> float:
-        """Returns the loss of linear models on rows that they were not fitted to."""
-        return sum(self._warm_start.expected_losses(self.batches(rows)).values())
+    def expected_losses(self, rows: Rows) -> np.ndarray:
+        """Returns the losses of rows by linear models of others, of the sole output."""
+        (losses,) = self._warm_start.expected_losses(self.batches(rows)).values()
+        return losses
 
     def soften(self) -> None:
         """Makes a linear model unsure of labels, before all weights are trained.
