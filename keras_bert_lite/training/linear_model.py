@@ -109,7 +109,7 @@ class LinearModel:
             fold, others = examples.those(chosen), examples.those(~chosen)
             fits = self._fits(others, fold, strengths)
             _, rows = np.unique(fold.rows, return_inverse=True)
-            losses = [fold.weights * self._losses(*x[1:], fold) for x in fits]
+            losses = [fold.weights * self._losses(x.kernel, x.bias, fold) for x in fits]
             found.append([np.bincount(rows, x) for x in losses])
         every = np.concatenate(found, axis=1)
         return every[every.sum(axis=1).argmin()]
