@@ -93,63 +93,53 @@ class LinearModel:
         self, examples: Examples, held_out: Examples, strengths: Sequence[float]
     ) -> Fitted:
         """Fits it with each strength, and returns the best on the held-out ones."""
-        fits = self._fits(examples, held_out, strengths)
-        return min(fits, key=lambda x: x.probe.loss)
+        found = []
+        for strength, kernel, bias in self._fits(examples, strengths):
+            losses = self._losses(held_out, kernel, bias)
+            loss = float(np.average(losses, weights=held_out.weights))
+            found.append(Fitted(Probe(strength, loss), kernel, bias))
+        return min(found, key=lambda x: x.probe.loss)
 
     def expected_losses(
         self, examples: Examples, strengths: Sequence[float]
     ) -> np.ndarray:
-        """Returns the losses of rows that it was not fitted to.
+        """Returns the losses of rows that it was not fitted to, part by part.
 
         Each of `FOLDS` parts of the rows is predicted from the others, or as many
         parts as hold `JUDGED` rows; the strength is the one that is best for all.
         """
         found = []
         for chosen in _folds(examples.rows):
-            fold, others = examples.those(chosen), examples.those(~chosen)
-            fits = self._fits(others, fold, strengths)
-            _, rows = np.unique(fold.rows, return_inverse=True)
-            losses = [fold.weights * self._losses(x.kernel, x.bias, fold) for x in fits]
+            part, others = examples.those(chosen), examples.those(~chosen)
+            _, rows = np.unique(part.rows, return_inverse=True)
+            fits = self._fits(others, strengths)
+            losses = [part.weights * self._losses(part, *x[1:]) for x in fits]
             found.append([np.bincount(rows, x) for x in losses])
         every = np.concatenate(found, axis=1)
         return every[every.sum(axis=1).argmin()]
 
     def _fits(
-        self, examples: Examples, held_out: Examples, strengths: Sequence[float]
-    ) -> list[Fitted]:
-        """Fits it with each strength, and scores it on the held-out ones."""
+        self, examples: Examples, strengths: Sequence[float]
+    ) -> Iterator[tuple[float | None, np.ndarray, np.ndarray]]:
+        """Yields each strength, with its kernel and bias; a bias alone has none."""
         vectors, weights = examples.vectors, examples.weights
         targets = self.link.targets(examples.targets, self.units)
         bias = self.link.bias(np.average(targets, axis=0, weights=weights))
         if self.constant:
-            kernel = np.zeros((vectors.shape[1], self.units))
-            return [self._fitted(None, kernel, bias, held_out)]
+            yield None, np.zeros((vectors.shape[1], self.units)), bias
+            return
         # One number for all vectors: it can be folded into the kernel, as sums can.
         scale, width = np.linalg.norm(vectors, axis=1).mean(), len(self.sums)
         deviations = np.maximum((vectors @ self.sums).std(axis=0), NARROW)
         sums = scale * self.sums / deviations
         x = np.hstack([vectors, vectors @ sums])
         x /= scale  # in place: there may be many words
-        found = []
         for strength in strengths:
             kernel, fitted = _fit(x, targets, weights, self.link, strength, bias)
-            kernel = (kernel[:width] + sums @ kernel[width:]) / scale
-            found.append(self._fitted(strength, kernel, fitted, held_out))
-        return found
-
-    def _fitted(
-        self,
-        strength: float | None,
-        kernel: np.ndarray,
-        bias: np.ndarray,
-        held_out: Examples,
-    ) -> Fitted:
-        losses = self._losses(kernel, bias, held_out)
-        loss = float(np.average(losses, weights=held_out.weights))
-        return Fitted(Probe(strength, loss), kernel, bias)
+            yield strength, (kernel[:width] + sums @ kernel[width:]) / scale, fitted
 
     def _losses(
-        self, kernel: np.ndarray, bias: np.ndarray, examples: Examples
+        self, examples: Examples, kernel: np.ndarray, bias: np.ndarray
     ) -> np.ndarray:
         targets = self.link.targets(examples.targets, self.units)
         return self.link.loss(examples.vectors @ kernel + bias, targets)[0]

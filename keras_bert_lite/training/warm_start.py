@@ -109,7 +109,10 @@ class WarmStart:
         validation_data: Iterable | None = None,
         strengths: Sequence[float] = STRENGTHS,
     ) -> dict[str, Probe]:
-        _check_strengths(strengths)
+        if not strengths or min(strengths) <= 0:
+            raise ValueError(
+                f"`strengths` must be numbers above 0. Received: {list(strengths)}"
+            )
         rows = others = self._read(data)
         if validation_data is None:
             strengths = strengths[:1]
@@ -125,18 +128,14 @@ class WarmStart:
                 dense.kernel.assign(fitted.kernel)
         return found
 
-    def expected_losses(
-        self, data: Iterable, strengths: Sequence[float] = STRENGTHS
-    ) -> dict[str, np.ndarray]:
-        """Returns each output's losses of rows `(N,)` in cross-validation.
+    def expected_losses(self, data: Iterable) -> dict[str, np.ndarray]:
+        """Returns each output's losses of rows in cross-validation; heads stay.
 
-        The heads stay as they are. See `LinearModel.expected_losses`.
+        See `LinearModel.expected_losses`.
         """
-        _check_strengths(strengths)
-        rows = self._read(data)
         return {
-            output: form.expected_losses(rows[output], strengths)
-            for output, form in self._forms.items()
+            output: self._forms[output].expected_losses(examples, STRENGTHS)
+            for output, examples in self._read(data).items()
         }
 
     def _read(self, data: Iterable) -> dict[str, Examples]:
@@ -158,13 +157,6 @@ class WarmStart:
             output: Examples(*(np.concatenate(x) for x in zip(*some, strict=True)))
             for output, some in parts.items()
         }
-
-
-def _check_strengths(strengths: Sequence[float]) -> None:
-    if not strengths or min(strengths) <= 0:
-        raise ValueError(
-            f"`strengths` must be numbers above 0. Received: {list(strengths)}"
-        )
 
 
 def _losses(model: keras.Model) -> dict[str, str | None]:
