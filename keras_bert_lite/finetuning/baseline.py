@@ -139,29 +139,33 @@ def _joined(kind: Any, rows: Rows) -> list[str]:
 
 
 def _fitted(
-    kind: Any, x: Any, test: Any, train: Rows, held_out: Rows, labels: Any
+    kind: Any, x: Any, asked: Any, train: Rows, test: Rows, labels: Any
 ) -> list[Any]:
-    """Returns the answers of a linear model for each strength of its penalty."""
+    """Returns the answers of a linear model for each strength of its penalty.
+
+    Args:
+        x, asked: What it reads of the rows to fit and to answer, `(N, F)`.
+    """
     from sklearn.linear_model import LogisticRegression, Ridge
 
     if isinstance(kind, Regression):
         numbers = np.array(kind.targets(train), float)
         ridges = [Ridge(alpha=penalty).fit(x, numbers) for penalty in PENALTIES]
-        return [{"score": model.predict(test)} for model in ridges]
+        return [{"score": model.predict(asked)} for model in ridges]
     if isinstance(kind, TextClassification):
         y = kind.targets(train)
         if len(set(y)) < 2:
-            return [{"label": np.array(y[:1] * test.shape[0])}]
+            return [{"label": np.array(y[:1] * asked.shape[0])}]
         models = [LogisticRegression(C=c, max_iter=1000).fit(x, y) for c in STRENGTHS]
-        return [{"label": model.predict(test)} for model in models]
-    given, expected = (kind.indicators(rows, labels) for rows in (train, held_out))
+        return [{"label": model.predict(asked)} for model in models]
+    given, expected = (kind.indicators(rows, labels) for rows in (train, test))
     names = labels["labels"]
-    return [_several(x, test, given, expected, names, c) for c in STRENGTHS]
+    return [_several(x, asked, given, expected, names, c) for c in STRENGTHS]
 
 
 def _several(
     x: Any,
-    test: Any,
+    asked: Any,
     targets: np.ndarray,
     expected: np.ndarray,
     names: list[str],
@@ -170,10 +174,10 @@ def _several(
     """Fits a logistic regression for each label that some rows have and some not."""
     from sklearn.linear_model import LogisticRegression
 
-    scores = np.tile(targets.mean(0), (test.shape[0], 1))
+    scores = np.tile(targets.mean(0), (asked.shape[0], 1))
     for i, y in enumerate(targets.T):
         if 0 < y.sum() < len(y):
             model = LogisticRegression(C=strength, max_iter=1000).fit(x, y)
-            scores[:, i] = model.predict_proba(test)[:, 1]
+            scores[:, i] = model.predict_proba(asked)[:, 1]
     threshold = best_threshold(scores, expected)
     return {"labels": np.where(scores > threshold, names, ""), "scores": scores}

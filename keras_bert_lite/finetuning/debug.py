@@ -100,10 +100,10 @@ def _valid(
         except ValueError as error:
             invalid.append(f"`{argument}`, record {number}: {error}")
     try:
-        kind.prepared(list(rows.values()))
+        prepared = kind.prepared(list(rows.values()))
     except ValueError as error:
-        invalid.append(f"`{argument}`: {error}")
-    return rows, invalid
+        return rows, [*invalid, f"`{argument}`: {error}"]
+    return dict(zip(rows, prepared, strict=True)), invalid
 
 
 def _repeated(rows: dict[int, Record], kind: Kind) -> dict[str, list[int]]:

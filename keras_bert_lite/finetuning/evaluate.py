@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from keras_bert_lite.finetuning.kinds.base import Answers, Kind, Labels, Rows
-from keras_bert_lite.finetuning.rows import read_rows
+from keras_bert_lite.finetuning.rows import check_labels, read_rows
 from keras_bert_lite.finetuning.saved_run import load_run
 from keras_bert_lite.models.text_model import TextModel, model_on_ids
 
@@ -27,15 +27,23 @@ def evaluate(
         columns: See `finetune`; by default those of the run.
 
     Returns:
-        A dictionary: `rows`, their number; `scores` by name, which are the task's
-        (accuracy and macro F1; micro and macro F1; Spearman's and Pearson's
-        correlation; F1 of entities and accuracy of words; exact match and F1);
-        `confused`, the labels that were mistaken most often; `worst`, the rows that
-        the model gets most wrong.
+        A dictionary: `rows`, their number; `scores` by name, which are the task's (see
+        below); `confused`, the labels that were mistaken most often; `worst`, the rows
+        that the model gets most wrong.
 
     Raises:
         ValueError: If a row is invalid, or its label unknown to the model, or the
             model's task cannot be scored.
+
+    The scores, where macro F1 is the mean of the labels that occur in `data` or in the
+    answers:
+
+    - text classification: accuracy, macro F1 and Matthews' correlation;
+    - several labels: micro and macro F1;
+    - regression: Spearman's and Pearson's correlation, and the mean absolute error;
+    - tags: F1 of entities and accuracy of words; with intents also their accuracy, and
+      the share of texts that are right as a whole (`exact`);
+    - answers to questions: exact match and F1, as SQuAD's script; choices: accuracy.
 
     Example:
 
@@ -51,12 +59,8 @@ def evaluate(
     kind = run.kind(columns)
     rows = read_rows(data, kind, "data")
     labels = kind.labels_of(model_on_ids(run.model))
-    for number, row in enumerate(rows):
-        if unknown := kind.unknown_labels(row, labels):
-            raise ValueError(
-                f"`data`, record {number}: `label` must be of the model's labels, "
-                f"{labels['labels']}. Received: {unknown}"
-            )
+    if kind.needs_known_labels:
+        check_labels(rows, kind, labels, "data")
     answers = kind.answer(run.scored_model(kind), rows)
     return {
         "rows": len(rows),

@@ -31,7 +31,7 @@ from keras_bert_lite.finetuning.lengths import (
     limit_for,
 )
 from keras_bert_lite.finetuning.report import beaten_by, save_run
-from keras_bert_lite.finetuning.rows import read_rows, split
+from keras_bert_lite.finetuning.rows import check_labels, read_rows, sample, split
 from keras_bert_lite.models.encoder_model import config_of, encoder_of
 from keras_bert_lite.models.tasks.registry import TASKS
 from keras_bert_lite.models.text_model import TextModel
@@ -39,6 +39,7 @@ from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.text.text_layer import require_tensorflow
 from keras_bert_lite.training.data.truncation import unwarned
 from keras_bert_lite.training.distribution.strategies import check_strategy
+from keras_bert_lite.training.linear_model import FOLDS, JUDGED
 
 ENCODER = "bert_mini_books"
 PAIRS = ("auto", "together", "apart")
@@ -86,22 +87,28 @@ def finetune(
 ) -> FineTuned:
     """Fine-tunes an encoder for a task, and says how good it is.
 
-    Some rows are held out, unless `validation` is given. The head starts from a linear
-    model of the encoder's vectors (`tuning.warm_start`), and of their cosine, if texts
-    are compared; if not, it is made less sure of a text's labels. Then all weights are
-    trained with Keras's `fit`. The last weights are kept whose score on the held-out
-    rows is within a standard error of the best, or those of the linear model if they
-    are surely better (with fewer than 100 pairs, or 1,000 with a label or choices that
-    are compared, unless training made it surely better). If some questions have no
-    answer, the first half of training reads the others only. With up to 64 rows a
-    label, a classifier of texts first learns from pairs of them whether their labels
-    are the same, if the held-out rows are then answered better; with up to 16, and 128
-    rows, if they are not answered surely worse, and that and a linear model are all,
-    unless `epochs` asks for more. Probabilities of labels are calibrated by a
-    temperature, and thresholds chosen, on the same rows. If there are fewer than 1,000
-    rows, the model is then trained again on all of them, the held-out ones included, in
-    the same way. Tags are the best that their scheme allows (`EntityAnswer`'s
-    `decoding`).
+    Some rows are held out, unless `validation` is given; numbers of rows below are of
+    the others.
+
+    1. The head starts from a linear model of the encoder's vectors
+       (`tuning.warm_start`), and of their cosine, if texts are compared; if not, it is
+       made less sure of a text's labels.
+    2. All weights are trained with Keras's `fit`. If some questions have no answer, the
+       first half of training reads the others only.
+    3. The last weights are kept whose score on the held-out rows is within a standard
+       error of the best, or those of the linear model, if they are surely better. With
+       fewer than 100 pairs, or fewer than 1,000 rows with a label or choices that are
+       compared, the linear model is kept unless training made it surely better.
+    4. Probabilities of labels are calibrated by a temperature, from 50 held-out rows
+       on, and thresholds chosen. Tags are the best that their scheme allows
+       (`EntityAnswer`'s `decoding`).
+    5. Below 1,000 rows, the model is trained again on all of them and on those held
+       out, with the whole schedule, unless `validation` is given.
+
+    With up to 64 rows a label, a classifier of texts first learns from pairs of them
+    whether their labels are the same, if the held-out rows are then answered better.
+    With up to 16, and 128 rows in all, it does so unless the held-out rows are then
+    answered surely worse, and step 2 is left out, unless `epochs` is given.
 
     The report compares the score with that of simple models, such as logistic
     regression on TF-IDF.
@@ -119,8 +126,9 @@ def finetune(
             SavedModel, `report.json` and a model card. What was interrupted goes on
             if it is called again with the same arguments. `None`: nothing is saved.
         minutes: How long it may take, from the first training step, which is
-            traced, to the end. `None`: as long as the recipe takes. More time than
-            that is not used.
+            traced, to the end. The linear model then reads as many rows as take a
+            quarter of it, if there are more. `None`: as long as the recipe takes. More
+            time than that is not used.
         epochs: Passes over the rows; `None`: 10 for up to 100 rows, falling to 1
             above 10,000; twice as many for tags and several labels.
         learning_rate: The peak rate; `None`: 1e-4 at width 384, less for wider
@@ -135,8 +143,9 @@ def finetune(
         pairs: How the two texts of a pair, or a text and each choice, are read:
             `"together"`, in one row, or `"apart"`, each by itself, so that their
             vectors are compared (see `compare` of `text_classifier`). `"auto"`: apart,
-            unless linear models of the vectors have a surely smaller loss together, in
-            cross-validation; choices of 300 rows or more are read together.
+            unless linear models of the vectors of up to 4,000 rows have a surely
+            smaller loss together, in cross-validation; choices of 300 rows or more
+            are read together.
         metric: The score on the held-out rows that decides which weights are kept,
             one of those that `evaluate` gives. `None`: accuracy; micro F1 for several
             labels; Spearman's correlation; F1 of entities (accuracy of other tags);
@@ -186,13 +195,16 @@ def finetune(
     rows = read_rows(train, kind, "train")
     held_out = None if validation is None else read_rows(validation, kind, "validation")
     keras.utils.set_random_seed(seed)
+    names = _labels(kind, labels, [*rows, *(held_out or [])])
+    if labels is not None:
+        check_labels(rows, kind, names, "train")
+        check_labels(held_out or [], kind, names, "validation")
     parts = split(rows, held_out, seed)
-    names = _labels(kind, labels, [*parts.train, *parts.validation])
     kind.apart = _asked_apart(kind, pairs)
     preprocessor, lengths = _preprocessor(kind, source, rows, sequence_length)
     make = functools.partial(_trainer, kind, source, names, preprocessor)
     undecided = pairs == "auto" and len(rows) > 1 and kind.undecided(parts.train)
-    trainer = _better(make, kind, rows) if undecided else make()
+    trainer = _better(make, kind, rows, seed) if undecided else make()
     if class_weight is not None:
         trainer.class_weight = kind.class_weights(class_weight, parts.train, names)
     if undecided and kind.apart:  # they were counted as read together
@@ -268,10 +280,22 @@ def _labels(
     rows: Rows,
 ) -> Labels:
     """Returns the labels by the builder's argument."""
+    found = kind.find_labels(rows)
     if given is None:
-        return kind.find_labels(rows)
+        return found
     named = given if isinstance(given, Mapping) else {"labels": given}
+    if named.keys() != found.keys() or any(isinstance(x, str) for x in named.values()):
+        raise ValueError(f"`labels` must be {_form(found)}. Received: {given!r}")
     return kind.prepared_labels({name: list(x) for name, x in named.items()})
+
+
+def _form(labels: Labels) -> str:
+    """Says in which form a task takes labels, given those in its rows."""
+    if not labels:
+        return "`None` for a task without labels"
+    if list(labels) == ["labels"]:
+        return "a list of names"
+    return f"a dictionary of the lists {list(labels)}"
 
 
 def _preprocessor(
@@ -290,21 +314,29 @@ def _trainer(
     kind: Kind, source: Source, labels: Labels, preprocessor: Preprocessor
 ) -> Trainer:
     """Loads the encoder and builds the model."""
-    model = kind.build(load_encoder(source, pooling=None), labels)
-    return Trainer(kind, model, preprocessor, labels)
+    encoder = load_encoder(source, pooling=None)
+    most, asked = config_of(encoder).max_sequence_length, preprocessor.sequence_length
+    if most is not None and asked is not None and asked > most:
+        raise ValueError(
+            f"`sequence_length` must be up to {most} for this encoder. "
+            f"Received: {asked}"
+        )
+    return Trainer(kind, kind.build(encoder, labels), preprocessor, labels)
 
 
 @unwarned()
-def _better(make: Callable[[], Trainer], kind: Kind, rows: Rows) -> Trainer:
+def _better(make: Callable[[], Trainer], kind: Kind, rows: Rows, seed: int) -> Trainer:
     """Reads pairs apart, unless linear models predict rows surely better together.
 
     That is by a standard error of their losses in cross-validation, which say more
     than the score of the held-out rows.
     """
     trainers, losses = {}, {}
-    for kind.apart in (True, False):
-        trainers[kind.apart] = trainer = make()
-        losses[kind.apart] = trainer.expected_losses(rows)
+    for apart in (True, False):
+        kind.apart = apart  # which models and data sets it makes from now on
+        trainers[apart] = make()
+        some = sample(rows, FOLDS * JUDGED, seed)
+        losses[apart] = trainers[apart].expected_losses(some)
     gains = losses[True] - losses[False]
     kind.apart = bool(gains.mean() <= gains.std(ddof=1) / math.sqrt(len(gains)))
     return trainers[kind.apart]

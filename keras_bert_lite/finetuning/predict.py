@@ -16,7 +16,9 @@ import numpy as np
 
 from keras_bert_lite._files import replaced_file
 from keras_bert_lite.checks import check_positive
-from keras_bert_lite.finetuning.saved_run import load_run
+from keras_bert_lite.finetuning.kinds import KINDS
+from keras_bert_lite.finetuning.kinds.base import is_unicode
+from keras_bert_lite.finetuning.saved_run import SavedRun, load_run
 from keras_bert_lite.models.tasks.registry import task_of
 from keras_bert_lite.models.text_model import TextModel, answer_of, preprocessor_of
 from keras_bert_lite.serving.offline import predict_texts
@@ -69,8 +71,9 @@ def predict_file(
         The number of rows.
 
     Raises:
-        ValueError: If the ending of `output` is unknown, it is the source, a row
-            lacks a column, or a later row of a `.tsv` has more than the first.
+        ValueError: If the ending of `output` is unknown, it is the source, `columns`
+            names what the task does not read, a row lacks a column or its text is no
+            string, or a later row of a `.tsv` has more columns than the first.
         FileNotFoundError: If `source` does not exist.
 
     Example:
@@ -97,7 +100,7 @@ def predict_file(
             f"Received: {str(output)!r}"
         )
     run = load_run(model, "model")
-    names = _text_columns(run.model, {**run.columns, **(columns or {})})
+    names = _text_columns(run, columns or {})
     records = iter(_records(source, names[0]))
     first = list(itertools.islice(records, 1))
     split = any(isinstance(row.get(names[0]), list) for row in first)
@@ -160,6 +163,12 @@ class _Rows:
                     )
             self._waiting.append(row)
             values = tuple(row[name] for name in self._names)
+            for name, value in zip(self._names, values, strict=True):
+                if not _is_text(value):
+                    raise ValueError(
+                        f"`source`, record {number}: `{name}` must be a string or a "
+                        f"list of strings. Received: {value!r:.200}"
+                    )
             self.cut += self._is_cut(values)
             yield values if len(values) > 1 else values[0]
 
@@ -175,6 +184,12 @@ class _Rows:
             row = self._waiting.popleft()
             answer = _with_all_words(answer, row[self._names[0]])
             yield {**_beside(row, answer), **answer}
+
+
+def _is_text(value: Any) -> bool:
+    """Whether a value is a string that can be encoded, or a list of such."""
+    texts = value if isinstance(value, list) else [value]
+    return all(isinstance(x, str) and is_unicode(x) for x in texts)
 
 
 NO_LABEL = {"labels": "", "scores": 0.0}
@@ -211,11 +226,21 @@ INPUTS = {  # a task's columns, by the model's inputs
 }
 
 
-def _text_columns(model: TextModel, columns: Mapping[str, Any]) -> list[str]:
-    """Returns the columns of the model's inputs."""
+def _text_columns(run: SavedRun, given: Mapping[str, Any]) -> list[str]:
+    """Returns the columns of the model's inputs: those given, or those of the run."""
+    task, inputs = task_of(run.model), run.model.input
+    known = [x for name in inputs for x in INPUTS[name]]
+    if task is not None and task.name in KINDS:
+        known += KINDS[task.name].columns  # the labels, as `evaluate` takes them
+    if unknown := sorted(given.keys() - set(known)):
+        raise ValueError(
+            f"`columns` must name some of {sorted(set(known))}. Received: {unknown}"
+        )
     return [
-        next((columns[x] for x in INPUTS[name] if columns.get(x)), name)
-        for name in model.input
+        next(
+            (c[x] for c in (given, run.columns) for x in INPUTS[name] if c.get(x)), name
+        )
+        for name in inputs
     ]
 
 
@@ -271,7 +296,7 @@ def _write_table(rows: Iterable[Record], file: TextIO) -> int:
     for row in rows:
         if not count:
             names = list(row)
-            writer.writerow(names)
+            writer.writerow(map(_cell, names))
         if more := sorted(row.keys() - set(names)):
             raise ValueError(
                 f"`output` can be .tsv only if no record of `source` has columns that "

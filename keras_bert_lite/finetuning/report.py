@@ -65,15 +65,15 @@ def mistakes_page(report: dict[str, Any]) -> str:
     parts = ["# What the model gets wrong, in the held-out rows", ""]
     if report["confused"]:
         parts += ["| right | answer | times |", "| --- | --- | --- |"]
-        parts += [
-            f"| {x['expected']} | {x['answer']} | {x['count']} |"
-            for x in report["confused"]
-        ]
+        parts += [_line(x, "expected", "answer", "count") for x in report["confused"]]
     parts += ["", "| row | right | answer |", "| --- | --- | --- |"]
-    for x in report["worst"]:
-        cells = (_cell(x[name]) for name in ("text", "expected", "answer"))
-        parts.append(f"| {' | '.join(cells)} |")
+    parts += [_line(x, "text", "expected", "answer") for x in report["worst"]]
     return "\n".join(parts) + "\n"
+
+
+def _line(values: dict[str, Any], *names: str) -> str:
+    """Returns a line of a table."""
+    return f"| {' | '.join(_cell(str(values[name])) for name in names)} |"
 
 
 def scores_table(report: dict[str, Any]) -> list[str]:

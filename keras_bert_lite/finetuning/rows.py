@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from keras_bert_lite.finetuning.kinds.base import Kind, Rows
+from keras_bert_lite.finetuning.kinds.base import Kind, Labels, Rows
 from keras_bert_lite.training.data.batches import POOL
 from keras_bert_lite.training.data.readers.read import read
 from keras_bert_lite.training.data.records import Record
@@ -42,7 +42,33 @@ def read_rows(source: Any, kind: Kind, argument: str) -> Rows:
             raise ValueError(f"`{argument}`, record {number}: {error}") from None
     if not rows:
         raise ValueError(f"`{argument}` must hold records. Received: none")
-    return kind.prepared(rows)
+    try:
+        return kind.prepared(rows)
+    except ValueError as error:
+        raise ValueError(f"`{argument}`: {error}") from None
+
+
+def check_labels(rows: Rows, kind: Kind, labels: Labels, argument: str) -> None:
+    """Refuses rows with a label that is none of a model's.
+
+    Raises:
+        ValueError: If there is one.
+    """
+    for number, row in enumerate(rows):
+        for name, found in kind.row_labels(row).items():
+            if unknown := sorted(set(found) - set(labels[name])):
+                raise ValueError(
+                    f"`{argument}`, record {number}: its {name} must be of the "
+                    f"model's, {labels[name]}. Received: {unknown}"
+                )
+
+
+def sample(rows: Rows, most: int | None, seed: int) -> Rows:
+    """Returns all rows, or some if they are more than `most`, in their order."""
+    if most is None or len(rows) <= most:
+        return rows
+    chosen = np.random.default_rng(seed).choice(len(rows), most, replace=False)
+    return [rows[i] for i in sorted(chosen)]
 
 
 def split(train: Rows, validation: Rows | None, seed: int) -> Split:

@@ -1,13 +1,13 @@
 """Linear probing: heads that start from a linear model of the encoder's vectors."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import keras
 import numpy as np
 
 from keras_bert_lite.layers import CompareTexts, DenseHead
-from keras_bert_lite.models.tasks.registry import task_of
+from keras_bert_lite.models.tasks.registry import losses_of
 from keras_bert_lite.models.tasks.task import head_layers, marked_model
 from keras_bert_lite.training.evaluation.outputs import Predictor
 from keras_bert_lite.training.linear_model import (
@@ -95,7 +95,7 @@ class WarmStart:
         self._reader = Predictor(keras.Model(owner.inputs, symbols))
         self._forms = {
             output: LinearModel(
-                LINKS[_losses(model)[output]],
+                LINKS[losses_of(model)[output]],
                 head.units,
                 _sums(owner, head),
                 constant=head.hidden_dense is not None,
@@ -118,15 +118,13 @@ class WarmStart:
             strengths = strengths[:1]
         else:
             others = self._read(validation_data)
-        found = {}
-        for output, form in self._forms.items():
-            fitted = form.fit(rows[output], others[output], strengths)
-            found[output] = fitted.probe
-            dense = self._heads[output].dense
-            dense.bias.assign(fitted.bias)
-            if not form.constant:
-                dense.kernel.assign(fitted.kernel)
-        return found
+        return {x: self._fit(x, rows[x], others[x], strengths) for x in self._forms}
+
+    def again(self, data: Iterable, probes: Mapping[str, Probe]) -> None:
+        """Starts each head from other rows, with the strength of its probe."""
+        for output, examples in self._read(data).items():
+            strength = probes[output].strength or STRENGTHS[0]  # a bias has none
+            self._fit(output, examples, examples, [strength])
 
     def expected_losses(self, data: Iterable) -> dict[str, np.ndarray]:
         """Returns each output's losses of rows in cross-validation; heads stay.
@@ -137,6 +135,21 @@ class WarmStart:
             output: self._forms[output].expected_losses(examples, STRENGTHS)
             for output, examples in self._read(data).items()
         }
+
+    def _fit(
+        self,
+        output: str,
+        examples: Examples,
+        held_out: Examples,
+        strengths: Sequence[float],
+    ) -> Probe:
+        """Fits a linear model and copies it into the output's head."""
+        form, dense = self._forms[output], self._heads[output].dense
+        fitted = form.fit(examples, held_out, strengths)
+        dense.bias.assign(fitted.bias)
+        if not form.constant:
+            dense.kernel.assign(fitted.kernel)
+        return fitted.probe
 
     def _read(self, data: Iterable) -> dict[str, Examples]:
         """Computes what each head receives for rows, words or choices with a weight."""
@@ -153,15 +166,16 @@ class WarmStart:
             count += len(_of(y, next(iter(parts))))
         if not all(parts.values()):
             raise ValueError("`data` must have rows. Received: none")
-        return {
+        examples = {
             output: Examples(*(np.concatenate(x) for x in zip(*some, strict=True)))
             for output, some in parts.items()
         }
-
-
-def _losses(model: keras.Model) -> dict[str, str | None]:
-    task = task_of(model)
-    return {x.name: x.loss for x in task.outputs} if task else {}
+        if empty := [output for output, x in examples.items() if not len(x.rows)]:
+            raise ValueError(
+                "`data` must have a row or word with a weight for each output. "
+                f"Received: none for {empty}"
+            )
+        return examples
 
 
 def _heads(model: keras.Model) -> tuple[keras.Model, dict[str, DenseHead]]:
@@ -176,7 +190,7 @@ def _heads(model: keras.Model) -> tuple[keras.Model, dict[str, DenseHead]]:
 
 def _head(model: keras.Model, output: str) -> DenseHead:
     found = head_layers(model, output).values()
-    link = LINKS.get(_losses(model)[output])
+    link = LINKS.get(losses_of(model)[output])
     heads = [x for x in found if link is not None and isinstance(x, link.head)]
     if len(heads) != 1:
         raise ValueError(

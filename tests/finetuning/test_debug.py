@@ -107,3 +107,11 @@ def test_nothing_valid():
     found = debug([{"text": "a"}])
     assert found["rows"] == {"train": 0}
     assert shown(found).startswith("rows: train 0\ninvalid: 1\n`train`, record 0")
+
+
+def test_tags_in_the_scheme_that_is_trained_on():
+    train = [{"words": ["fine", "day"], "tags": ["I-X", "I-X"]}]
+    validation = [{"words": ["fine", "day"], "tags": ["B-X", "I-X"]}]
+    found = debug(train, validation, task="token_classification")
+    assert found["labels"] == {"B-X": 1, "I-X": 1}
+    assert found["unknown"] == []

@@ -15,6 +15,7 @@ from keras_bert_lite.finetuning.course.trainer import Trainer
 from keras_bert_lite.finetuning.kinds import KINDS
 from keras_bert_lite.finetuning.kinds.questions import FEW_CHOICES
 from keras_bert_lite.finetuning.report import card
+from keras_bert_lite.training.linear_model import FOLDS, JUDGED
 from tests.finetuning import samples
 from tests.training.pretraining.interrupts import Interrupts
 
@@ -115,7 +116,7 @@ def test_a_run_interrupted_twice_goes_on_exactly(tmp_path, monkeypatch):
             patch.setattr(keras.Model, "fit", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 tune(directory=tmp_path / "parts", batch_size=4)
-    for other in ({"epochs": 3}, {"count": 20}, {"sequence_length": 32}):
+    for other in ({"epochs": 3}, {"count": 20}, {"minutes": 3}):
         with pytest.raises(ValueError, match="interrupted run of other arguments"):
             tune(directory=tmp_path / "parts", **{"batch_size": 4, **other})
     parts = tune(directory=tmp_path / "parts", batch_size=4)
@@ -236,6 +237,23 @@ def test_the_fewest_pairs_are_read(count, monkeypatch):
         kbl.finetune("text_classification", rows[:count], rows, **options)
 
 
+def test_no_more_pairs_are_compared_than_judge(monkeypatch):
+    def expected_losses(trainer, rows):
+        raise KeyboardInterrupt(len(rows))
+
+    monkeypatch.setattr(Trainer, "expected_losses", expected_losses)
+    columns = {"text_pair": "text"}
+    options = {"encoder": samples.encoder(), "columns": columns}
+    most = FOLDS * JUDGED
+    with pytest.raises(KeyboardInterrupt, match=str(most)):
+        kbl.finetune("regression", samples.rows("regression", most + 1), **options)
+
+
+def test_a_source_that_is_none_is_told_by_its_name():
+    with pytest.raises(TypeError, match="`train` must be a list of dictionaries"):
+        kbl.finetune("text_classification", 5, encoder=samples.encoder())
+
+
 def test_a_run_that_never_began_leaves_nothing(tmp_path):
     options = {"encoder": samples.encoder(), "labels": ["good"]}
     with pytest.raises(ValueError, match="label"):
@@ -290,8 +308,41 @@ def test_rows_longer_than_the_model_are_counted(monkeypatch):
         ({"columns": {"words": "x"}}, r"reads the columns .*'words'"),
         ({"train": "rows.txt"}, "`train` must be a file that ends in"),
         ({"metric": "f1"}, "`metric` must be one of"),
+        ({"sequence_length": 99}, "`sequence_length` must be up to 24 for this enc"),
         ({"pairs": "apart"}, r"`pairs` may be 'apart' for.*\['text'\]"),
-        ({"class_weight": "even"}, "`class_weight` must be one of"),
+        ({"class_weight": "even"}, "`class_weight` must be 'balanced' or a dict"),
+        ({"class_weight": 3}, "`class_weight` must be 'balanced' or a dictionary"),
+        ({"class_weight": {"so-so": 2, 3: 1}}, r"Received: \['so-so', 3\]"),
+        ({"labels": "good"}, r"`labels` must be a list of names. Received: 'good'"),
+        ({"labels": {"intents": ["good"]}}, "`labels` must be a list of names"),
+        ({"labels": ["good"]}, r"`train`, record 0: its labels must be.*\['bad'\]"),
+        (
+            {
+                "labels": ["good"],
+                "train": samples.texts()[1::2],
+                "validation": [
+                    {"text": "fine", "label": "good"},
+                    {"text": "a", "label": "bad"},
+                ],
+            },
+            r"`validation`, record 1: its labels must be",
+        ),
+        (
+            {
+                "labels": ["a", "b"],
+                "task": "intent_and_slots",
+                "train": samples.rows("intent_and_slots"),
+            },
+            r"`labels` must be a dictionary of the lists \['intents', 'slots'\]",
+        ),
+        (
+            {
+                "labels": ["a"],
+                "task": "regression",
+                "train": samples.rows("regression"),
+            },
+            "`labels` must be `None` for a task without labels",
+        ),
         ({"class_weight": {"so-so": 2}}, "must be of the labels"),
         ({"class_weight": {"bad": 0}}, "must be a positive number"),
         (

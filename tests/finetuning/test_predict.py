@@ -5,6 +5,8 @@ import sys
 import pytest
 
 import keras_bert_lite as kbl
+from keras_bert_lite.finetuning.predict import _text_columns
+from keras_bert_lite.finetuning.saved_run import SavedRun
 from tests import tiny
 from tests.finetuning import samples
 
@@ -41,10 +43,11 @@ def test_json_lines(model, table, tmp_path):
 
 def test_a_table(model, tmp_path):
     source = tmp_path / "rows.jsonl"
-    source.write_text(json.dumps({"text": "a\tday\nfine"}), encoding="utf-8")
+    row = {"text": "a\tday\nfine", "a\tname": 1}
+    source.write_text(json.dumps(row), encoding="utf-8")
     _, (header, line) = written(model, source, tmp_path / "out.tsv")
-    assert header.split("\t") == ["text", "label", "scores"]
-    assert line.startswith("a day fine\t")
+    assert header.split("\t") == ["text", "a name", "label", "scores"]
+    assert line.startswith("a day fine\t1\t")
 
 
 def test_columns_of_later_rows(model, tmp_path):
@@ -125,6 +128,14 @@ def test_refuses(model, table, tmp_path):
             model, table, tmp_path / "o.tsv", {"text": "sentence"}, progress=False
         )
     assert not (tmp_path / "o.tsv").exists()
+    with pytest.raises(ValueError, match=r"`columns` must name .*\['txt'\]"):
+        kbl.predict_file(model, table, tmp_path / "o.tsv", {"txt": "text"})
+    source = tmp_path / "rows.jsonl"
+    for value in ("null", "5", '["day", null]', '"\\ud83d"'):
+        lines = ['{"text": "a"}', f'{{"text": {value}}}']
+        source.write_text("\n".join(lines), encoding="utf-8")
+        with pytest.raises(ValueError, match=r"record 1: `text` must be a string or"):
+            kbl.predict_file(model, source, tmp_path / "o.tsv", progress=False)
     with pytest.raises(TypeError, match="takes strings, made by `with_text`"):
         kbl.predict_file(tiny.classifier(), table)
     for path in (tmp_path, tmp_path / "none.keras"):
@@ -152,6 +163,9 @@ def test_words_of_a_file(tmp_path):
     rows = [json.loads(line) for line in lines]
     assert [x["words"] for x in rows] == [["fine", "day"], ["the"]]
     assert [len(x["labels"]) for x in rows] == [2, 1]
+    run = SavedRun(model, {"words": "words", "tags": "tags"})
+    assert _text_columns(run, {}) == ["words"]
+    assert _text_columns(run, {"text": "sentence"}) == ["sentence"]
     source = tmp_path / "rows.jsonl"
     source.write_text('{"words": ["fine", "", "day"]}', encoding="utf-8")
     _, (line,) = written(model, source, tmp_path / "out.jsonl", **options)

@@ -3,7 +3,14 @@ import itertools
 import pytest
 
 from keras_bert_lite.finetuning.kinds import KINDS
-from keras_bert_lite.finetuning.rows import in_stages, ordered, read_rows, split
+from keras_bert_lite.finetuning.rows import (
+    check_labels,
+    in_stages,
+    ordered,
+    read_rows,
+    sample,
+    split,
+)
 from tests.finetuning import samples
 
 KIND = KINDS["text_classification"]()
@@ -78,6 +85,7 @@ def test_values_from_tables_are_converted():
         ("text_classification", {"text": "a", "label": None}),
         ("text_classification", {"text": "a", "label": float("nan")}),
         ("text_classification", {"text": None, "label": "a"}),
+        ("text_classification", {"text": "a", "label": ["a", "b"]}),
         ("multi_label_classification", {"text": "a", "label": 1}),
         ("regression", {"text": "a", "label": float("inf")}),
         ("token_classification", {"words": ["a"], "tags": []}),
@@ -86,3 +94,35 @@ def test_values_from_tables_are_converted():
 def test_refuses_invalid_values(task, row):
     with pytest.raises(ValueError, match="`train`, record 0: `"):
         read_rows([row], KINDS[task](), "train")
+
+
+def test_a_sample_is_of_rows_in_their_order():
+    assert sample(rows(5), None, 0) == sample(rows(5), 5, 0) == rows(5)
+    found = [int(x["label"]) for x in sample(rows(50), 9, 0)]
+    assert len(set(found)) == 9
+    assert found == sorted(found)
+    assert found != [int(x["label"]) for x in sample(rows(50), 9, 1)]
+
+
+@pytest.mark.parametrize(
+    ("task", "labels", "message"),
+    [
+        ("text_classification", {"labels": ["good"]}, r"record 0: its labels .*'bad'"),
+        ("token_classification", {"labels": ["O", "B-X", "I-X"]}, r"record 1: its lab"),
+        (
+            "intent_and_slots",
+            {"intents": ["a"], "slots": ["O", "B-X", "I-X", "B-Y"]},
+            r"record 1: its intents must be of the model's, \['a'\]. Received: \['b'\]",
+        ),
+    ],
+)
+def test_refuses_labels_that_a_model_has_not(task, labels, message):
+    with pytest.raises(ValueError, match=message):
+        check_labels(samples.rows(task), KINDS[task](), labels, "train")
+
+
+def test_refuses_rows_that_do_not_go_together():
+    row = samples.rows("multiple_choice")[0]
+    found = [row, {**row, "choices": ["a", "b", "c"]}]
+    with pytest.raises(ValueError, match="`train`: `choices` must have as many"):
+        read_rows(found, KINDS["multiple_choice"](), "train")

@@ -6,6 +6,9 @@ import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
 
 import keras_bert_lite as kbl
+from keras_bert_lite.models.tasks.task import head_layers
+from keras_bert_lite.training.linear_model import Probe
+from keras_bert_lite.training.warm_start import WarmStart
 from keras_bert_lite.tuning import warm_start
 from tests import tiny
 from tests.conformance import to_numpy
@@ -161,6 +164,27 @@ def test_two_heads(encoder):
     assert set(found) == {"intent_logits", "slot_logits"}
 
 
+def test_each_head_starts_again_with_its_own_strength(encoder):
+    rows = [
+        {"words": text.split(), "intent": text[0], "tags": ["O", "B-X"]}
+        for text in TEXTS
+    ]
+    labels = {"intents": ["b", "f", "n", "t"], "slots": ["O", "B-X", "I-X"]}
+    model = kbl.intent_and_slot_classifier(encoder, **labels)
+    data = kbl.intent_and_slot_dataset(
+        rows, tiny.preprocessor(), batch_size=8, **labels
+    )
+    start, kernels = WarmStart(model), []
+    for strength in (1.0, 10.0):
+        strengths = {"intent_logits": 1.0, "slot_logits": strength}
+        start.again(data, {name: Probe(x, 0.0) for name, x in strengths.items()})
+        heads = [head_layers(model, name).values() for name in strengths]
+        kernels.append([to_numpy(head.dense.kernel) for (head,) in heads])
+    (intents, slots), (same, others) = kernels
+    np.testing.assert_array_equal(intents, same)
+    assert np.abs(slots - others).max() > 1e-3
+
+
 def with_cosine(compared):
     """What a head on compared texts receives, with their cosine beside it."""
     compared = compared.astype("float64")
@@ -243,6 +267,9 @@ def test_refuses(encoder):
         warm_start(model, [], strengths=[0.0])
     with pytest.raises(ValueError, match="`data` must have rows"):
         warm_start(model, [])
+    none = [(*x, np.zeros(len(x[1]))) for x in batches(np.zeros(len(TEXTS), int))]
+    with pytest.raises(ValueError, match=r"with a weight.*none for \['logits'\]"):
+        warm_start(model, none)
     with pytest.raises(ValueError, match="`data` must have targets"):
         warm_start(model, [tiny.preprocessor()(TEXTS)])
     with pytest.raises(ValueError, match="made by the builder of a task"):

@@ -1,6 +1,29 @@
 """How many steps there is time for."""
 
 import time
+from typing import Any
+
+import keras
+
+LINEAR = 0.25  # share of the time in which the rows of the linear model are read
+FORWARD = 1 / 3  # of a training step's time, what reading its rows takes
+FEWEST = 100  # rows of a linear model, however little time there is
+
+
+class Deadline(keras.callbacks.Callback):
+    """Ends training at a time.
+
+    Args:
+        end: When, in `time.monotonic()`.
+    """
+
+    def __init__(self, end: float) -> None:
+        super().__init__()
+        self.end = end
+
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+        if time.monotonic() > self.end:
+            self.model.stop_training = True
 
 
 class Budget:
@@ -14,6 +37,7 @@ class Budget:
     """
 
     def __init__(self, minutes: float | None, reserve: float) -> None:
+        self.minutes = minutes
         self.seconds = None if minutes is None else 60 * minutes
         self.reserve = reserve
         self._began = time.monotonic()
@@ -27,6 +51,22 @@ class Budget:
         if self.seconds is None:
             return None
         return self._began + self.seconds - self.reserve
+
+    def deadlines(self, share: float = 1.0) -> list[Deadline]:
+        """Returns what ends a training that may take a share of what is left."""
+        if self.deadline is None:
+            return []
+        now = time.monotonic()
+        return [Deadline(now + share * (self.deadline - now))]
+
+    def linear_rows(self, step: float, batch_size: int) -> int:
+        """Returns how many rows a linear model may have, given a training step's time.
+
+        The encoder reads them all before the first step.
+        """
+        assert self.seconds is not None
+        row = FORWARD * step / batch_size
+        return max(FEWEST, int(LINEAR * self.seconds / row))
 
     def steps(self, step: float, overhead: float) -> int:
         """Returns how many steps fit into what is left, at least one.

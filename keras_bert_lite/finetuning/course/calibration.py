@@ -8,7 +8,7 @@ import keras
 import numpy as np
 
 from keras_bert_lite.layers import DenseHead
-from keras_bert_lite.models.tasks.registry import task_of
+from keras_bert_lite.models.tasks.registry import losses_of
 from keras_bert_lite.models.tasks.task import head_layers, marked_model
 from keras_bert_lite.reliability import reliability
 from keras_bert_lite.training.evaluation.outputs import Predictor, batches, scores_of
@@ -85,8 +85,7 @@ def soften(model: keras.Model, temperature: float) -> None:
 
 def _forms(model: keras.Model) -> dict[str, "Form"]:
     """Returns the form of each output that has a softmax or a sigmoid, by name."""
-    task = task_of(model)
-    losses = {x.name: x.loss for x in task.outputs} if task else {}
+    losses = losses_of(model)
     return {
         x: FORMS[loss]
         for x in marked_model(model)[1]

@@ -24,6 +24,7 @@ class Plan:
         learning_rate: The peak rate.
         layer_decay: See `bert_adamw`.
         seed: Of the order, the dropout and the held-out rows.
+        linear_rows: Rows that the linear model is fitted to; `None`: all.
         warmup: The share of the steps in which the rate rises.
         steps: Updates in total.
         evaluate_every: Steps between two evaluations; `steps` is a multiple.
@@ -34,6 +35,7 @@ class Plan:
     learning_rate: float
     layer_decay: float | None
     seed: int
+    linear_rows: int | None = None
     warmup: float = 0.1
     steps: int = 1
     evaluate_every: int = 1

@@ -27,7 +27,7 @@ from keras_bert_lite.finetuning.course.trainer import StepTimes, Trainer
 from keras_bert_lite.finetuning.evaluate import mistakes
 from keras_bert_lite.finetuning.kinds.base import Rows, Scores
 from keras_bert_lite.finetuning.report import REPORT
-from keras_bert_lite.finetuning.rows import Split
+from keras_bert_lite.finetuning.rows import Split, sample
 from keras_bert_lite.models.encoder_model import encoder_of
 from keras_bert_lite.training.linear_model import Probe
 from keras_bert_lite.training.pretraining.state import weights_digest
@@ -38,6 +38,7 @@ PLAN = "plan.json"
 REFITTED = 1000  # rows below which the held-out ones are trained on in the end
 FEW = 64  # rows a label up to which pairs are tried
 VERY_FEW, VERY_FEW_ROWS = 16, 128  # rows a label, and all, up to which they are trusted
+FIRST_FIT = 0.6  # of the time, if a second one takes as many steps, but no evaluations
 EXPORT = 6.0  # seconds for saving the model
 
 
@@ -122,19 +123,17 @@ class Run:
             baseline: Whether simple models are fitted too.
             pairs_alone: Whether pairs are all that very few rows are trained on.
         """
-        trainer, parts = self.trainer, self.parts
+        trainer = self.trainer
         asked = self._asked(plan)
         kept = self._kept_plan(asked)
         initial = trainer.snapshot()
-        times = None
-        if self.budget.seconds is not None and kept is None:
-            self._scores()  # traces it
-            times = trainer.time_steps(parts.train, plan)
+        plan, times = (kept, None) if kept else self._timed(plan)
         self.budget.begin()
-        probes = trainer.start(parts.train, parts.validation)
+        probes = self._started(plan)
         probes, contrasted = self._contrasted(initial, probes, plan)
         simple = self._baselines() if baseline else {}
-        plan = kept or self._new_plan(plan, asked, times)
+        if not kept:
+            plan = self._new_plan(plan, asked, times)
         if pairs_alone and contrasted and self._very_few:
             history, best = [{"epoch": 0, **self._scores()}], 0
             plan = dataclasses.replace(plan, epochs=0, steps=0)
@@ -151,14 +150,22 @@ class Run:
             **self._choose(),
         }
         if self.refits:
-            trainer.reset(initial)
-            if contrasted:
-                trainer.contrast(self._all_rows, plan)
-            strengths = [x.strength for x in probes.values() if x.strength]
-            self._refit(plan, strengths[:1], bool(best))
-            for output, found in report["calibration"].items():
-                fold(trainer.model, output, found["temperature"])
+            self._refit(initial, plan, probes, report)
         return {**report, "refitted": self.refits}
+
+    def _timed(self, plan: Plan) -> tuple[Plan, StepTimes | None]:
+        """Times training steps, if the time is limited, and the linear model's rows."""
+        if self.budget.minutes is None:
+            return plan, None
+        self._scores()  # traces it
+        times = self.trainer.time_steps(self.parts.train, plan)
+        most = self.budget.linear_rows(times.step, plan.batch_size)
+        return dataclasses.replace(plan, linear_rows=most), times
+
+    def _started(self, plan: Plan) -> dict[str, Probe]:
+        """Starts the heads from linear models of the rows that are not held out."""
+        rows = sample(self.parts.train, plan.linear_rows, plan.seed)
+        return self.trainer.start(rows, self.parts.validation)
 
     def _selected(self, plan: Plan) -> Selection:
         """Trains all weights and keeps those that the held-out rows judge well."""
@@ -170,13 +177,13 @@ class Run:
             metric,
             self._count,
             first,
-            self.budget.deadline,
             trainer.kind.trusts_linear(rows),
             int(FIRST * plan.steps / plan.evaluate_every) if staged else 0,
             trainer.soften,
         )
         if not (first / ENDED).is_file():  # or an early stop would be undone
-            trainer.fit(rows, plan, first, selection, self.verbose)
+            deadlines = self.budget.deadlines(FIRST_FIT if self.refits else 1.0)
+            trainer.fit(rows, plan, first, [selection, *deadlines], self.verbose)
             write_text(first / ENDED, "")
         selection.restore(trainer.model)
         return selection
@@ -198,7 +205,7 @@ class Run:
         error = standard_error(before, self._count)
         trainer.reset(initial)
         trainer.contrast(parts.train, plan)
-        others = trainer.start(parts.train, parts.validation)
+        others = self._started(plan)
         least = before - 2 * error if self._very_few else before + error
         if self._scores()[metric] >= least:
             return others, True
@@ -225,10 +232,10 @@ class Run:
             "columns": kind.column,
             "labels": trainer.labels,
             "class_weight": trainer.class_weight,
-            "pairs_apart": kind.apart,
+            "pairs": "apart" if kind.apart else "together",
             "metric": kind.metric,
             "sequence_length": trainer.preprocessor.sequence_length,
-            "seconds": self.budget.seconds,
+            "minutes": self.budget.minutes,
             "train": _digest(self.parts.train),
             "validation": _digest(self.parts.validation),
             "encoder": weights_digest(encoder_of(trainer.model)),
@@ -300,17 +307,28 @@ class Run:
             **mistakes(trainer.kind, rows, found.answers, trainer.labels),
         }
 
-    def _refit(self, plan: Plan, strengths: list[float], tuned: bool) -> None:
-        """Trains on all rows, in the way that the held-out ones judged."""
-        rows = self._all_rows
-        self.trainer.start(rows, None, tuple(strengths) or (1.0,))
-        if not tuned:
-            return
-        self.trainer.soften()
-        plan = dataclasses.replace(plan, evaluate_every=plan.steps)
-        if self.verbose:
-            print("Again, on all rows, those that were held out too:", flush=True)
-        self.trainer.fit(rows, plan, self.state / "all", None, self.verbose)
+    def _refit(
+        self,
+        initial: list[np.ndarray],
+        plan: Plan,
+        probes: dict[str, Probe],
+        report: dict[str, Any],
+    ) -> None:
+        """Trains on all rows, by the whole plan, and as the held-out ones decided."""
+        trainer, rows = self.trainer, self._all_rows
+        trainer.reset(initial)
+        if report["contrasted"]:
+            trainer.contrast(rows, plan)
+        trainer.start_again(sample(rows, plan.linear_rows, plan.seed), probes)
+        if report["best"]:  # not the linear model
+            trainer.soften()
+            plan = dataclasses.replace(plan, evaluate_every=plan.steps)
+            if self.verbose:
+                print("Again, on all rows, those that were held out too:", flush=True)
+            deadlines = self.budget.deadlines()
+            trainer.fit(rows, plan, self.state / "all", deadlines, self.verbose)
+        for output, found in report["calibration"].items():
+            fold(trainer.model, output, found["temperature"])
 
     @property
     def _all_rows(self) -> Rows:

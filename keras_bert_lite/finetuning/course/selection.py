@@ -2,7 +2,6 @@
 
 import json
 import math
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -38,7 +37,6 @@ class Selection(keras.callbacks.Callback):
         metric: The score that decides.
         rows: How many rows are scored.
         directory: Where scores and weights are kept.
-        deadline: When training must end, in `time.monotonic()`; `None`: never.
         trusted: Whether the start is kept unless training makes it surely better;
             otherwise only if training makes it surely worse.
         least: Evaluations before which patience does not count.
@@ -51,14 +49,13 @@ class Selection(keras.callbacks.Callback):
         metric: str,
         rows: int,
         directory: Path,
-        deadline: float | None = None,
         trusted: bool = False,
         least: int = 0,
         begin: Callable[[], None] | None = None,
     ) -> None:
         super().__init__()
         self.score, self.metric, self.rows = score, metric, rows
-        self.directory, self.deadline = directory, deadline
+        self.directory = directory
         self.trusted, self.least, self.begin = trusted, least, begin
         self.history: list[dict[str, Any]] = []
 
@@ -86,10 +83,6 @@ class Selection(keras.callbacks.Callback):
         """Returns the scores of an interrupted run."""
         path = self.directory / HISTORY
         return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
-
-    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
-        if self.deadline is not None and time.monotonic() > self.deadline:
-            self.model.stop_training = True
 
     @property
     def best(self) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +14,6 @@ import tensorflow as tf
 from keras_bert_lite.finetuning.course.calibration import soften
 from keras_bert_lite.finetuning.course.contrast import Contrast
 from keras_bert_lite.finetuning.course.plan import FIRST, Plan
-from keras_bert_lite.finetuning.course.selection import Selection
 from keras_bert_lite.finetuning.kinds.base import (
     Answers,
     Kind,
@@ -25,7 +25,7 @@ from keras_bert_lite.finetuning.rows import in_stages
 from keras_bert_lite.models.text_model import TextModel
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.training.data.records import Records
-from keras_bert_lite.training.linear_model import STRENGTHS, Probe
+from keras_bert_lite.training.linear_model import Probe
 from keras_bert_lite.training.objectives import compile
 from keras_bert_lite.training.optimizers import bert_adamw, start_over
 from keras_bert_lite.training.pretraining.state import fit_from_state
@@ -90,15 +90,17 @@ class Trainer:
     def steps_per_epoch(self, rows: Rows, batch_size: int) -> int:
         return len(self._dataset(rows, batch_size=batch_size))
 
-    def start(
-        self, rows: Rows, held_out: Rows | None, strengths: tuple = STRENGTHS
-    ) -> dict[str, Probe]:
+    def start(self, rows: Rows, held_out: Rows) -> dict[str, Probe]:
         """Starts the heads from linear models of the rows' vectors."""
         if not self.kind.linear:
             return {}
-        others = None if held_out is None else self.batches(held_out)
         weighted = self._weighted(self.batches(rows))
-        return self._warm_start(weighted, others, strengths)
+        return self._warm_start(weighted, self.batches(held_out))
+
+    def start_again(self, rows: Rows, probes: Mapping[str, Probe]) -> None:
+        """Starts the heads from other rows, with the penalties of their probes."""
+        if self.kind.linear:
+            self._warm_start.again(self._weighted(self.batches(rows)), probes)
 
     def expected_losses(self, rows: Rows) -> np.ndarray:
         """Returns the losses of rows by linear models of others, of the sole output."""
@@ -179,7 +181,7 @@ class Trainer:
         rows: Rows,
         plan: Plan,
         directory: Path,
-        selection: Selection | None,
+        callbacks: Sequence[keras.callbacks.Callback],
         verbose: Any,
     ) -> None:
         """Trains, or goes on where an interrupted run stopped.
@@ -188,7 +190,7 @@ class Trainer:
             rows: The rows; those of the interrupted run, which is not checked here.
             plan: What training does.
             directory: Where the state is kept.
-            selection: Scores the model during training.
+            callbacks: Callbacks of `fit`.
             verbose: As in `keras.Model.fit`.
         """
         self.compile(plan)
@@ -201,7 +203,7 @@ class Trainer:
             settings,
             plan.steps,
             plan.evaluate_every,
-            callbacks=[*([] if selection is None else [selection]), *progress],
+            callbacks=[*callbacks, *progress],
             verbose=verbose,
         )
 

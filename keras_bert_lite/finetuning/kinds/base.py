@@ -49,6 +49,8 @@ class Kind(abc.ABC):
             first does by default.
         metric: The score that decides.
         columns: The columns that the task reads, by argument.
+        needs_known_labels: Whether an answer has no score if a row's label is none of
+            the model's.
         options_kept: Options of the answer that count when a saved model is scored.
         linear: Whether a linear model of vectors can fill the heads (`warm_start`).
         calibrated: Whether probabilities are calibrated, which are those of labels.
@@ -60,12 +62,13 @@ class Kind(abc.ABC):
         **columns: The names of columns that differ from `columns`.
 
     Raises:
-        ValueError: If the task has no such column.
+        ValueError: If the task has no such column, or needs it.
     """
 
     name: ClassVar[str]
     metrics: ClassVar[tuple[str, ...]]
     columns: ClassVar[dict[str, str | None]]
+    needs_known_labels: ClassVar[bool] = False
     options_kept: ClassVar[tuple[str, ...]] = ()
     linear: ClassVar[bool] = True
     calibrated: ClassVar[bool] = True
@@ -81,6 +84,12 @@ class Kind(abc.ABC):
                 f"The task {self.name!r} reads the columns {list(self.columns)}. "
                 f"Received: {unknown}"
             )
+        for name, column in columns.items():
+            if column is None and self.columns[name] is not None:
+                raise ValueError(
+                    f"`columns` must name the column of {name!r} for the task "
+                    f"{self.name!r}. Received: {columns}"
+                )
         self.column: dict[str, Any] = {**self.columns, **columns}
         self.metric = self.metrics[0]
         self._optional = [
@@ -105,7 +114,7 @@ class Kind(abc.ABC):
             if several and not isinstance(value, list):
                 raise ValueError(f"`{name}` must be a list. Received: {value!r:.200}")
             for text in value if several else [value]:
-                if not isinstance(text, str) or not _is_unicode(text):
+                if not isinstance(text, str) or not is_unicode(text):
                     raise ValueError(
                         f"`{name}` must be {'strings' if several else 'a string'}. "
                         f"Received: {text!r:.200}"
@@ -132,9 +141,9 @@ class Kind(abc.ABC):
         texts = self.text_columns
         return [row[x] for x in self.column.values() if x and x not in texts]
 
-    def unknown_labels(self, row: Record, labels: Labels) -> list[str]:
-        """Returns the labels of a row that a model lacks, so that it has no score."""
-        return []
+    def row_labels(self, row: Record) -> Labels:
+        """Returns the labels of a row, by the builder's argument."""
+        return {}
 
     def class_weights(
         self, given: str | Mapping[str, float], rows: Rows, labels: Labels
@@ -288,7 +297,7 @@ class Kind(abc.ABC):
         return {name: np.asarray(value)[back] for name, value in found.items()}
 
 
-def _is_unicode(text: str) -> bool:
+def is_unicode(text: str) -> bool:
     """Whether a string can be encoded; half of a surrogate pair cannot."""
     try:
         text.encode()

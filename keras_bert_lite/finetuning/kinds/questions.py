@@ -129,7 +129,7 @@ class MultipleChoice(Kind):
     def converted(self, row: Record) -> Record:
         name = self.column["label"]
         value = row.get(name)
-        if isinstance(value, str) and value.isdigit():
+        if isinstance(value, str) and value.isdecimal():
             return {**row, name: int(value)}
         return row
 

@@ -66,6 +66,9 @@ class TokenClassification(Kind):
     def classes(self, row: Record) -> list[str]:
         return row[self.column["tags"]]
 
+    def row_labels(self, row: Record) -> Labels:
+        return {"labels": row[self.column["tags"]]}
+
     def prepared(self, rows: Rows) -> Rows:
         """Rewrites tags of any scheme to BIO."""
         column = self.column["tags"]
@@ -139,6 +142,9 @@ class IntentAndSlots(TokenClassification):
 
     def classes(self, row: Record) -> list[str]:
         return [row[self.column["intent"]]]
+
+    def row_labels(self, row: Record) -> Labels:
+        return {"intents": self.classes(row), "slots": row[self.column["tags"]]}
 
     def find_labels(self, rows: Rows) -> Labels:
         intents = {row[self.column["intent"]] for row in rows}

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import keras
 import numpy as np
 
-from keras_bert_lite.checks import check_above_zero, check_choice
+from keras_bert_lite.checks import check_above_zero
 from keras_bert_lite.finetuning.kinds.base import (
     FEW_COMPARED,
     Answers,
@@ -55,9 +55,6 @@ class _Texts(Kind):
             options["text"] = [options["text"], options.pop("text_pair")]
         return options
 
-    def unknown_labels(self, row: Record, labels: Labels) -> list[str]:
-        return sorted(set(self.classes(row)) - set(labels.get("labels", [])))
-
     def texts(self, rows: Rows) -> dict[str, list[str]]:
         names = ("text", "text_pair")
         columns = {x: c for x in names if (c := self.column[x]) is not None}
@@ -88,17 +85,21 @@ class TextClassification(_Texts):
 
     name = TEXT_CLASSIFICATION.name
     metrics = ("accuracy", "macro_f1", "matthews")
+    needs_known_labels = True
 
     def converted(self, row: Record) -> Record:
         name = self.column["label"]
         value = row[name]
-        missing = value is None or value != value  # NaN in a DataFrame
-        if missing or not str(value).strip():
+        named = isinstance(value, (str, int, float)) and value == value  # no NaN
+        if not named or not str(value).strip():
             raise ValueError(f"`label` must be a name or a number. Received: {value!r}")
         return {**row, name: str(value)}
 
     def classes(self, row: Record) -> list[str]:
         return [row[self.column["label"]]]
+
+    def row_labels(self, row: Record) -> Labels:
+        return {"labels": self.classes(row)}
 
     def class_weights(
         self, given: str | Mapping[str, float], rows: Rows, labels: Labels
@@ -107,7 +108,11 @@ class TextClassification(_Texts):
         if isinstance(given, Mapping):
             _check_weights(given, names)
             return [float(given.get(name, 1)) for name in names]
-        check_choice("class_weight", given, (BALANCED,))
+        if given != BALANCED:
+            raise ValueError(
+                f"`class_weight` must be {BALANCED!r} or a dictionary of numbers by "
+                f"label. Received: {given!r}"
+            )
         counts = Counter(self.targets(rows))
         mean = len(rows) / len(counts)
         return [mean / counts[name] if counts[name] else 1.0 for name in names]
@@ -122,10 +127,9 @@ class TextClassification(_Texts):
         from sklearn.metrics import f1_score  # slow to import
 
         true, found = np.array(self.targets(rows)), answers["label"]
-        options = {"labels": labels["labels"], "average": "macro", "zero_division": 0}
         return {
             "accuracy": float(np.mean(true == found)),
-            "macro_f1": float(f1_score(true, found, **options)),
+            "macro_f1": float(f1_score(true, found, average="macro", zero_division=0)),
             "matthews": matthews(true, found),
         }
 
@@ -165,6 +169,7 @@ class MultiLabelClassification(_Texts):
     metrics = ("micro_f1", "macro_f1")
     options: ClassVar = {"multi_label": True}
     options_kept = ("threshold",)
+    needs_known_labels = True
     epochs = 2  # many labels are rare
     rate = 2.0  # see `benchmarks.recipe_choices`
 
@@ -188,6 +193,9 @@ class MultiLabelClassification(_Texts):
 
     def classes(self, row: Record) -> list[str]:
         return sorted(row[self.column["label"]])
+
+    def row_labels(self, row: Record) -> Labels:
+        return {"labels": self.classes(row)}
 
     def expected(self, row: Record) -> Any:
         return self.classes(row)  # in any order
@@ -219,12 +227,11 @@ class MultiLabelClassification(_Texts):
         from sklearn.metrics import f1_score  # slow to import
 
         true, found = self.indicators(rows, labels), answers["labels"] != ""
-        columns = zip(true.T, found.T, strict=True)
+        columns = [x for x in zip(true.T, found.T, strict=True) if np.any(x)]
+        each = [f1_score(t, p, zero_division=0) for t, p in columns]
         return {
             "micro_f1": float(f1_score(true.ravel(), found.ravel(), zero_division=0)),
-            "macro_f1": float(
-                np.mean([f1_score(t, p, zero_division=0) for t, p in columns])
-            ),
+            "macro_f1": float(np.mean(each)) if each else 0.0,
         }
 
     def verdicts(self, rows: Rows, answers: Answers, labels: Any) -> list[Verdict]:
@@ -265,8 +272,9 @@ class Regression(_Texts):
     def check(self, row: Record) -> None:
         super().check(row)
         value = row[self.column["label"]]
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
         # `not <=` refuses NaN too.
-        if not isinstance(value, (int, float)) or not abs(value) <= LARGEST:
+        if not number or not abs(value) <= LARGEST:
             raise ValueError(
                 f"`label` must be a number of up to {LARGEST:g}. Received: {value!r}"
             )
@@ -303,7 +311,7 @@ class Regression(_Texts):
 
 
 def _check_weights(given: Mapping[str, float], labels: list[str]) -> None:
-    if unknown := sorted(given.keys() - set(labels)):
+    if unknown := [x for x in given if x not in labels]:
         raise ValueError(
             f"`class_weight` must be of the labels {labels}. Received: {unknown}"
         )

@@ -63,6 +63,12 @@ TASKS: dict[str, Task] = {
 }
 
 
+def losses_of(model: keras.Model) -> dict[str, str | None]:
+    """Returns the name of each output's loss, of a model with a task."""
+    task = task_of(model)
+    return {x.name: x.loss for x in task.outputs} if task else {}
+
+
 def task_of(model: keras.Model) -> Task | None:
     """Returns a model's task; `None` if it was not made by a task's builder.
 

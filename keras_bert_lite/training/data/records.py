@@ -47,7 +47,7 @@ class Records:
                 ) from None
 
 
-def records(source: Any) -> Records:
+def records(source: Any, argument: str = "source") -> Records:
     """Returns the records of a source.
 
     Args:
@@ -62,6 +62,7 @@ def records(source: Any) -> Records:
             - any other iterable of dictionaries that can be iterated repeatedly,
             - a function without arguments, such as a generator function, that
               returns an iterable of dictionaries; it is called once per pass.
+        argument: The name of the source in error messages.
 
     Raises:
         TypeError: If the source is an iterator, which one epoch would exhaust, a
@@ -71,26 +72,27 @@ def records(source: Any) -> Records:
     if isinstance(source, Records):
         return source
     if isinstance(source, Mapping):
-        return _of_columns(source)
+        return _of_columns(source, argument)
     if hasattr(source, "columns") and hasattr(source, "to_dict"):
-        return _of_columns({str(name): list(source[name]) for name in source.columns})
+        columns = {str(name): list(source[name]) for name in source.columns}
+        return _of_columns(columns, argument)
     if hasattr(source, "__next__"):
         raise TypeError(
-            "`source` must give its records again in each epoch, but an iterator "
+            f"`{argument}` must give its records again in each epoch, but an iterator "
             "cannot; pass the function that makes it. "
             f"Received: an object of type {type(source).__name__}"
         )
     if isinstance(source, (str, bytes, PathLike)):
         raise TypeError(
-            "`source` must hold records; a file needs a reader, such as "
+            f"`{argument}` must hold records; a file needs a reader, such as "
             f"`read_csv(path)` or `read_jsonl(path)`. Received: {source!r}"
         )
     if hasattr(source, "__iter__") or hasattr(source, "__getitem__"):
-        return Records(lambda: source, _size(source))
+        return Records(lambda: source, _size(source, argument))
     if callable(source):
         return Records(source)
     raise TypeError(
-        "`source` must be a list of dictionaries, a dictionary of columns, a "
+        f"`{argument}` must be a list of dictionaries, a dictionary of columns, a "
         "DataFrame, a data set, or a function that returns an iterable. "
         f"Received: {source!r:.200} (of type {type(source).__name__})"
     )
@@ -115,17 +117,17 @@ def plain(value: Any) -> Any:
     return value
 
 
-def _of_columns(columns: Mapping[str, Any]) -> Records:
+def _of_columns(columns: Mapping[str, Any], argument: str) -> Records:
     for name, values in columns.items():
         if isinstance(values, str) or not isinstance(values, (Sequence, np.ndarray)):
             raise TypeError(
-                f"`source`: column {name!r} must be a list; pass one split, not a "
+                f"`{argument}`: column {name!r} must be a list; pass one split, not a "
                 f"dictionary of splits. Received: {type(values).__name__}"
             )
     sizes = {name: len(values) for name, values in columns.items()}
     if len(set(sizes.values())) > 1:
         raise ValueError(
-            f"`source`: the columns must have the same length. Received: {sizes}"
+            f"`{argument}`: the columns must have the same length. Received: {sizes}"
         )
 
     def rows() -> Iterator[Record]:
@@ -135,11 +137,11 @@ def _of_columns(columns: Mapping[str, Any]) -> Records:
     return Records(rows, next(iter(sizes.values()), 0))
 
 
-def _size(source: Any) -> int | None:
+def _size(source: Any, argument: str) -> int | None:
     cardinality = getattr(source, "cardinality", None)  # of `tf.data`
     if callable(cardinality) and int(cardinality()) == ENDLESS:
         raise ValueError(
-            "`source` must be finite; repeat the resulting data set instead. "
+            f"`{argument}` must be finite; repeat the resulting data set instead. "
             f"Received: {source!r:.200}"
         )
     try:

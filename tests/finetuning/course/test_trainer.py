@@ -21,7 +21,7 @@ def test_a_second_fit_from_the_same_start_ends_alike(tmp_path):
     ends, steps = [], []
     for folder in ("first", "second"):
         trainer.reset(start)
-        trainer.fit(rows, plan, tmp_path / folder, None, 0)
+        trainer.fit(rows, plan, tmp_path / folder, [], 0)
         steps.append(trainer.model.train_function)
         ends.append(trainer.snapshot())
     assert steps[0] is steps[1]  # traced once

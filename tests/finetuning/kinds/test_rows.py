@@ -21,6 +21,8 @@ from tests.finetuning import samples
         ("token_classification", {"words": ["a", " ", "b"]}, "`words` must hold"),
         ("token_classification", {"tags": ["O", None, "O"]}, "`tags` must hold"),
         ("token_classification", {"tags": [0, 1, 0]}, "`tags` must hold strings"),
+        ("multiple_choice", {"label": "²"}, "the place of one of 2 choices"),
+        ("regression", {"label": True}, "`label` must be a number"),
         ("regression", {"label": 1e20}, "`label` must be a number of up to 1e"),
         ("regression", {"label": 10**400}, "`label` must be a number of up to 1e"),
         ("regression", {"label": float("nan")}, "`label` must be a number"),
@@ -75,3 +77,12 @@ def test_each_choice_has_a_row_of_its_own():
     assert KINDS["multiple_choice"]().text_of(row, "choices") == "longer"
     words = {"words": ["a", "b"], "tags": ["O", "O"]}
     assert KINDS["token_classification"]().text_of(words, "words") == "a b"
+
+
+@pytest.mark.parametrize(
+    ("task", "columns"),
+    [("text_classification", {"text": None}), ("multiple_choice", {"label": None})],
+)
+def test_refuses_to_go_without_a_column(task, columns):
+    with pytest.raises(ValueError, match="`columns` must name the column of"):
+        KINDS[task](**columns)

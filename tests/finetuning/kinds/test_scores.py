@@ -134,3 +134,20 @@ def test_questions():
     options, tuned = kind.tuned(rows, answers, {})
     assert -1 <= options["no_answer_threshold"] < 2
     assert kind.scores(rows, tuned, {})["f1"] == 1
+
+
+def test_labels_that_occur_nowhere_do_not_count():
+    labels = {"labels": ["a", "b", "c"]}
+    kind, answers = KINDS["text_classification"](), {"label": np.array(["a", "b"])}
+    rows = [{"text": "x", "label": x} for x in "ab"]
+    assert kind.scores(rows, answers, labels)["macro_f1"] == 1
+    kind, answers = (
+        KINDS["multi_label_classification"](),
+        [["a", "", ""], ["", "b", ""]],
+    )
+    rows = [{"text": "x", "label": [x]} for x in "ab"]
+    found = kind.scores(rows, {"labels": np.array(answers)}, labels)
+    assert found == {"micro_f1": 1, "macro_f1": 1}
+    rows = [{"text": "x", "label": []}]
+    none = {"labels": np.array([["", "", ""]])}
+    assert kind.scores(rows, none, labels) == {"micro_f1": 0, "macro_f1": 0}

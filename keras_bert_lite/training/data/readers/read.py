@@ -48,7 +48,7 @@ def read(source: Any, argument: str = "source") -> Records:
         ImportError: If the library of a data set is not installed.
     """
     if not isinstance(source, (str, PathLike)):
-        return records(source)
+        return records(source, argument)
     name = fspath(source)
     for scheme, load in (("datasets://", _datasets), ("tfds://", _tfds)):
         if name.startswith(scheme):
