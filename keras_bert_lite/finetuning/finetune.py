@@ -120,7 +120,7 @@ def finetune(
         train: Rows: a file, a DataFrame, a list of dictionaries; see `data.read`.
             They are held in memory.
         validation: Held-out rows; `None`: a tenth of `train`, at least 200 of them
-            or a quarter.
+            or a quarter, at most 2,000.
         encoder: A checkpoint; see `load_encoder`.
         directory: Where the run is saved: the model as `model.keras` and as a
             SavedModel, `report.json` and a model card. What was interrupted goes on
@@ -143,9 +143,9 @@ def finetune(
         pairs: How the two texts of a pair, or a text and each choice, are read:
             `"together"`, in one row, or `"apart"`, each by itself, so that their
             vectors are compared (see `compare` of `text_classifier`). `"auto"`: apart,
-            unless linear models of the vectors of up to 4,000 rows have a surely
-            smaller loss together, in cross-validation; choices of 300 rows or more
-            are read together.
+            unless linear models of the vectors of up to 4,000 rows (1,000 if `minutes`
+            is given) have a surely smaller loss together, in cross-validation; choices
+            of 300 rows or more are read together.
         metric: The score on the held-out rows that decides which weights are kept,
             one of those that `evaluate` gives. `None`: accuracy; micro F1 for several
             labels; Spearman's correlation; F1 of entities (accuracy of other tags);
@@ -204,7 +204,11 @@ def finetune(
     preprocessor, lengths = _preprocessor(kind, source, rows, sequence_length)
     make = functools.partial(_trainer, kind, source, names, preprocessor)
     undecided = pairs == "auto" and len(rows) > 1 and kind.undecided(parts.train)
-    trainer = _better(make, kind, rows, seed) if undecided else make()
+    if undecided:
+        judges = FOLDS * JUDGED if minutes is None else JUDGED
+        trainer = _better(make, kind, sample(rows, judges, seed))
+    else:
+        trainer = make()
     if class_weight is not None:
         trainer.class_weight = kind.class_weights(class_weight, parts.train, names)
     if undecided and kind.apart:  # they were counted as read together
@@ -325,7 +329,7 @@ def _trainer(
 
 
 @unwarned()
-def _better(make: Callable[[], Trainer], kind: Kind, rows: Rows, seed: int) -> Trainer:
+def _better(make: Callable[[], Trainer], kind: Kind, rows: Rows) -> Trainer:
     """Reads pairs apart, unless linear models predict rows surely better together.
 
     That is by a standard error of their losses in cross-validation, which say more
@@ -335,8 +339,7 @@ def _better(make: Callable[[], Trainer], kind: Kind, rows: Rows, seed: int) -> T
     for apart in (True, False):
         kind.apart = apart  # which models and data sets it makes from now on
         trainers[apart] = make()
-        some = sample(rows, FOLDS * JUDGED, seed)
-        losses[apart] = trainers[apart].expected_losses(some)
+        losses[apart] = trainers[apart].expected_losses(rows)
     gains = losses[True] - losses[False]
     kind.apart = bool(gains.mean() <= gains.std(ddof=1) / math.sqrt(len(gains)))
     return trainers[kind.apart]

@@ -13,6 +13,7 @@ from keras_bert_lite.training.data.records import Record
 
 SHARE = 0.1  # of the rows is held out
 FEWEST = 200  # rows held out, but at most a quarter of all
+MOST = 2000  # rows held out: more say little more, and each evaluation reads them
 
 
 class Split(NamedTuple):
@@ -72,7 +73,7 @@ def sample(rows: Rows, most: int | None, seed: int) -> Rows:
 
 
 def split(train: Rows, validation: Rows | None, seed: int) -> Split:
-    """Holds out a tenth of the rows, at least 200 of them or a quarter.
+    """Holds out a tenth of the rows, from 200 (or a quarter) to 2,000 of them.
 
     Raises:
         ValueError: If there are too few rows to hold some out.
@@ -80,6 +81,7 @@ def split(train: Rows, validation: Rows | None, seed: int) -> Split:
     if validation is not None:
         return Split(train, validation, True)
     count = max(int(SHARE * len(train)), min(FEWEST, len(train) // 4))
+    count = min(count, MOST)
     if not count:
         raise ValueError(
             "`train` must have at least four rows, as some are held out, or "

@@ -20,7 +20,9 @@ def rows(count):
     return [{"text": "a" * (1 + i % 7), "label": str(i)} for i in range(count)]
 
 
-@pytest.mark.parametrize(("count", "held_out"), [(8, 2), (800, 200), (5000, 500)])
+@pytest.mark.parametrize(
+    ("count", "held_out"), [(8, 2), (800, 200), (5000, 500), (30_000, 2000)]
+)
 def test_how_many_are_held_out(count, held_out):
     parts = split(rows(count), None, 0)
     assert (len(parts.train), len(parts.validation)) == (count - held_out, held_out)

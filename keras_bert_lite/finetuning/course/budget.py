@@ -59,14 +59,19 @@ class Budget:
         now = time.monotonic()
         return [Deadline(now + share * (self.deadline - now))]
 
-    def linear_rows(self, step: float, batch_size: int) -> int:
-        """Returns how many rows a linear model may have, given a training step's time.
+    def linear_rows(self, step: float, batch_size: int, held_out: int) -> int:
+        """Returns how many rows a linear model may be fitted to.
 
-        The encoder reads them all before the first step.
+        The encoder reads them, and those held out, before the first training step.
+
+        Args:
+            step: Seconds of a training step.
+            batch_size: Its rows.
+            held_out: How many rows are held out.
         """
         assert self.seconds is not None
         row = FORWARD * step / batch_size
-        return max(FEWEST, int(LINEAR * self.seconds / row))
+        return max(FEWEST, int(LINEAR * self.seconds / row) - held_out)
 
     def steps(self, step: float, overhead: float) -> int:
         """Returns how many steps fit into what is left, at least one.

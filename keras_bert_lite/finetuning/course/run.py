@@ -159,7 +159,7 @@ class Run:
             return plan, None
         self._scores()  # traces it
         times = self.trainer.time_steps(self.parts.train, plan)
-        most = self.budget.linear_rows(times.step, plan.batch_size)
+        most = self.budget.linear_rows(times.step, plan.batch_size, self._count)
         return dataclasses.replace(plan, linear_rows=most), times
 
     def _started(self, plan: Plan) -> dict[str, Probe]:
