@@ -290,7 +290,8 @@ def _labels(
     named = given if isinstance(given, Mapping) else {"labels": given}
     if named.keys() != found.keys() or any(isinstance(x, str) for x in named.values()):
         raise ValueError(f"`labels` must be {_form(found)}. Received: {given!r}")
-    return kind.prepared_labels({name: list(x) for name, x in named.items()})
+    # Numbers are names, as in the rows.
+    return kind.prepared_labels({x: [*map(str, y)] for x, y in named.items()})
 
 
 def _form(labels: Labels) -> str:

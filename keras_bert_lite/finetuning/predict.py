@@ -229,9 +229,9 @@ INPUTS = {  # a task's columns, by the model's inputs
 def _text_columns(run: SavedRun, given: Mapping[str, Any]) -> list[str]:
     """Returns the columns of the model's inputs: those given, or those of the run."""
     task, inputs = task_of(run.model), run.model.input
-    known = [x for name in inputs for x in INPUTS[name]]
+    known = list(inputs)
     if task is not None and task.name in KINDS:
-        known += KINDS[task.name].columns  # the labels, as `evaluate` takes them
+        known += KINDS[task.name].columns  # labels too, as `evaluate` takes them
     if unknown := sorted(given.keys() - set(known)):
         raise ValueError(
             f"`columns` must name some of {sorted(set(known))}. Received: {unknown}"

@@ -170,6 +170,17 @@ def test_labels_in_the_scheme_of_the_rows():
     assert tuned.report["labels"] == {"labels": bio}
 
 
+def test_labels_may_be_numbers(monkeypatch):
+    def stop(run, plan, baseline, pairs_alone):
+        raise KeyboardInterrupt(run.trainer.labels)
+
+    monkeypatch.setattr(Run, "train", stop)
+    rows = [{"text": "day", "label": i % 2} for i in range(8)]
+    options = {"encoder": samples.encoder(), "labels": [1, 0]}
+    with pytest.raises(KeyboardInterrupt, match=r"\['1', '0'\]"):
+        kbl.finetune("text_classification", rows, **options)
+
+
 def test_a_column_of_second_texts_is_read(monkeypatch):
     def stop(run, plan, baseline, pairs_alone):
         raise KeyboardInterrupt(run.trainer.kind.column["text_pair"])
