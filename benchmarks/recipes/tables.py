@@ -156,7 +156,7 @@ def _chosen(records: Records) -> list[str]:
     recipe = records[0]["recipe"]
     thresholds = [value for x in records for value in x["options"].values()]
     return [
-        f"{average(lambda x: x['recipe']['epochs']):g}",
+        f"{average(lambda x: x['recipe']['epochs']):.3g}",
         str(recipe["batch_size"]),
         f"{recipe['learning_rate']:.1e}",
         f"{mean(thresholds):.2f}" if thresholds else "",
