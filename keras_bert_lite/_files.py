@@ -27,7 +27,12 @@ def replaced_file(path: Path, tidy: bool = True) -> Iterator[Path]:
         path: The file. Missing parent directories are created.
         tidy: Whether to remove the drafts of killed writers next to it. To write
             many files into one directory, call `remove_left_over` once instead.
+
+    Raises:
+        IsADirectoryError: If it is a directory.
     """
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a directory, where a file is to be written")
     with _draft(path.parent, tidy) as draft:
         made = draft / NEW / path.name
         yield made

@@ -97,11 +97,16 @@ def _errors_in_one_line(verb: str = "") -> Iterator[None]:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except EXPECTED as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {_line(error)}", file=sys.stderr)
         sys.exit(1)
     except Exception as error:
         print(
-            f"error: {type(error).__name__}: {error} ({DEBUG} shows where)",
+            f"error: {type(error).__name__}: {_line(error)} ({DEBUG} shows where)",
             file=sys.stderr,
         )
         sys.exit(1)
+
+
+def _line(error: Exception) -> str:
+    """Returns an error's message in one line."""
+    return " ".join(str(error).split("\n"))

@@ -29,7 +29,7 @@ def fit(
     learning_rate: float | None = None,
     batch_size: int | None = None,
     sequence_length: int | None = None,
-    labels: list[str] | dict[str, list[str]] | None = None,
+    labels: list[str] | list[int] | dict[str, list[str]] | None = None,
     pairs: Literal["auto", "together", "apart"] = "auto",
     metric: str | None = None,
     class_weight: str | dict[str, float] | None = None,

@@ -50,6 +50,8 @@ def _copy(reading: int, real: int) -> None:
     while part := os.read(reading, 1 << 16):
         *lines, rest = (rest + part).split(b"\n")
         kept = [line + b"\n" for line in lines if not NOISE.match(line)]
+        if rest.endswith(b"\r") and not NOISE.match(rest):  # a bar, drawn over later
+            kept, rest = [*kept, rest], b""
         os.write(real, b"".join(kept))
     if rest and not NOISE.match(rest):
         os.write(real, rest)

@@ -33,7 +33,7 @@ def spelled(function: Callable[..., None], arguments: list[str]) -> list[str]:
         arguments: Those after the verb.
 
     Raises:
-        ValueError: If there is no such option.
+        ValueError: If there is no such option, or it lacks its value.
     """
     parameters = inspect.signature(function).parameters.values()
     kinds = {x.name: x.annotation for x in parameters}
@@ -70,7 +70,9 @@ def _option(word: str, rest: deque[str], kinds: dict[str, Any]) -> str:
     if not value and kinds.get(key.removeprefix(NO)) in FLAGS:
         given = rest.popleft() if rest and rest[0] in ("true", "false") else "true"
         return f"--{key}={given}" if key in kinds else f"--{key.removeprefix(NO)}=false"
-    if not value and key in (*kinds, CONFIG) and rest:
+    if not value and key in (*kinds, CONFIG):
+        if not rest or rest[0].startswith("--"):
+            raise ValueError(f"--{word} needs a value")
         value = [rest.popleft()]
         while kinds.get(key) in LISTS and rest and not _is_option(rest[0]):
             value.append(rest.popleft())

@@ -164,3 +164,9 @@ def test_a_file_system_without_locks(tmp_path, monkeypatch):
     monkeypatch.setattr(files.fcntl, "flock", refuse)
     files.write_text(tmp_path / "a.txt", "whole")
     assert names(tmp_path) == [".draft-x", "a.txt"]
+
+
+def test_a_directory_is_told_before_anything_is_written(tmp_path):
+    told = pytest.raises(IsADirectoryError, match="is a directory, where a file")
+    with told, files.replaced_file(tmp_path):
+        raise AssertionError

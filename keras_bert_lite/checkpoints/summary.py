@@ -4,6 +4,7 @@ import os
 from typing import Any
 
 from keras_bert_lite.checkpoints.load import load_encoder
+from keras_bert_lite.checks import check_positive
 from keras_bert_lite.models.encoder_model import config_of, encoder_layers
 
 FLOAT32 = 4  # bytes
@@ -24,12 +25,16 @@ def summary(source: str | os.PathLike, length: int = 128) -> dict[str, Any]:
         float32; and `flops_per_token`, the floating-point operations of the blocks'
         matrix products and of attention, for each token of a full row.
 
+    Raises:
+        ValueError: If `length` is not above 0.
+
     Example:
 
     >>> found = kbl.summary("bert_mini_books")
     >>> found["hidden_dim"]
     256
     """
+    check_positive("length", length)
     model = load_encoder(source)
     config = config_of(model)
     embeddings, blocks, pooler = encoder_layers(model)

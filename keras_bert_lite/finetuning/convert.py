@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import keras
 
+from keras_bert_lite._files import replaced_file
 from keras_bert_lite.checkpoints.hugging_face.saving import save_hugging_face
 from keras_bert_lite.checkpoints.keras_hub.exchange import to_keras_hub
 from keras_bert_lite.checkpoints.load import load_model, load_preprocessor
@@ -94,9 +95,16 @@ def _hugging_face(loaded: _Loaded, folder: Path, dtype: str) -> None:
 
 
 def _keras(loaded: _Loaded, folder: Path, _: Any) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"`directory` must not be a file. Received: {str(folder)!r}")
+    if folder.is_dir() and any(x.name != MODEL_FILE for x in folder.iterdir()):
+        raise ValueError(
+            f"`directory` must be new, empty, or hold a {MODEL_FILE} alone, to be "
+            f"replaced. Received: {str(folder)!r}, which holds other files"
+        )
     text_model = loaded.text_model()
-    folder.mkdir(parents=True, exist_ok=True)
-    text_model.save(folder / MODEL_FILE)
+    with replaced_file(folder / MODEL_FILE) as beside:
+        text_model.save(beside)
 
 
 def _saved_model(loaded: _Loaded, folder: Path, _: Any) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from keras_bert_lite.checkpoints.load import load_preprocessor
+from keras_bert_lite.checkpoints.sources import resolve
 from keras_bert_lite.checks import check_choice
 from keras_bert_lite.finetuning.finetune import ENCODER
 from keras_bert_lite.finetuning.kinds import KINDS, Kind
@@ -15,6 +16,7 @@ from keras_bert_lite.training.data.readers.read import read
 from keras_bert_lite.training.data.records import Record
 
 SHOWN = 5  # examples of each finding
+PIECES = 50  # shown of a text
 FEW = 10  # rows of a label that are few
 
 
@@ -35,7 +37,8 @@ def debug(
 
         - `rows`: their number, of both sources;
         - `invalid`: what `finetune` would refuse, with the number of the record:
-          missing columns, wrong values, answers that are not at their place;
+          missing columns, wrong values, answers that are not at their place. A file
+          is read up to the first line that its format does not allow;
         - `labels`: how often each occurs; `rare`: those of fewer than 10 rows;
           `unknown`: those that only `validation` has;
         - `lengths`: tokens of a row: median, longest, and how many rows exceed the
@@ -50,7 +53,7 @@ def debug(
     """
     check_choice("task", task, tuple(KINDS))
     kind = KINDS[task](**(columns or {}))
-    preprocessor = load_preprocessor(encoder)
+    preprocessor = load_preprocessor(resolve(encoder, "encoder"))
     sources = {"train": train, "validation": validation}
     valid: dict[str, dict[int, Record]] = {}
     invalid: list[str] = []
@@ -81,7 +84,8 @@ def debug(
     first = rows["train"][0]
     report["pieces"] = {
         name: [
-            pieces[i] for i in preprocessor.tokenizer([kind.text_of(first, name)])[0]
+            pieces[i]
+            for i in preprocessor.tokenizer([kind.text_of(first, name)])[0].numpy()
         ]
         for name in kind.text_columns
     }
@@ -94,11 +98,17 @@ def _valid(
     """Returns the valid rows by their numbers, and what is wrong with the others."""
     rows: dict[int, Record] = {}
     invalid = []
-    for number, row in enumerate(read(source, argument)):
-        try:
-            rows[number] = kind.valid(row)
-        except ValueError as error:
-            invalid.append(f"`{argument}`, record {number}: {error}")
+    records = read(source, argument)
+    try:
+        for number, row in enumerate(records):
+            try:
+                rows[number] = kind.valid(row)
+            except ValueError as error:
+                invalid.append(f"`{argument}`, record {number}: {error}")
+    except ValueError as error:  # of the file's format
+        invalid.append(f"`{argument}`: {error}. What follows was not read")
+    if not rows and not invalid:
+        invalid.append(f"`{argument}` must hold records. Received: none")
     try:
         prepared = kind.prepared(list(rows.values()))
     except ValueError as error:
@@ -112,7 +122,7 @@ def _repeated(rows: dict[int, Record], kind: Kind) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {"empty": [], "duplicates": [], "contradictions": []}
     for number, row in rows.items():
         key = kind.key(row)
-        if not all(key):
+        if not all(text.strip() for text in key):
             found["empty"].append(number)
         earlier = first.setdefault(key, number)
         if earlier != number:
@@ -140,7 +150,9 @@ def shown(report: dict[str, Any]) -> str:
             examples = ", ".join(map(str, found[:SHOWN]))
             more = ", ..." if len(found) > SHOWN else ""
             lines.append(f"{name}: {len(found)} ({examples}{more})")
-    lines += [f"{name}: {' '.join(x)}" for name, x in report["pieces"].items()]
+    for name, pieces in report["pieces"].items():
+        more = " ..." if len(pieces) > PIECES else ""
+        lines.append(f"{name}: {' '.join(pieces[:PIECES])}{more}")
     return "\n".join(lines)
 
 

@@ -32,8 +32,8 @@ def evaluate(
         that the model gets most wrong.
 
     Raises:
-        ValueError: If a row is invalid, or its label unknown to the model, or the
-            model's task cannot be scored.
+        ValueError: If a row is invalid, or its label, but for an intent or a tag,
+            unknown to the model, or the model's task cannot be scored.
 
     The scores, where macro F1 is the mean of the labels that occur in `data` or in the
     answers:

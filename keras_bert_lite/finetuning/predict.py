@@ -61,9 +61,11 @@ def predict_file(
             source and the answers by name; a column with the name of an answer
             becomes `given_` and its name. `.tsv`: the same with a header, the columns
             of the first row; in strings, tabs and line ends become spaces, other
-            values are JSON. `-`: JSON Lines to standard output.
+            values are JSON. Both are empty if there are no rows. `-`: JSON Lines to
+            standard output.
         columns: The columns of the texts that are not called `text` and `text_pair`;
-            by default those of the run.
+            by default those of the run, or of the task (`words`; `question` and
+            `context`; `choices`), if the first row has them.
         batch_size: Texts per batch.
         progress: Whether to show a progress bar.
 
@@ -99,14 +101,20 @@ def predict_file(
             "`output` must be another file than `source`, which would be lost. "
             f"Received: {str(output)!r}"
         )
+    if path is not None and path.is_dir():
+        raise ValueError(
+            f"`output` must be a file, not a directory. Received: {str(output)!r}"
+        )
     run = load_run(model, "model")
-    names = _text_columns(run, columns or {})
-    records = iter(_records(source, names[0]))
+    records = iter(_records(source, _text_columns(run, columns or {}, {})[0]))
     first = list(itertools.islice(records, 1))
+    names = _text_columns(run, columns or {}, dict(*first))
     split = any(isinstance(row.get(names[0]), list) for row in first)
     joined = len(run.model.input[next(iter(run.model.input))].shape) == 1
     answering = run.scored_model(run.kind()) if split and joined else run.model
-    rows = _Rows(itertools.chain(first, records), names, _limit(run.model))
+    lists = [len(x.shape) > 1 for x in answering.input.values()]
+    kinds = dict(zip(names, lists, strict=True))
+    rows = _Rows(itertools.chain(first, records), kinds, _limit(run.model))
     # Keras prints its progress bar to standard output.
     shown = progress and path is not None
     answers = predict_texts(answering, rows.texts(), batch_size, shown)
@@ -142,14 +150,14 @@ class _Rows:
 
     Args:
         rows: The rows.
-        names: The columns of the texts.
+        kinds: The columns of the texts, and whether they are lists.
         limit: Words from which on a text is surely cut off; `None`: never.
     """
 
     def __init__(
-        self, rows: Iterable[Record], names: list[str], limit: int | None
+        self, rows: Iterable[Record], kinds: Mapping[str, bool], limit: int | None
     ) -> None:
-        self._rows, self._names = rows, names
+        self._rows, self._kinds, self._names = rows, kinds, list(kinds)
         self.limit, self.cut = limit, 0
         self._waiting: deque[Record] = deque()
 
@@ -164,10 +172,12 @@ class _Rows:
             self._waiting.append(row)
             values = tuple(row[name] for name in self._names)
             for name, value in zip(self._names, values, strict=True):
-                if not _is_text(value):
+                several = self._kinds[name]
+                if isinstance(value, list) != several or not _is_text(value):
+                    form = "a list of strings" if several else "a string"
                     raise ValueError(
-                        f"`source`, record {number}: `{name}` must be a string or a "
-                        f"list of strings. Received: {value!r:.200}"
+                        f"`source`, record {number}: `{name}` must be {form}. "
+                        f"Received: {value!r:.200}"
                     )
             self.cut += self._is_cut(values)
             yield values if len(values) > 1 else values[0]
@@ -226,20 +236,21 @@ INPUTS = {  # a task's columns, by the model's inputs
 }
 
 
-def _text_columns(run: SavedRun, given: Mapping[str, Any]) -> list[str]:
-    """Returns the columns of the model's inputs: those given, or those of the run."""
+def _text_columns(run: SavedRun, given: Mapping[str, Any], row: Record) -> list[str]:
+    """Returns the columns of the model's inputs.
+
+    They are those given, or those of the run, or the task's, if the row has them.
+    """
     task, inputs = task_of(run.model), run.model.input
-    known = list(inputs)
-    if task is not None and task.name in KINDS:
-        known += KINDS[task.name].columns  # labels too, as `evaluate` takes them
+    own = KINDS[task.name].columns if task is not None and task.name in KINDS else {}
+    known = [*inputs, *own]  # labels too, as `evaluate` takes them
+    others = run.columns or {x: column for x, column in own.items() if column in row}
     if unknown := sorted(given.keys() - set(known)):
         raise ValueError(
             f"`columns` must name some of {sorted(set(known))}. Received: {unknown}"
         )
     return [
-        next(
-            (c[x] for c in (given, run.columns) for x in INPUTS[name] if c.get(x)), name
-        )
+        next((c[x] for c in (given, others) for x in INPUTS[name] if c.get(x)), name)
         for name in inputs
     ]
 
@@ -278,7 +289,7 @@ def _rounded(value: Any) -> Any:
 def _write_json(rows: Iterable[Record], file: TextIO) -> int:
     count = 0
     for row in rows:
-        print(json.dumps(row, ensure_ascii=False), file=file)
+        print(_encodable(json.dumps(row, ensure_ascii=False)), file=file)
         count += 1
     return count
 
@@ -309,5 +320,10 @@ def _write_table(rows: Iterable[Record], file: TextIO) -> int:
 
 def _cell(value: Any) -> str:
     if isinstance(value, str):
-        return " ".join(re.split(r"[\t\r\n]", value))
-    return json.dumps(value, ensure_ascii=False)
+        return _encodable(" ".join(re.split(r"[\t\r\n]", value)))
+    return _encodable(json.dumps(value, ensure_ascii=False))
+
+
+def _encodable(text: str) -> str:
+    """Returns a string with each half of a surrogate pair as JSON's escape."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")

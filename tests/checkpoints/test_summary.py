@@ -18,3 +18,8 @@ def test_operations_of_a_block():
     # 4 H^2 and 2 H I of products and sums, and 2 S H for scores and for their use.
     a_block = 2 * (4 * 16 * 16 + 2 * 16 * 32) + 2 * 2 * 10 * 16
     assert found["flops_per_token"] == 2 * a_block
+
+
+def test_refuses():
+    with pytest.raises(ValueError, match="`length`"):
+        kbl.summary(samples.encoder(), length=0)

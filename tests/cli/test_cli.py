@@ -69,6 +69,7 @@ def test_usage(capsys):
             "`minutes` must be float",
         ),
         (("fit", "--config", "nowhere.yaml"), "nowhere.yaml"),
+        (("fit", "regression", "x.tsv", "--epochs"), "--epochs needs a value"),
         (("fit", "regression", "x.tsv", "--epoch", "1"), "did you mean --epochs?"),
         (
             ("fit", "regression", "x.tsv", "--columns", "text=a"),

@@ -190,6 +190,16 @@ def test_what_cannot_be_converted_leaves_nothing(tmp_path, capsys):
     assert not (tmp_path / "hub").exists()
 
 
+def test_convert_keeps_the_files_of_others(tmp_path):
+    command("convert", samples.encoder(), tmp_path, "--form", "keras")
+    command("convert", samples.encoder(), tmp_path, "--form", "keras")  # once more
+    (tmp_path / "report.json").write_text("{}")
+    with pytest.raises(ValueError, match=r"hold a model\.keras alone.*other files"):
+        kbl.convert(samples.encoder(), tmp_path, form="keras")
+    with pytest.raises(ValueError, match="`directory` must not be a file"):
+        kbl.convert(samples.encoder(), tmp_path / "report.json", form="keras")
+
+
 def test_converts_a_run(tmp_path):
     model = tiny.classifier(["x", "y"])
     kbl.with_text(model, tiny.preprocessor()).save(tmp_path / "model.keras")

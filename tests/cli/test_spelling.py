@@ -25,7 +25,6 @@ from keras_bert_lite_command.verbs import VERBS
         ("pretrain", "--config r.yml --config c", "--config=r.yml --encoder_config=c"),
         ("distil", "--pairs a.txt", "--pairs=true a.txt"),
         ("distil", "a --validation b --steps 4", "--validation=b --steps=4 a"),
-        ("distil", "--steps", "--steps"),
         ("fit", "--labels+ a --labels+ b", "--labels+=a --labels+=b"),
         ("fit", "--help", "--help"),
         ("fit", "t --class-weight.not-good=2 a", "--class_weight.not-good=2 t a"),
@@ -47,6 +46,12 @@ def test_unknown_options():
         spelled(VERBS["fit"], ["--no-epochs", "3"])
     with pytest.raises(ValueError, match=r"no option --xyz$"):
         spelled(VERBS["fit"], ["--xyz=1"])
+
+
+@pytest.mark.parametrize("given", ["a --steps", "--steps --pairs a"])
+def test_an_option_needs_its_value(given):
+    with pytest.raises(ValueError, match="--steps needs a value"):
+        spelled(VERBS["distil"], given.split())
 
 
 def test_several_files():

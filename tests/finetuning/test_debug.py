@@ -115,3 +115,31 @@ def test_tags_in_the_scheme_that_is_trained_on():
     found = debug(train, validation, task="token_classification")
     assert found["labels"] == {"B-X": 1, "I-X": 1}
     assert found["unknown"] == []
+
+
+def test_no_rows_are_invalid():
+    for found in (debug([]), debug(samples.texts(), [])):
+        (invalid,) = found["invalid"]
+        assert invalid.endswith("must hold records. Received: none")
+
+
+def test_a_file_is_read_up_to_its_first_wrong_line(tmp_path):
+    path = tmp_path / "rows.tsv"
+    path.write_text("text\tlabel\na\tx\nb\tx\ty\nc\tx\n", encoding="utf-8")
+    found = debug(path)
+    assert found["rows"] == {"train": 1}
+    (invalid,) = found["invalid"]
+    assert "rows.tsv:3" in invalid
+    assert invalid.endswith("What follows was not read")
+
+
+def test_long_texts_are_shown_in_part():
+    found = debug([{"text": "day " * 60, "label": "a"}, {"text": " ", "label": "b"}])
+    assert shown(found).endswith("day ...")
+    assert len(found["pieces"]["text"]) >= 60
+    assert found["empty"] == [1]
+
+
+def test_an_unknown_encoder_is_told_by_its_name():
+    with pytest.raises(ValueError, match="`encoder` must be"):
+        data.debug("text_classification", samples.texts(), encoder="nowhere")

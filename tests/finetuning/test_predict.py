@@ -123,6 +123,9 @@ def test_no_bar_in_a_log_file(model, table, tmp_path, capsys):
 def test_refuses(model, table, tmp_path):
     with pytest.raises(ValueError, match=r"`output` must end in .*'out.csv'"):
         kbl.predict_file(model, table, "out.csv")
+    (tmp_path / "a.tsv").mkdir()
+    with pytest.raises(ValueError, match="`output` must be a file, not a directory"):
+        kbl.predict_file(model, table, tmp_path / "a.tsv")
     with pytest.raises(ValueError, match=r"record 0: must have the column 'sentence'"):
         kbl.predict_file(
             model, table, tmp_path / "o.tsv", {"text": "sentence"}, progress=False
@@ -131,10 +134,10 @@ def test_refuses(model, table, tmp_path):
     with pytest.raises(ValueError, match=r"`columns` must name .*\['txt'\]"):
         kbl.predict_file(model, table, tmp_path / "o.tsv", {"txt": "text"})
     source = tmp_path / "rows.jsonl"
-    for value in ("null", "5", '["day", null]', '"\\ud83d"'):
+    for value in ("null", "5", '["day", "fine"]', '"\\ud83d"'):
         lines = ['{"text": "a"}', f'{{"text": {value}}}']
         source.write_text("\n".join(lines), encoding="utf-8")
-        with pytest.raises(ValueError, match=r"record 1: `text` must be a string or"):
+        with pytest.raises(ValueError, match=r"record 1: `text` must be a string"):
             kbl.predict_file(model, source, tmp_path / "o.tsv", progress=False)
     with pytest.raises(TypeError, match="takes strings, made by `with_text`"):
         kbl.predict_file(tiny.classifier(), table)
@@ -148,9 +151,9 @@ def test_choices(tmp_path):
     source = tmp_path / "rows.jsonl"
     rows = samples.rows("multiple_choice", 3)
     source.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    columns = {"text_pair": "choices"}
-    _, lines = written(model, source, tmp_path / "out.jsonl", columns=columns)
-    assert all(json.loads(x)["answer"] in ("fine", "weather") for x in lines)
+    for columns in (None, {"text_pair": "choices"}):  # its own name is found
+        _, lines = written(model, source, tmp_path / "out.jsonl", columns=columns)
+        assert all(json.loads(x)["answer"] in ("fine", "weather") for x in lines)
 
 
 def test_words_of_a_file(tmp_path):
@@ -164,8 +167,11 @@ def test_words_of_a_file(tmp_path):
     assert [x["words"] for x in rows] == [["fine", "day"], ["the"]]
     assert [len(x["labels"]) for x in rows] == [2, 1]
     run = SavedRun(model, {"words": "words", "tags": "tags"})
-    assert _text_columns(run, {}) == ["words"]
-    assert _text_columns(run, {"text": "sentence"}) == ["sentence"]
+    assert _text_columns(run, {}, {}) == ["words"]
+    assert _text_columns(run, {"text": "sentence"}, {}) == ["sentence"]
+    run = SavedRun(model, {})
+    assert _text_columns(run, {}, {"words": [], "text": ""}) == ["words"]
+    assert _text_columns(run, {}, {"text": ""}) == ["text"]
     source = tmp_path / "rows.jsonl"
     source.write_text('{"words": ["fine", "", "day"]}', encoding="utf-8")
     _, (line,) = written(model, source, tmp_path / "out.jsonl", **options)
@@ -187,3 +193,14 @@ def test_long_texts_are_counted(model, tmp_path):
     source.write_text("day " * 20 + "\nday\n", encoding="utf-8")
     with pytest.warns(UserWarning, match="1 of 2 texts have more words"):
         kbl.predict_file(model, source, tmp_path / "out.tsv", progress=False)
+
+
+def test_half_a_surrogate_beside_the_text_is_kept(model, tmp_path, capsys):
+    source = tmp_path / "rows.jsonl"
+    source.write_text(r'{"text": "a day", "x": "\ud800"}', encoding="utf-8")
+    _, (line,) = written(model, source, tmp_path / "out.jsonl")
+    assert json.loads(line)["x"] == "\ud800"
+    _, (_, line) = written(model, source, tmp_path / "out.tsv")
+    assert r"\ud800" in line
+    kbl.predict_file(model, source)
+    assert json.loads(capsys.readouterr().out)["x"] == "\ud800"

@@ -16,6 +16,7 @@ from keras_bert_lite.training.data.readers.lines import (
 from keras_bert_lite.training.data.records import Record, Records
 
 DOCUMENT = "-DOCSTART-"
+LAST = -1
 SCHEMES = {"bio": to_bio, "bioes": to_bioes}
 Sentence = list[tuple[Line, list[str]]]
 
@@ -23,27 +24,29 @@ Sentence = list[tuple[Line, list[str]]]
 def read_conll(
     path: Paths,
     word_column: int = 0,
-    tag_column: int | None = -1,
+    tag_column: int | None = LAST,
     scheme: str | None = None,
     delimiter: str | None = None,
 ) -> Records:
     """Reads the sentences of files in CoNLL format, one at a time.
 
     A line has a word and its annotations in columns. A sentence ends at an empty
-    line, at a `-DOCSTART-` line, which is skipped, or at the end of the file.
+    line, at a `-DOCSTART-` line, which is skipped, or at the end of the file. There
+    are no comments: a line that begins with `#` has a word too.
 
     Args:
         path: A file or several, in UTF-8; `.gz` and `.xz` are decompressed.
         word_column: The column of the words, from 0; from the end if negative.
-        tag_column: The column of the tags; `None`: there are none.
+        tag_column: The column of the tags; `None`: there are none. The last one of a
+            single column, which has the words, is none either.
         scheme: `"bio"` or `"bioes"` converts the tags to this scheme, whichever
             they are in. CoNLL-2003 uses IOB1, with `B-` only to separate adjacent
             entities. `None` keeps the tags.
         delimiter: The delimiter of columns; `None`: spaces and tabs.
 
     Returns:
-        `Records` of `words` and `tags`, lists of the same length. Each pass reads
-        the file again.
+        `Records` of `words` and, if there are any, `tags`, lists of the same length.
+        Each pass reads the file again.
 
     Raises:
         ValueError: At once, if a file's name ends in `.conllu`. During a pass,
@@ -67,7 +70,8 @@ def read_conll(
         for each in paths:
             for rows in _sentences(each, delimiter):
                 record = {"words": _column(rows, word_column, "word_column")}
-                if tag_column is not None:
+                alone = len(rows[0][1]) == 1 and tag_column == LAST
+                if tag_column is not None and not alone:
                     tags = _column(rows, tag_column, "tag_column")
                     record["tags"] = _rewritten(tags, scheme, rows[0][0])
                 yield record

@@ -27,6 +27,11 @@ def test_reads_sentences(tmp_path, content):
     assert list(rows) == list(rows) == expected
 
 
+def test_words_alone_have_no_tags(tmp_path):
+    path = write(tmp_path, "a.txt", "Ann\nsings\n\nOslo\n")
+    assert list(read_conll(path)) == [{"words": ["Ann", "sings"]}, {"words": ["Oslo"]}]
+
+
 def test_schemes(tmp_path):
     path = write(tmp_path, "a.txt", CONTENT)
     tags = [row["tags"] for row in read_conll(path, scheme="bio")]
