@@ -5,6 +5,7 @@ import inspect
 import json
 from collections import deque
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 CONFIG = "config"
@@ -64,9 +65,8 @@ def _option(word: str, rest: deque[str], kinds: dict[str, Any]) -> str:
     name, key = f"{key}{dot}{rest_of_name}", key.removesuffix("+")
     known = [*kinds, *(f"{NO}{x}" for x, kind in kinds.items() if kind in FLAGS)]
     if key not in (*known, *ALWAYS):
-        near = difflib.get_close_matches(key, known, 1)
-        meant = f"; did you mean --{near[0]}?" if near else ""
-        raise ValueError(f"there is no option --{word.split('=')[0]}{meant}")
+        given = f"--{word.split('=')[0]}"
+        raise ValueError(f"there is no option {given}{_meant(key, known, '--')}")
     if not value and kinds.get(key.removeprefix(NO)) in FLAGS:
         given = rest.popleft() if rest and rest[0] in ("true", "false") else "true"
         return f"--{key}={given}" if key in kinds else f"--{key.removeprefix(NO)}=false"
@@ -79,6 +79,37 @@ def _option(word: str, rest: deque[str], kinds: dict[str, Any]) -> str:
     if key == CONFIG and ENCODER_CONFIG in kinds and not _joined(value).endswith(YAML):
         name = ENCODER_CONFIG
     return "--" + "=".join([name, *([_joined(value)] if value else [])])
+
+
+def check_file(path: str, function: Callable[..., None]) -> None:
+    """Refuses a YAML file that holds no options, or one that a verb has not.
+
+    Raises:
+        ValueError: If so.
+    """
+    import yaml
+
+    if not Path(path).is_file():
+        return  # jsonargparse says so, and where YAML is wrong
+    try:
+        options = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} must be UTF-8. Received: {error}") from None
+    except yaml.YAMLError:
+        return
+    if not isinstance(options, dict):
+        raise ValueError(f"{path} must hold options by name. Received: {options!r:.80}")
+    known = inspect.signature(function).parameters
+    for name in map(str, options):
+        if name.split(".")[0] not in known:
+            meant = _meant(name, list(known))
+            raise ValueError(f"{path}: there is no option {name!r}{meant}")
+
+
+def _meant(name: str, known: list[str], prefix: str = "") -> str:
+    """Returns the question whether a name of nearly the same letters was meant."""
+    near = difflib.get_close_matches(name, known, 1)
+    return f"; did you mean {prefix}{near[0]}?" if near else ""
 
 
 def _is_option(word: str) -> bool:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any, Literal, NoReturn, get_args, get_origin
 
 from keras_bert_lite_command import functions, pretraining
-from keras_bert_lite_command.spelling import spelled
+from keras_bert_lite_command.spelling import check_file, spelled
 
 VERBS: dict[str, Callable[..., None]] = {
     "demo": functions.demo,
@@ -35,6 +35,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "pretrain": pretraining.pretrain,
     "distil": pretraining.distil,
 }
+FILE = "--config="
 RESUMED = ("fit", "pretraining-data", "pretrain", "distil")  # go on when run again
 
 
@@ -71,6 +72,9 @@ def run(verb: str, arguments: list[str]) -> None:
     parser.add_function_arguments(function, as_positional=True)
     try:
         arguments = spelled(function, arguments)
+        for word in arguments:
+            if word.startswith(FILE):
+                check_file(word.removeprefix(FILE), function)
     except ValueError as error:
         parser.error(str(error))
     options: dict[str, Any] = parser.parse_args(arguments).as_dict()

@@ -101,6 +101,24 @@ def test_a_wrong_yaml_file_is_told_in_one_line(tmp_path, capsys):
     assert "in the YAML file, line 2, column 3" in line
 
 
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"batchsize: 3", "there is no option 'batchsize'; did you mean batch_size?"),
+        (b"", "must hold options by name. Received: None"),
+        (b"- a", "must hold options by name. Received: ['a']"),
+        (b"train: caf\xe9", "must be UTF-8"),
+    ],
+)
+def test_a_file_without_options_is_named(content, message, tmp_path, capsys):
+    file = tmp_path / "run.yaml"
+    file.write_bytes(content)
+    assert status("fit", "--config", str(file)) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"error: {file}")
+    assert message in line
+
+
 def test_help_of_a_group(capsys):
     assert status("export", "--help") == 0
     assert capsys.readouterr().out.count("keras-bert-lite export ") == 4
