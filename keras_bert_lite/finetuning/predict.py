@@ -108,13 +108,12 @@ def predict_file(
     run = load_run(model, "model")
     records = iter(_records(source, _text_columns(run, columns or {}, {})[0]))
     first = list(itertools.islice(records, 1))
-    names = _text_columns(run, columns or {}, dict(*first))
+    names = _text_columns(run, columns or {}, first[0] if first else {})
     split = any(isinstance(row.get(names[0]), list) for row in first)
     joined = len(run.model.input[next(iter(run.model.input))].shape) == 1
     answering = run.scored_model(run.kind()) if split and joined else run.model
     lists = [len(x.shape) > 1 for x in answering.input.values()]
-    kinds = dict(zip(names, lists, strict=True))
-    rows = _Rows(itertools.chain(first, records), kinds, _limit(run.model))
+    rows = _Rows(itertools.chain(first, records), names, lists, _limit(run.model))
     # Keras prints its progress bar to standard output.
     shown = progress and path is not None
     answers = predict_texts(answering, rows.texts(), batch_size, shown)
@@ -150,14 +149,19 @@ class _Rows:
 
     Args:
         rows: The rows.
-        kinds: The columns of the texts, and whether they are lists.
+        names: The columns of the texts, which may be the same.
+        lists: Whether each holds lists.
         limit: Words from which on a text is surely cut off; `None`: never.
     """
 
     def __init__(
-        self, rows: Iterable[Record], kinds: Mapping[str, bool], limit: int | None
+        self,
+        rows: Iterable[Record],
+        names: list[str],
+        lists: list[bool],
+        limit: int | None,
     ) -> None:
-        self._rows, self._kinds, self._names = rows, kinds, list(kinds)
+        self._rows, self._names, self._lists = rows, names, lists
         self.limit, self.cut = limit, 0
         self._waiting: deque[Record] = deque()
 
@@ -171,8 +175,8 @@ class _Rows:
                     )
             self._waiting.append(row)
             values = tuple(row[name] for name in self._names)
-            for name, value in zip(self._names, values, strict=True):
-                several = self._kinds[name]
+            given = zip(self._names, self._lists, values, strict=True)
+            for name, several, value in given:
                 if isinstance(value, list) != several or not _is_text(value):
                     form = "a list of strings" if several else "a string"
                     raise ValueError(

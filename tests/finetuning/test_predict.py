@@ -195,6 +195,18 @@ def test_long_texts_are_counted(model, tmp_path):
         kbl.predict_file(model, source, tmp_path / "out.tsv", progress=False)
 
 
+def test_one_column_may_be_both_texts(tmp_path):
+    body = kbl.text_classifier(tiny.encoder(), ["bad", "good"])
+    model = kbl.with_text(body, tiny.preprocessor(), pairs=True)
+    source = tmp_path / "rows.jsonl"
+    source.write_text('{"text": "a day"}', encoding="utf-8")
+    columns = {"text_pair": "text"}
+    _, (line,) = written(model, source, tmp_path / "out.jsonl", columns=columns)
+    pair = {"text": ["a day"], "text_pair": ["a day"]}
+    expected = model.predict(pair, verbose=0)["scores"][0].tolist()
+    assert json.loads(line)["scores"] == pytest.approx(expected, rel=1e-5)
+
+
 def test_half_a_surrogate_beside_the_text_is_kept(model, tmp_path, capsys):
     source = tmp_path / "rows.jsonl"
     source.write_text(r'{"text": "a day", "x": "\ud800"}', encoding="utf-8")

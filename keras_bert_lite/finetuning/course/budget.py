@@ -38,7 +38,6 @@ class Budget:
 
     def __init__(self, minutes: float | None, reserve: float) -> None:
         self.minutes = minutes
-        self.seconds = None if minutes is None else 60 * minutes
         self.reserve = reserve
         self._began = time.monotonic()
 
@@ -48,9 +47,9 @@ class Budget:
     @property
     def deadline(self) -> float | None:
         """When training must end, in `time.monotonic()`."""
-        if self.seconds is None:
+        if self.minutes is None:
             return None
-        return self._began + self.seconds - self.reserve
+        return self._began + 60 * self.minutes - self.reserve
 
     def deadlines(self, share: float = 1.0) -> list[Deadline]:
         """Returns what ends a training that may take a share of what is left."""
@@ -69,9 +68,9 @@ class Budget:
             batch_size: Its rows.
             held_out: How many rows are held out.
         """
-        assert self.seconds is not None
+        assert self.minutes is not None
         row = FORWARD * step / batch_size
-        return max(FEWEST, int(LINEAR * self.seconds / row) - held_out)
+        return max(FEWEST, int(LINEAR * 60 * self.minutes / row) - held_out)
 
     def steps(self, step: float, overhead: float) -> int:
         """Returns how many steps fit into what is left, at least one.
