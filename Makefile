@@ -12,11 +12,14 @@ WORKERS ?= 2
 PYTEST = -m pytest -n $(WORKERS) --dist loadfile
 FILES = setup.cfg pyproject.toml constraints.txt
 
-.PHONY: demo test lint slow parity tpu serving beam migrations tutorials docs dist \
+.PHONY: demo quick test lint slow parity tpu serving beam migrations tutorials docs dist \
     bench encoder clean coverage pythons distributions sbom audit
 
 demo: .venv/ready  ## fine-tune, evaluate, export and serve a small classifier
 	TF_CPP_MIN_LOG_LEVEL=2 .venv/bin/keras-bert-lite demo
+
+quick: .venv/ready  ## in a minute: what breaks most often (tests/quick.py)
+	.venv/bin/python $(PYTEST) -m quick
 
 test: .venv/ready  ## the fast tests
 	.venv/bin/python $(PYTEST)

@@ -1,9 +1,16 @@
 """What all tests share. Imports are late: the process that runs no tests reads it."""
 
 import gc
+import multiprocessing.process
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NoReturn
 
 import hypothesis
 import pytest
+
+from tests import quick
 
 # The same few examples each time. To look for others:
 # python -m pytest tests/text --hypothesis-profile=many
@@ -14,14 +21,31 @@ hypothesis.settings.register_profile("many", max_examples=1000, deadline=None)
 hypothesis.settings.load_profile("few")
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Under `-m quick`, files without such tests are not even imported."""
+    if config.option.markexpr != "quick" or collection_path.suffix != ".py":
+        return None
+    return not quick.may_be_quick(relative(collection_path)) or None
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     import keras
 
-    if keras.backend.backend() == "tensorflow":
-        return
+    backend = keras.backend.backend()
     for item in items:
-        if mark := item.get_closest_marker("tensorflow"):
+        _, _, name = item.nodeid.partition("::")
+        if quick.is_quick(f"{relative(item.path)}::{name}"):
+            item.add_marker(pytest.mark.quick)
+        mark = item.get_closest_marker("tensorflow")
+        if mark and backend != "tensorflow":
             item.add_marker(pytest.mark.skip(reason=mark.kwargs["reason"]))
+
+
+def relative(path: Path) -> str:
+    """A path below `tests/`; others, such as those of notebooks, as they are."""
+    folder = Path(__file__).parent
+    return (path.relative_to(folder) if folder in path.parents else path).as_posix()
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -38,7 +62,8 @@ def _short_tracing(request: pytest.FixtureRequest) -> None:
     Tokenizers are traced once for large batches, not once a shard (`tests/text` has
     all shards), and graphs are not optimized; those of the other suites are.
     """
-    if "not serving" not in request.config.getoption("markexpr"):
+    markexpr = request.config.option.markexpr
+    if markexpr != "quick" and "not serving" not in markexpr:
         return
     import keras
 
@@ -51,3 +76,25 @@ def _short_tracing(request: pytest.FixtureRequest) -> None:
 
         tf.debugging.disable_traceback_filtering()
         tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_fit_and_no_process(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Under `-m quick`, files are loaded here, and what is slow is refused."""
+    if request.config.option.markexpr != "quick":
+        yield
+        return
+    import keras
+
+    from tests import conformance, fresh_process
+
+    def refuse(*args: object, **kwargs: object) -> NoReturn:
+        pytest.fail("A quick test must neither call `fit` nor start a process.")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(conformance, "LEFT_OUT", ("xla", "training", "lora", "int8"))
+        patch.setattr(fresh_process, "call_saved", fresh_process.load_and_call)
+        patch.setattr(keras.Model, "fit", refuse)
+        patch.setattr(subprocess.Popen, "__init__", refuse)
+        patch.setattr(multiprocessing.process.BaseProcess, "start", refuse)
+        yield

@@ -27,6 +27,7 @@ def assert_same(found, expected):
 @pytest.mark.parametrize("name", MODELS)
 def test_model(name):
     model = keras.models.load_model(GOLDEN / f"{name}.keras")
+    model.run_eagerly = True  # tracing takes seconds; other tests do it
     expected = json.loads(ANSWERS.read_text(encoding="utf-8"))[name]
     found = answers(model, MODELS[name][1])
     assert found.keys() == expected.keys()
