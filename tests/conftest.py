@@ -59,8 +59,8 @@ def _frozen_objects() -> None:
 def _short_tracing(request: pytest.FixtureRequest) -> None:
     """Saves fast tests a third of their time, which went into making graphs.
 
-    Tokenizers are traced once for large batches, not once a shard (`tests/text` has
-    all shards), and graphs are not optimized; those of the other suites are.
+    Tokenizers are traced once for large batches, not once a shard (`all_shards` of
+    `tests/text` has them), and graphs are not optimized; those of other suites are.
     """
     markexpr = request.config.option.markexpr
     if markexpr != "quick" and "not serving" not in markexpr:

@@ -13,8 +13,9 @@ GOLDEN = paths.GOLDEN / "wordpiece.json"
 SHARDS = parallel.SHARDS
 
 
-@pytest.fixture(autouse=True)
-def _all_shards(monkeypatch):
+@pytest.fixture
+def all_shards(monkeypatch):
+    """Traces tokenizers for as many cores as users have, against `_short_tracing`."""
     monkeypatch.setattr(parallel, "SHARDS", SHARDS)
 
 

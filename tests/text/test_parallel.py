@@ -1,7 +1,10 @@
+import pytest
 import tensorflow as tf
 
 from keras_bert_lite.text import parallel
 from tests import tiny
+
+pytestmark = pytest.mark.usefixtures("all_shards")
 
 
 def traced(function):

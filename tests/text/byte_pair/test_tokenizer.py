@@ -94,6 +94,7 @@ class TestForms:
         assert run(tf.constant(golden["texts"])).to_list() == expected
         assert run(tf.constant([], tf.string)).to_list() == []
 
+    @pytest.mark.usefixtures("all_shards")
     def test_large_batches(self, golden, tokenizer):
         texts = golden["texts"] * 5
         assert len(texts) > 512
