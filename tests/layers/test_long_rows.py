@@ -46,6 +46,11 @@ def stack(**changes) -> layers.Encoder:
     return made
 
 
+def traced_stack(**changes) -> layers.Encoder:
+    """A global and a local layer: graphs of four would take twice as long."""
+    return stack(num_layers=2, **changes)
+
+
 def output(made, mask=MASK, x=X, **arguments):
     return to_numpy(made(x, padding_mask=mask, **arguments)["sequence_output"])
 
@@ -74,7 +79,7 @@ def test_rows_without_padding(mask):
 def test_a_graph_reads_short_and_long_rows():
     import tensorflow as tf
 
-    made = stack()
+    made = traced_stack()
     cut = (LENGTH, 7, 2)
     expected = [whole(made, MASK[:, :x], X[:, :x]) for x in cut]
     made.unpadding = True
@@ -96,7 +101,7 @@ def test_a_graph_reads_short_and_long_rows():
 def test_gradients(unpadding, checkpointing):
     import tensorflow as tf
 
-    made = stack()
+    made = traced_stack()
     expected = gradients(made.with_outputs(False, attentions=True))
     made.unpadding = unpadding
     made.gradient_checkpointing = checkpointing
@@ -123,7 +128,7 @@ def gradients(made, mask=MASK):
 def test_an_engine_may_ask_for_whole_rows(fuses_attention):
     import tensorflow as tf
 
-    made = stack(unpadding=True)
+    made = traced_stack(unpadding=True)
     shapes = [tf.TensorSpec([None, None, HIDDEN]), tf.TensorSpec([None, None], "bool")]
     with for_engine(fuses_attention):
         traced = tf.function(
