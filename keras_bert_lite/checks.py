@@ -1,6 +1,7 @@
 """Argument checks, whose errors name the argument and the received value."""
 
 import math
+import unicodedata
 from typing import Any
 
 
@@ -49,6 +50,18 @@ def check_between(name: str, value: Any, low: float, high: float) -> None:
     if not number or not low < value < high:
         raise ValueError(
             f"`{name}` must be between {low} and {high}, both excluded. "
+            f"Received: {value!r}"
+        )
+
+
+def check_label(name: str, value: str) -> None:
+    """Refuses a label that is blank, or that is not the same once it is written.
+
+    NumPy's strings lose a NUL at their end; tables and Markdown lose line ends.
+    """
+    if not value.strip() or any(unicodedata.category(x) == "Cc" for x in value):
+        raise ValueError(
+            f"`{name}` must be names that are not empty, without control characters. "
             f"Received: {value!r}"
         )
 

@@ -2,8 +2,10 @@
 
 In `B-PER I-PER O`, `B` begins a span of the type `PER`, `I` continues it and `O` is
 outside. BIOES adds `E` for the last tag of a span and `S` for a span of one tag (BILOU
-calls them `L` and `U`). In IOB1, the scheme of CoNLL-2003, `B` is only used for a span
-that directly follows one of the same type.
+calls them `L` and `U`; BMES, of Chinese corpora, calls `I` `M`). In IOB1, the scheme of
+CoNLL-2003, `B` is only used for a span that directly follows one of the same type.
+
+A type may also follow small letters (`b-per`) or stand before the prefix (`PER-B`).
 """
 
 import itertools
@@ -13,8 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-_TAG = re.compile(r"O|([BIESUL])(?:-(.+))?")
-_ALIASES = {"U": "S", "L": "E"}
+_TAG = re.compile(r"O|([BIESULM])(?:-(.+))?")
+_SMALL = re.compile(r"o|([biesulm])-(.+)")  # a letter alone is no tag
+_SUFFIX = re.compile(r"(.+)-([BIESULM])")
+_ALIASES = {"U": "S", "L": "E", "M": "I"}
 
 
 class Tag(NamedTuple):
@@ -41,9 +45,18 @@ def parse_tags(tags: Sequence[str], argument: str = "tags") -> list[Tag]:
     """Splits tags, or labels, into prefix and type: `"L-PER"` is `E` of `PER`.
 
     Raises:
-        ValueError: If a tag is neither `"O"` nor a prefix with a type.
+        ValueError: If a tag is neither `"O"` nor a prefix with a type, or if some tags
+            have the prefix before the type and others behind it.
     """
-    return [_parse(tag, argument) for tag in tags]
+    parsed = [_parse(tag, argument) for tag in tags]
+    suffixed = [tag for tag in tags if _is_suffixed(tag)]
+    others = [tag for tag in tags if "-" in tag and not _is_suffixed(tag)]
+    if suffixed and others:
+        raise ValueError(
+            f"`{argument}` must all be written like 'B-PER', or all like 'PER-B'. "
+            f"Received: {others[0]!r} and {suffixed[0]!r}"
+        )
+    return parsed
 
 
 def has_scheme(labels: Sequence[str]) -> bool:
@@ -53,9 +66,17 @@ def has_scheme(labels: Sequence[str]) -> bool:
         ValueError: If only some of the labels have a prefix and a type.
     """
     fits = [_TAG.fullmatch(label) for label in labels]
-    if not all(fits) and any(found and found[2] for found in fits):
-        parse_tags(labels, "labels")
-    return all(fits) and any(label != "O" for label in labels)
+    if all(fits) or all(map(_is_tag, labels)) or any(x and x[2] for x in fits):
+        return any(tag.prefix != "O" for tag in parse_tags(labels, "labels"))
+    return False
+
+
+def is_bio(tags: Sequence[str]) -> bool:
+    """Returns whether tags have the prefixes of BIO, spelled as `to_bio` does."""
+    parsed = parse_tags(tags)
+    return all(x.prefix in "OBI" for x in parsed) and list(tags) == [
+        _written(x.prefix, x) for x in parsed
+    ]
 
 
 def span_types(labels: Sequence[str]) -> list[str]:
@@ -123,16 +144,30 @@ def to_bioes(tags: Sequence[str]) -> list[str]:
     return [_written(names.get((b, c), "I"), x) for x, b, c in _edges(tags)]
 
 
+def _is_tag(label: str) -> bool:
+    return any(form.fullmatch(label) for form in (_TAG, _SMALL, _SUFFIX))
+
+
+def _is_suffixed(tag: str) -> bool:
+    """Whether a tag is only a tag if its type stands first; `S-B` begins a span `B`."""
+    before = _TAG.fullmatch(tag) or _SMALL.fullmatch(tag)
+    return before is None and _SUFFIX.fullmatch(tag) is not None
+
+
 def _parse(tag: str, argument: str) -> Tag:
-    found = _TAG.fullmatch(tag)
-    if found is None:
+    match = _TAG.fullmatch(tag) or _SMALL.fullmatch(tag)
+    if match is not None:
+        prefix, kind = match.groups()
+    elif match := _SUFFIX.fullmatch(tag):
+        kind, prefix = match.groups()
+    else:
         raise ValueError(
-            f"`{argument}` must be 'O' or one of the prefixes B, I, E, S, L and U "
+            f"`{argument}` must be 'O' or one of the prefixes B, I, E, S, L, U and M "
             f"with a type, such as 'B-PER'. Received: {tag!r}"
         )
-    prefix, kind = found.groups()
     if prefix is None:
         return Tag("O", "")
+    prefix = prefix.upper()
     return Tag(_ALIASES.get(prefix, prefix), kind or "_")
 
 

@@ -110,3 +110,30 @@ def test_refuses_what_is_no_tag():
         ValueError, match=r"`labels` must be 'O' or .* Received: 'VERB'"
     ):
         tagging.span_types(["VERB", "NOUN"])
+
+
+@pytest.mark.parametrize(
+    ("tags", "expected"),
+    [
+        (["B-X", "M-X", "E-X", "S-Y"], ["B-X", "I-X", "I-X", "B-Y"]),
+        (["X-B", "X-M", "X-E", "Y-S"], ["B-X", "I-X", "I-X", "B-Y"]),
+        (["b-X", "i-X", "o", "b-Y"], ["B-X", "I-X", "O", "B-Y"]),
+        (["B", "M", "E", "S"], ["B", "I", "I", "B"]),  # words of Chinese
+        (["B-X-B", "I-X-B", "E-X-B", "S-Y"], ["B-X-B", "I-X-B", "I-X-B", "B-Y"]),
+    ],
+)
+def test_other_spellings(tags, expected):
+    assert tagging.has_scheme(tags)
+    assert tagging.to_bio(tags) == expected
+    assert tagging.is_bio(expected)
+    assert not tagging.is_bio(tags)
+
+
+@pytest.mark.parametrize("labels", [["b", "s"], ["o", "x-ray"], ["O", "X-B", "NN"]])
+def test_labels_that_only_look_like_tags(labels):
+    assert not tagging.has_scheme(labels)
+
+
+def test_refuses_two_spellings_at_once():
+    with pytest.raises(ValueError, match=r"like 'B-PER', or all like 'PER-B'"):
+        tagging.has_scheme(["O", "S-B", "PER-B"])

@@ -127,11 +127,18 @@ class MultipleChoice(Kind):
     columns: ClassVar = {"text": "text", "choices": "choices", "label": "label"}
 
     def converted(self, row: Record) -> Record:
+        """Reads the index of a choice that is written in a file as a string."""
         name = self.column["label"]
-        value = row.get(name)
-        if isinstance(value, str) and value.isdecimal():
-            return {**row, name: int(value)}
-        return row
+        value, choices = row[name], row[self.column["choices"]]
+        if not isinstance(value, str) or not value.isdecimal():
+            return row
+        texts = choices if isinstance(choices, list) else []
+        if value in texts and texts.index(value) != int(value):
+            raise ValueError(
+                "`label` must be the place of a choice, from 0, as a number where "
+                f"choices are numbers too. Received: {value!r} of {choices!r:.200}"
+            )
+        return {**row, name: int(value)}
 
     def check(self, row: Record) -> None:
         choices, label = (row[self.column[x]] for x in ("choices", "label"))

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import keras
 import numpy as np
 
+from keras_bert_lite.checks import check_label
 from keras_bert_lite.finetuning.kinds.base import (
     Answers,
     Kind,
@@ -27,8 +28,9 @@ from keras_bert_lite.models.tasks.token_classification import (
     token_classifier,
 )
 from keras_bert_lite.models.text_model import TextModel, with_text
-from keras_bert_lite.tagging import has_scheme, spans, to_bio
+from keras_bert_lite.tagging import has_scheme, is_bio, spans, to_bio
 from keras_bert_lite.text.preprocessor import Preprocessor
+from keras_bert_lite.training.data.record_values import name_of
 from keras_bert_lite.training.data.records import Record
 
 OUTSIDE = "O"
@@ -62,6 +64,8 @@ class TokenClassification(Kind):
                     f"`{name}` must hold strings that are not empty. "
                     f"Received: {values!r:.200}"
                 )
+        for tag in set(tags):
+            check_label("tags", tag)
 
     def classes(self, row: Record) -> list[str]:
         return row[self.column["tags"]]
@@ -132,13 +136,17 @@ class IntentAndSlots(TokenClassification):
 
     def converted(self, row: Record) -> Record:
         name = self.column["intent"]
-        return {**row, name: str(x)} if isinstance(x := row[name], int) else row
+        intent = name_of(row[name])
+        return row if intent is None else {**row, name: intent}
 
     def check(self, row: Record) -> None:
         super().check(row)
         intent = row[self.column["intent"]]
-        if not isinstance(intent, str) or not intent.strip():
-            raise ValueError(f"`intent` must be a name. Received: {intent!r}")
+        if not isinstance(intent, str):
+            raise ValueError(
+                f"`intent` must be a name or a number. Received: {intent!r}"
+            )
+        check_label("intent", intent)
 
     def classes(self, row: Record) -> list[str]:
         return [row[self.column["intent"]]]
@@ -214,12 +222,17 @@ def tags_of(labels: Labels) -> list[str]:
 def found_tags(true: list[list[str]], answers: Answers) -> list[list[str]]:
     """Returns the tags of each row's words, without padding.
 
-    A word of characters that the tokenizer drops has no tag; it is outside.
+    A word of characters that the tokenizer drops has no tag; it is outside. Tags of
+    another scheme are rewritten to BIO, as `prepared` does those of the rows.
     """
-    return [
+    rows = [
         [str(tag) or OUTSIDE for tag in found[: len(tags)]]
         for tags, found in zip(true, answers["labels"], strict=True)
     ]
+    names = sorted({tag for row in rows for tag in row})
+    if not has_scheme(names) or is_bio(names):
+        return rows
+    return [to_bio(row) for row in rows]
 
 
 def tag_scores(

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import keras
 import numpy as np
 
-from keras_bert_lite.checks import check_above_zero
+from keras_bert_lite.checks import check_above_zero, check_label
 from keras_bert_lite.finetuning.kinds.base import (
     FEW_COMPARED,
     Answers,
@@ -29,6 +29,7 @@ from keras_bert_lite.models.tasks.classification import (
 )
 from keras_bert_lite.models.text_model import TextModel, with_text
 from keras_bert_lite.text.preprocessor import Preprocessor
+from keras_bert_lite.training.data.record_values import name_of
 from keras_bert_lite.training.data.records import Record
 
 BALANCED = "balanced"
@@ -89,11 +90,13 @@ class TextClassification(_Texts):
 
     def converted(self, row: Record) -> Record:
         name = self.column["label"]
-        value = row[name]
-        named = isinstance(value, (str, int, float)) and value == value  # no NaN
-        if not named or not str(value).strip():
-            raise ValueError(f"`label` must be a name or a number. Received: {value!r}")
-        return {**row, name: str(value)}
+        label = name_of(row[name])
+        if label is None:
+            raise ValueError(
+                f"`label` must be a name or a number. Received: {row[name]!r}"
+            )
+        check_label("label", label)
+        return {**row, name: label}
 
     def classes(self, row: Record) -> list[str]:
         return [row[self.column["label"]]]
@@ -184,12 +187,13 @@ class MultiLabelClassification(_Texts):
     def check(self, row: Record) -> None:
         super().check(row)
         labels = row[self.column["label"]]
-        named = isinstance(labels, list) and all(isinstance(x, str) for x in labels)
-        if not named or not all(labels):
+        if not isinstance(labels, list) or not all(isinstance(x, str) for x in labels):
             raise ValueError(
                 "`label` must be a list of names, or names between commas. "
                 f"Received: {labels!r}"
             )
+        for label in labels:
+            check_label("label", label)
 
     def classes(self, row: Record) -> list[str]:
         return sorted(row[self.column["label"]])

@@ -8,6 +8,7 @@ import keras
 from keras_bert_lite.checks import (
     check_bool,
     check_choice,
+    check_label,
     check_positive,
     check_rate,
 )
@@ -223,4 +224,6 @@ def check_labels(
             f"`{argument}` must be at least {least}, without duplicates. "
             f"Received: {labels}"
         )
+    for label in labels:
+        check_label(argument, label)
     return labels

@@ -205,7 +205,7 @@ class EntityAnswer(Answer):
         # 0 means no label.
         number = tf.scatter_nd(position, tf.gather_nd(tags, seen) + 1, shape)
         names = tf.gather(tf.constant(["", *self.labels]), number)
-        outside = "O" if "O" in self.labels else ""
+        outside = next((x for x in ("O", "o") if x in self.labels), "")
         unseen = tf.logical_and(number == 0, given != "")
         return {
             "labels": tf.where(unseen, outside, names),

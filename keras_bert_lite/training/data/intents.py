@@ -35,8 +35,8 @@ def intent_and_slot_dataset(
         source: Records with the intent, the words and the tags of a text.
         preprocessor: See `token_dataset`.
         intents, slots: The names of the labels, in the same order as in the model.
-        intent, words, tags: The columns. An intent is a name or an index; words and
-            tags are lists of the same length.
+        intent, words, tags: The columns. An intent is a name or an index, as in
+            `text_dataset`; words and tags are lists of the same length.
         **batching: See `token_dataset`.
 
     Returns:

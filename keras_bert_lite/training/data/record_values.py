@@ -56,19 +56,41 @@ def weight_of(record: Record, column: str) -> np.ndarray:
     return weight.reshape([])
 
 
+def name_of(value: Any) -> str | None:
+    """Returns a label's name: of a string itself, of a number its digits.
+
+    This is the rule wherever a value may be a label: what equals a name is that label.
+    `None`: the value is no name.
+    """
+    named = isinstance(value, (str, int, float)) and value == value  # no NaN
+    return str(value) if named else None
+
+
 def index_in(labels: Sequence[str]) -> Converter:
-    """Makes a converter from a label (name or index) to its index `()`."""
+    """Makes a converter from a label (name or index) to its index `()`.
+
+    A string is a name. An integer is a name (see `name_of`) or an index; where it may
+    be both, they must be of one label.
+    """
     numbers = {name: i for i, name in enumerate(labels)}
 
     def convert(value: Any) -> np.ndarray:
-        if isinstance(value, str) and value in numbers:
-            return np.array(numbers[value], np.int32)
-        if isinstance(value, int) and 0 <= value < len(labels):
-            return np.array(value, np.int32)
-        raise ValueError(
-            f"must be one of {reprlib.repr(list(labels))} or an index into them, an "
-            f"integer. Received: {value!r}"
-        )
+        named = numbers.get(name_of(value) or "")
+        number = isinstance(value, int) and 0 <= value < len(labels)
+        index = int(value) if number else None
+        if named is None and index is None:
+            raise ValueError(
+                f"must be one of {reprlib.repr(list(labels))} or an index into them, "
+                f"an integer. Received: {value!r}"
+            )
+        if named is not None and index is not None and named != index:
+            raise ValueError(
+                "must tell a name from an index: as a string it is a name, and no "
+                "index is mistaken where the names are no numbers. "
+                f"Received: {value!r}, the name of label {named} and the index of "
+                f"{labels[index]!r}"
+            )
+        return np.array(index if named is None else named, np.int32)
 
     return convert
 
@@ -76,23 +98,34 @@ def index_in(labels: Sequence[str]) -> Converter:
 def indicators(labels: Sequence[str]) -> Converter:
     """Makes a converter from labels to 0 and 1 for each label, `(len(labels),)`.
 
-    It takes a list of names, or a list of 0 and 1. A list of indices would be
-    ambiguous.
+    It takes a list of names (see `name_of`), or a list of 0 and 1; where it may be
+    both, they must be of the same labels. A list of indices would be ambiguous.
     """
     numbers = {name: i for i, name in enumerate(labels)}
 
     def convert(value: Any) -> np.ndarray:
         if not isinstance(value, list):
             raise ValueError(f"must be a list. Received: {value!r}")
+        named = [numbers.get(name_of(x) or "") for x in value]
+        row = None
+        if None not in named:
+            row = np.zeros(len(labels), np.float32)
+            row[named] = 1
         if len(value) == len(labels) and all(x in (0, 1) for x in value):
-            return np.array(value, np.float32)
-        if unknown := [x for x in value if not isinstance(x, str) or x not in numbers]:
+            flags = np.array(value, np.float32)
+            if row is not None and not np.array_equal(row, flags):
+                raise ValueError(
+                    "must tell names from 0 and 1 for each label: as strings they are "
+                    f"names. Received: {value!r} for {list(labels)}"
+                )
+            return flags
+        if row is None:
+            pairs = zip(value, named, strict=True)
             raise ValueError(
                 f"must be names from {reprlib.repr(list(labels))}, or {len(labels)} "
-                f"numbers 0 or 1. Received: {value!r}, of which {unknown} are not"
+                f"numbers 0 or 1. Received: {value!r}, of which "
+                f"{[x for x, index in pairs if index is None]} are not"
             )
-        row = np.zeros(len(labels), np.float32)
-        row[[numbers[name] for name in value]] = 1
         return row
 
     return convert

@@ -38,8 +38,9 @@ def text_dataset(
             `None`: there are no targets, as for `predict`. With several columns of
             texts, the targets are then zeros, as Keras needs some.
         labels: The names of the labels, in the same order as in the model, for a
-            classifier; targets are names or indices. `None`: targets are numbers,
-            for a regressor.
+            classifier; targets are names or indices. An integer that is the name of
+            one label and the index of another is refused. `None`: targets are
+            numbers, for a regressor.
         multi_label: Whether any number of labels may be true; targets are then
             lists of names, or lists of 0 and 1.
         weight: The column of the sample weights, numbers of at least 0.

@@ -40,7 +40,7 @@ def token_dataset(
             `stride` the number of tokens that adjacent windows share (`None`: 128).
         labels: The names of the labels, in the same order as in the model.
         words, tags: The columns, lists of the same length; tags are names of labels
-            or indices.
+            or indices, as in `text_dataset`.
         pieces: Which pieces of a word are targets. `"first"`: the first one has the
             word's label, the others have weight 0. `"all"`: after a first piece
             `B-X` the others are `I-X`; otherwise they have the label of the first.

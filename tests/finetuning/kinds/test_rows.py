@@ -10,10 +10,18 @@ from tests.finetuning import samples
 @pytest.mark.parametrize(
     ("task", "changes", "message"),
     [
-        ("text_classification", {"label": " "}, "`label` must be a name"),
+        ("text_classification", {"label": " "}, "`label` must be names that are not"),
         ("text_classification", {"label": float("nan")}, "`label` must be a name"),
-        ("multi_label_classification", {"label": ["a", ""]}, "must be a list of names"),
-        ("intent_and_slots", {"intent": ""}, "`intent` must be a name"),
+        ("text_classification", {"label": "good\0"}, "without control characters"),
+        ("text_classification", {"label": "a\nb"}, "without control characters"),
+        ("multi_label_classification", {"label": ["a", ""]}, "that are not empty"),
+        ("multi_label_classification", {"label": ["a", 1]}, "must be a list of names"),
+        ("multi_label_classification", {"label": "a,b\0"}, "without control"),
+        ("intent_and_slots", {"intent": ""}, "`intent` must be names"),
+        ("intent_and_slots", {"intent": "x\0"}, "without control characters"),
+        ("intent_and_slots", {"intent": None}, "`intent` must be a name or a number"),
+        ("token_classification", {"tags": ["O", "O", "X\0"]}, "without control"),
+        ("multiple_choice", {"choices": ["1", "0"], "label": "1"}, "as a number where"),
         ("multiple_choice", {"label": 2}, "the place of one of 2 choices"),
         ("multiple_choice", {"label": True}, "the place of one of 2 choices"),
         ("multiple_choice", {"choices": "fine"}, "a list of two strings or more"),
@@ -46,6 +54,14 @@ def test_numbers_are_names():
     assert KINDS["intent_and_slots"]().valid({**row, "intent": 1})["intent"] == "1"
     row = samples.rows("multiple_choice")[0]
     assert KINDS["multiple_choice"]().valid({**row, "label": "1"})["label"] == 1
+    numbers = {**row, "choices": ["1", "0"], "label": 1}  # a place in any case
+    assert KINDS["multiple_choice"]().valid(numbers)["label"] == 1
+    row = samples.rows("text_classification")[0]
+    for value, name in ((1, "1"), (1.5, "1.5"), (True, "True")):
+        assert (
+            KINDS["text_classification"]().valid({**row, "label": value})["label"]
+            == name
+        )
 
 
 def test_labels_are_in_the_order_of_their_numbers():

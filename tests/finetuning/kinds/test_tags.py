@@ -29,3 +29,16 @@ def test_tags_follow_their_scheme(task, labels, options, decoding):
     for make in (kind.string_model, kind.served_model):
         made = make(model, tiny.preprocessor(), **options)
         assert made.get_layer("answer").decoding == decoding
+
+
+def test_answers_in_another_scheme_are_scored_as_the_rows_are():
+    """Rows are rewritten to BIO, so the answers of a model of other tags are too."""
+    kind = KINDS["token_classification"]()
+    rows = kind.prepared([{"words": ["a", "b"], "tags": ["X-B", "X-E"]}])
+    assert rows[0]["tags"] == ["B-X", "I-X"]
+    labels = {"labels": ["O", "B-X", "I-X", "E-X", "S-X"]}
+    answers = {"labels": [["B-X", "E-X", ""]]}
+    assert kind.scores(rows, answers, labels) == {"f1": 1.0, "accuracy": 1.0}
+    assert not list(kind.confused(rows, answers))
+    lenient = {"labels": [["I-X", "I-X"]]}  # stays wrong, as BIO is
+    assert kind.scores(rows, lenient, {"labels": BIO})["accuracy"] == 0.5

@@ -40,6 +40,12 @@ def test_refuses_labels_that_are_not_different(labels):
         layers.ClassificationHead(labels)
 
 
+@pytest.mark.parametrize("label", ["", " ", "bad\0", "a\nb", "\x85"])
+def test_refuses_labels_that_are_lost_in_writing(label):
+    with pytest.raises(ValueError, match=r"not empty, without control.*Received: '"):
+        layers.ClassificationHead(["good", label])
+
+
 @pytest.mark.parametrize("labels", ["ab", [0, 1], ["no", None], 3, None])
 def test_refuses_labels_that_are_not_names(labels):
     with pytest.raises(TypeError, match="`labels` must be a list of strings"):
