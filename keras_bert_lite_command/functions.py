@@ -2,9 +2,10 @@
 
 import json
 import sys
-from typing import Literal
+from typing import Any, Literal
 
 from keras_bert_lite_command.memory import keep_memory
+from keras_bert_lite_command.reading import reads_files
 
 Task = Literal[
     "text_classification",
@@ -18,6 +19,7 @@ Task = Literal[
 Columns = dict[str, str | None] | None
 
 
+@reads_files
 def fit(
     task: Task,
     train: str,
@@ -37,6 +39,7 @@ def fit(
     columns: Columns = None,
     seed: int = 0,
     verbose: int = 1,
+    **reading: Any,
 ) -> None:
     """Fine-tune an encoder on the rows of a file.
 
@@ -48,8 +51,8 @@ def fit(
 
     Args:
         task: what the rows are
-        train: rows: .tsv, .csv, .jsonl, .conll, .conllu, SQuAD's .json,
-            datasets://NAME:SPLIT or tfds://NAME:SPLIT
+        train: rows: .tsv, .csv, .jsonl, .conll, .conllu, SQuAD's .json, a file of
+            another --format, datasets://NAME:SPLIT or tfds://NAME:SPLIT
         validation: held-out rows; by default a tenth of the others, or 200 if that
             is more, but at most a quarter
         encoder: a name, a directory, hf://owner/name or keras-hub://preset
@@ -70,6 +73,7 @@ def fit(
         verbose: 1 shows a progress bar, 2 a line an evaluation, 0 nothing
     """
     options = dict(locals())
+    options |= options.pop("reading")
     keep_memory()
     import keras_bert_lite as kbl
     from keras_bert_lite.finetuning.report import scores_table
@@ -79,6 +83,7 @@ def fit(
     print(f"{directory}: model.keras, saved_model, README.md, mistakes.md, report.json")
 
 
+@reads_files
 def predict(
     model: str,
     source: str,
@@ -86,6 +91,8 @@ def predict(
     columns: Columns = None,
     batch_size: int = 32,
     progress: bool = True,
+    spreadsheet: bool = False,
+    **reading: Any,
 ) -> None:
     """Write a model's answers to the texts of a file.
 
@@ -99,15 +106,20 @@ def predict(
         columns: names of the texts' columns that differ, as --columns.text=sentence
         batch_size: texts of a batch
         progress: whether to show a progress bar
+        spreadsheet: for a .tsv, put an apostrophe before texts that a spreadsheet
+            would take for formulas
     """
+    options = dict(locals())
+    options |= options.pop("reading")
     import keras_bert_lite as kbl
 
-    count = kbl.predict_file(model, source, output, columns, batch_size, progress)
+    count = kbl.predict_file(**options)
     if output != "-":
         print(f"\n{output}: {count} rows")
 
 
-def evaluate(model: str, data: str, columns: Columns = None) -> None:
+@reads_files
+def evaluate(model: str, data: str, columns: Columns = None, **reading: Any) -> None:
     """Score a model on the rows of a file; prints JSON.
 
     Example: keras-bert-lite evaluate run test.tsv
@@ -119,15 +131,18 @@ def evaluate(model: str, data: str, columns: Columns = None) -> None:
     """
     import keras_bert_lite as kbl
 
-    print(json.dumps(kbl.evaluate(model, data, columns), indent=1, ensure_ascii=False))
+    scores = kbl.evaluate(model, data, columns, **reading)
+    print(json.dumps(scores, indent=1, ensure_ascii=False))
 
 
+@reads_files
 def debug_data(
     task: Task,
     train: str,
     validation: str | None = None,
     encoder: str = "bert_mini_books",
     columns: Columns = None,
+    **reading: Any,
 ) -> None:
     """Look for mistakes in data: labels, lengths, duplicates, invalid rows.
 
@@ -143,7 +158,7 @@ def debug_data(
     import keras_bert_lite as kbl
     from keras_bert_lite.finetuning.debug import shown
 
-    report = kbl.data.debug(task, train, validation, encoder, columns)
+    report = kbl.data.debug(task, train, validation, encoder, columns, **reading)
     print(shown(report))
     if report["invalid"]:
         sys.exit(1)

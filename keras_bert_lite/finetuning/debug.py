@@ -1,9 +1,11 @@
 """What is wrong, or odd, in the data of a task."""
 
+import itertools
 import os
+import unicodedata
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Unpack
 
 from keras_bert_lite.checkpoints.load import load_preprocessor
 from keras_bert_lite.checkpoints.sources import resolve
@@ -12,7 +14,12 @@ from keras_bert_lite.finetuning.finetune import ENCODER
 from keras_bert_lite.finetuning.kinds import KINDS, Kind
 from keras_bert_lite.finetuning.kinds.base import Rows
 from keras_bert_lite.finetuning.lengths import count_tokens, lengths_of
-from keras_bert_lite.training.data.readers.read import read
+from keras_bert_lite.training.data.readers.read import (
+    Reading,
+    check_reading,
+    findings,
+    read,
+)
 from keras_bert_lite.training.data.records import Record
 
 SHOWN = 5  # examples of each finding
@@ -26,11 +33,12 @@ def debug(
     validation: Any = None,
     encoder: str | os.PathLike = ENCODER,
     columns: Mapping[str, str | None] | None = None,
+    **reading: Unpack[Reading],
 ) -> dict[str, Any]:
     """Looks for mistakes in the rows of a task, before anything is trained.
 
     Args:
-        task, train, validation, encoder, columns: See `finetune`.
+        task, train, validation, encoder, columns, reading: See `finetune`.
 
     Returns:
         A dictionary of JSON values.
@@ -39,8 +47,10 @@ def debug(
         - `invalid`: what `finetune` would refuse, with the number of the record:
           missing columns, wrong values, answers that are not at their place. A file
           is read up to the first line that its format does not allow;
+        - `files`: lines that an option would read in another way, such as comments;
         - `labels`: how often each occurs; `rare`: those of fewer than 10 rows;
-          `unknown`: those that only `validation` has;
+          `alike`: those that differ only in blanks or case; `unknown`: those that
+          only `validation` has;
         - `lengths`: tokens of a row: median, longest, and how many rows exceed the
           encoder's `limit`;
         - `empty`: records with an empty text; `duplicates`: records with the texts
@@ -52,25 +62,30 @@ def debug(
         ValueError: If an argument is invalid.
     """
     check_choice("task", task, tuple(KINDS))
+    check_reading(reading)
     kind = KINDS[task](**(columns or {}))
     preprocessor = load_preprocessor(resolve(encoder, "encoder"))
     sources = {"train": train, "validation": validation}
     valid: dict[str, dict[int, Record]] = {}
     invalid: list[str] = []
+    files: list[str] = []
     for name, source in sources.items():
         if source is not None:
-            valid[name], found = _valid(source, kind, name)
+            valid[name], found = _valid(source, kind, name, **reading)
             invalid += found
+            files += [f"`{name}`: {x}" for x in _findings(source, **reading)]
     rows: dict[str, Rows] = {name: list(x.values()) for name, x in valid.items()}
     report: dict[str, Any] = {
         "rows": {name: len(x) for name, x in rows.items()},
         "invalid": invalid,
+        "files": files,
     }
     if not rows["train"]:
         return report
     counts = Counter(x for row in rows["train"] for x in kind.classes(row))
     report["labels"] = dict(counts.most_common())
     report["rare"] = [x for x, count in counts.items() if count < FEW]
+    report["alike"] = _alike(kind, *rows.values())
     tokens = count_tokens(rows["train"], kind, preprocessor)
     report["lengths"] = lengths_of(tokens, preprocessor.sequence_length)._asdict()
     report |= _repeated(valid["train"], kind)
@@ -93,12 +108,12 @@ def debug(
 
 
 def _valid(
-    source: Any, kind: Kind, argument: str
+    source: Any, kind: Kind, argument: str, **reading: Unpack[Reading]
 ) -> tuple[dict[int, Record], list[str]]:
     """Returns the valid rows by their numbers, and what is wrong with the others."""
     rows: dict[int, Record] = {}
     invalid = []
-    records = read(source, argument)
+    records = read(source, argument, **reading)
     try:
         for number, row in enumerate(records):
             try:
@@ -114,6 +129,24 @@ def _valid(
     except ValueError as error:
         return rows, [*invalid, f"`{argument}`: {error}"]
     return dict(zip(rows, prepared, strict=True)), invalid
+
+
+def _findings(source: Any, **reading: Unpack[Reading]) -> list[str]:
+    try:
+        return findings(source, **reading)
+    except ValueError:  # what is invalid is said already
+        return []
+
+
+def _alike(kind: Kind, *sources: Rows) -> list[list[str]]:
+    """Returns the labels that differ only in blanks or case."""
+    groups: dict[tuple[str, str], set[str]] = {}
+    for row in itertools.chain(*sources):
+        for argument, labels in kind.row_labels(row).items():
+            for label in labels:
+                spelling = "".join(unicodedata.normalize("NFKC", label).split())
+                groups.setdefault((argument, spelling.casefold()), set()).add(label)
+    return sorted(sorted(labels) for labels in groups.values() if len(labels) > 1)
 
 
 def _repeated(rows: dict[int, Record], kind: Kind) -> dict[str, list[int]]:
@@ -136,6 +169,7 @@ def shown(report: dict[str, Any]) -> str:
     """Returns a report of `debug` for people, in lines."""
     lines = [f"rows: {_counts(report['rows'])}"]
     lines += [f"invalid: {len(report['invalid'])}", *report["invalid"][:SHOWN]]
+    lines += report["files"]
     if "labels" not in report:
         return "\n".join(lines)
     lengths = report["lengths"]
@@ -145,7 +179,15 @@ def shown(report: dict[str, Any]) -> str:
         f"tokens of a row: {lengths['median']} (median), {lengths['highest']} "
         f"(longest); {lengths['cut']} rows exceed {lengths['limit']}"
     )
-    for name in ("rare", "unknown", "empty", "duplicates", "contradictions", "shared"):
+    for name in (
+        "rare",
+        "alike",
+        "unknown",
+        "empty",
+        "duplicates",
+        "contradictions",
+        "shared",
+    ):
         if found := report.get(name):
             examples = ", ".join(map(str, found[:SHOWN]))
             more = ", ..." if len(found) > SHOWN else ""

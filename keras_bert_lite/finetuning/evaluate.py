@@ -3,12 +3,13 @@
 import os
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Unpack
 
 from keras_bert_lite.finetuning.kinds.base import Answers, Kind, Labels, Rows
 from keras_bert_lite.finetuning.rows import check_labels, read_rows
 from keras_bert_lite.finetuning.saved_run import load_run
 from keras_bert_lite.models.text_model import TextModel, model_on_ids
+from keras_bert_lite.training.data.readers.read import Reading, check_reading
 
 WORST = 20
 
@@ -17,6 +18,7 @@ def evaluate(
     model: TextModel | str | os.PathLike,
     data: Any,
     columns: Mapping[str, str | None] | None = None,
+    **reading: Unpack[Reading],
 ) -> dict[str, Any]:
     """Scores a model that takes strings.
 
@@ -25,6 +27,7 @@ def evaluate(
             by `with_text`.
         data: Rows: a file, a DataFrame, a list of dictionaries; see `data.read`.
         columns: See `finetune`; by default those of the run.
+        **reading: Options of `data.read`, if `data` is a file.
 
     Returns:
         A dictionary: `rows`, their number; `scores` by name, which are the task's (see
@@ -55,9 +58,10 @@ def evaluate(
     >>> sorted(found["scores"])
     ['accuracy', 'macro_f1', 'matthews']
     """
+    check_reading(reading)
     run = load_run(model, "model")
     kind = run.kind(columns)
-    rows = read_rows(data, kind, "data")
+    rows = read_rows(data, kind, "data", **reading)
     labels = kind.labels_of(model_on_ids(run.model))
     if kind.needs_known_labels:
         check_labels(rows, kind, labels, "data")

@@ -7,7 +7,7 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import keras
 
@@ -32,11 +32,13 @@ from keras_bert_lite.finetuning.lengths import (
 )
 from keras_bert_lite.finetuning.report import beaten_by, save_run
 from keras_bert_lite.finetuning.rows import check_labels, read_rows, sample, split
+from keras_bert_lite.layers.heads.dense_heads import check_labels as check_names
 from keras_bert_lite.models.encoder_model import config_of, encoder_of
 from keras_bert_lite.models.tasks.registry import TASKS
 from keras_bert_lite.models.text_model import TextModel
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.text.text_layer import require_tensorflow
+from keras_bert_lite.training.data.readers.read import Reading, check_reading
 from keras_bert_lite.training.data.truncation import unwarned
 from keras_bert_lite.training.distribution.strategies import check_strategy
 from keras_bert_lite.training.linear_model import FOLDS, JUDGED
@@ -84,6 +86,7 @@ def finetune(
     columns: Mapping[str, str | None] | None = None,
     seed: int = 0,
     verbose: str | int = "auto",
+    **reading: Unpack[Reading],
 ) -> FineTuned:
     """Fine-tunes an encoder for a task, and says how good it is.
 
@@ -133,8 +136,8 @@ def finetune(
             above 10,000; twice as many for tags and several labels.
         learning_rate: The peak rate; `None`: 1e-4 at width 384, less for wider
             encoders; twice as much for tags, several labels and answers to questions.
-        batch_size: Rows of a step; `None`: 16 below 500 rows, else 32; 8 for answers
-            to questions.
+        batch_size: Rows of a step, at most all of them; `None`: 16 below 500 rows,
+            else 32; 8 for answers to questions.
         sequence_length: The most tokens that the model reads of a row; `None`: the
             shortest length from 128 to 512 that holds 99 % of the rows, or twice the
             longest of fewer than 200, if the encoder reads as many.
@@ -161,6 +164,8 @@ def finetune(
         seed: Of the held-out rows, their order and dropout.
         verbose: As in `keras.Model.fit`, whose epochs are the steps between two
             evaluations here.
+        **reading: Options of `data.read`, for `train` and `validation`, if they are
+            files.
 
     Returns:
         A `FineTuned`: the models and the report.
@@ -186,14 +191,17 @@ def finetune(
     """
     _check_arguments(task, pairs, batch_size, directory)
     _check_given(minutes=minutes, epochs=epochs, learning_rate=learning_rate)
+    check_reading(reading)
     began = time.monotonic()
     source = resolve(encoder, "encoder")
     kind = KINDS[task](**(columns or {}))
     if metric is not None:
         check_choice("metric", metric, kind.metrics)
         kind.metric = metric
-    rows = read_rows(train, kind, "train")
-    held_out = None if validation is None else read_rows(validation, kind, "validation")
+    rows = read_rows(train, kind, "train", **reading)
+    held_out = None
+    if validation is not None:
+        held_out = read_rows(validation, kind, "validation", **reading)
     keras.utils.set_random_seed(seed)
     names = _labels(kind, labels, [*rows, *(held_out or [])])
     if labels is not None:
@@ -291,7 +299,10 @@ def _labels(
     if named.keys() != found.keys() or any(isinstance(x, str) for x in named.values()):
         raise ValueError(f"`labels` must be {_form(found)}. Received: {given!r}")
     # Numbers are names, as in the rows.
-    return kind.prepared_labels({x: [*map(str, y)] for x, y in named.items()})
+    names = {x: [*map(str, y)] for x, y in named.items()}
+    for argument, labels in names.items():
+        check_names(labels, at_least=1, argument=argument)
+    return kind.prepared_labels(names)
 
 
 def _form(labels: Labels) -> str:
@@ -357,7 +368,8 @@ def _plan(
     kind, config = trainer.kind, config_of(encoder_of(trainer.model))
     return Plan(
         epochs=epochs or epochs_for(rows, kind.epochs),
-        batch_size=batch_size or kind.batch_size or batch_size_for(rows),
+        # More would repeat rows within a batch.
+        batch_size=min(rows, batch_size or kind.batch_size or batch_size_for(rows)),
         learning_rate=learning_rate or rate_for(config.hidden_dim, kind.rate),
         layer_decay=LAYER_DECAY if config.num_layers >= DEEP else None,
         seed=seed,

@@ -10,31 +10,32 @@ import warnings
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, Unpack
 
 import numpy as np
 
 from keras_bert_lite._files import replaced_file
-from keras_bert_lite.checks import check_positive
+from keras_bert_lite.checks import check_bool, check_positive
 from keras_bert_lite.finetuning.kinds import KINDS
 from keras_bert_lite.finetuning.kinds.base import is_unicode
 from keras_bert_lite.finetuning.saved_run import SavedRun, load_run
 from keras_bert_lite.models.tasks.registry import task_of
 from keras_bert_lite.models.text_model import TextModel, answer_of, preprocessor_of
 from keras_bert_lite.serving.offline import predict_texts
-from keras_bert_lite.training.data.readers.lines import (
-    as_paths,
-    lines_of,
-    read_lines,
-    suffix,
+from keras_bert_lite.training.data.readers.lines import lines_of, read_lines
+from keras_bert_lite.training.data.readers.read import (
+    Reading,
+    check_reading,
+    format_of,
+    read,
 )
-from keras_bert_lite.training.data.readers.read import READERS, read
 from keras_bert_lite.training.data.records import Record
 
 STANDARD = "-"
 STANDARD_INPUT = Path("standard input")  # in error messages
 GIVEN = "given_"
 SUFFIXES = (".tsv", ".jsonl")
+FORMULAS = ("=", "+", "-", "@")  # how a spreadsheet's formulas begin
 
 
 def predict_file(
@@ -44,6 +45,8 @@ def predict_file(
     columns: Mapping[str, str | None] | None = None,
     batch_size: int = 32,
     progress: bool = True,
+    spreadsheet: bool = False,
+    **reading: Unpack[Reading],
 ) -> int:
     """Writes a model's answers to the texts of a file.
 
@@ -62,12 +65,17 @@ def predict_file(
             becomes `given_` and its name. `.tsv`: the same with a header, the columns
             of the first row; in strings, tabs and line ends become spaces, other
             values are JSON. Both are empty if there are no rows. `-`: JSON Lines to
-            standard output.
+            standard output. The source's texts stay as they are, also those that a
+            spreadsheet would run as formulas; see `spreadsheet`.
         columns: The columns of the texts that are not called `text` and `text_pair`;
             by default those of the run, or of the task (`words`; `question` and
             `context`; `choices`), if the first row has them.
         batch_size: Texts per batch.
         progress: Whether to show a progress bar.
+        spreadsheet: Whether a `.tsv` is opened in a spreadsheet, which takes a cell
+            for a formula if it begins with `=`, `+`, `-` or `@`. Strings that do then
+            begin with an apostrophe.
+        **reading: Options of `data.read`, if `source` is a file that it reads.
 
     Returns:
         The number of rows.
@@ -90,6 +98,8 @@ def predict_file(
     1
     """
     check_positive("batch_size", batch_size)
+    check_bool("spreadsheet", spreadsheet)
+    check_reading(reading)
     path = None if os.fspath(output) == STANDARD else Path(output)
     if path is not None and path.suffix not in SUFFIXES:
         raise ValueError(
@@ -105,8 +115,13 @@ def predict_file(
         raise ValueError(
             f"`output` must be a file, not a directory. Received: {str(output)!r}"
         )
+    if spreadsheet and (path is None or path.suffix != ".tsv"):
+        raise ValueError(
+            f"`spreadsheet` needs an `output` in .tsv. Received: {str(output)!r}"
+        )
     run = load_run(model, "model")
-    records = iter(_records(source, _text_columns(run, columns or {}, {})[0]))
+    column = _text_columns(run, columns or {}, {})[0]
+    records = iter(_records(source, column, **reading))
     first = list(itertools.islice(records, 1))
     names = _text_columns(run, columns or {}, first[0] if first else {})
     split = any(isinstance(row.get(names[0]), list) for row in first)
@@ -118,7 +133,7 @@ def predict_file(
     shown = progress and path is not None
     answers = predict_texts(answering, rows.texts(), batch_size, shown)
     found = rows.joined(_readable(answering, answers))
-    count = _write(found, path)
+    count = _write(found, path, spreadsheet)
     if rows.cut:
         warnings.warn(
             f"{rows.cut} of {count} texts have more words than the model reads tokens, "
@@ -128,13 +143,13 @@ def predict_file(
     return count
 
 
-def _write(rows: Iterator[Record], path: Path | None) -> int:
+def _write(rows: Iterator[Record], path: Path | None, spreadsheet: bool) -> int:
     if path is None:
         return _write_json(rows, sys.stdout)
     with replaced_file(path) as beside, beside.open("w", encoding="utf-8") as file:
         if path.suffix == ".jsonl":
             return _write_json(rows, file)
-        return _write_table(rows, file)
+        return _write_table(rows, file, spreadsheet)
 
 
 def _limit(model: TextModel) -> int | None:
@@ -259,15 +274,23 @@ def _text_columns(run: SavedRun, given: Mapping[str, Any], row: Record) -> list[
     ]
 
 
-def _records(source: str | os.PathLike, column: str) -> Iterable[Record]:
+def _records(
+    source: str | os.PathLike, column: str, **reading: Unpack[Reading]
+) -> Iterable[Record]:
     name = os.fspath(source)
+    if name != STANDARD and (
+        "://" in name or format_of(Path(name), **reading) is not None
+    ):
+        return read(name, **reading)
+    if reading:
+        raise ValueError(
+            "`source` has a text a line, if `format` does not tell another format "
+            f"with the options {sorted(reading)}. Received: {name!r}"
+        )
     if name == STANDARD:
         lines = lines_of(sys.stdin.buffer, STANDARD_INPUT)
-    elif "://" in name or suffix(Path(name)) in READERS:
-        return read(name)
     else:
-        (path,) = as_paths(name, "source")
-        lines = read_lines(path)
+        lines = read_lines(Path(name))
     return ({column: line.text} for line in lines)
 
 
@@ -298,7 +321,7 @@ def _write_json(rows: Iterable[Record], file: TextIO) -> int:
     return count
 
 
-def _write_table(rows: Iterable[Record], file: TextIO) -> int:
+def _write_table(rows: Iterable[Record], file: TextIO, spreadsheet: bool) -> int:
     writer = csv.writer(
         file,
         delimiter="\t",
@@ -311,20 +334,22 @@ def _write_table(rows: Iterable[Record], file: TextIO) -> int:
     for row in rows:
         if not count:
             names = list(row)
-            writer.writerow(map(_cell, names))
+            writer.writerow(_cell(name, spreadsheet) for name in names)
         if more := sorted(row.keys() - set(names)):
             raise ValueError(
                 f"`output` can be .tsv only if no record of `source` has columns that "
                 f"the first one lacks; .jsonl can. Received: {more} in record {count}"
             )
-        writer.writerow(_cell(row.get(name)) for name in names)
+        writer.writerow(_cell(row.get(name), spreadsheet) for name in names)
         count += 1
     return count
 
 
-def _cell(value: Any) -> str:
+def _cell(value: Any, spreadsheet: bool) -> str:
     if isinstance(value, str):
-        return _encodable(" ".join(re.split(r"[\t\r\n]", value)))
+        text = _encodable(" ".join(re.split(r"[\t\r\n]", value)))
+        formula = spreadsheet and text.lstrip().startswith(FORMULAS)
+        return f"'{text}" if formula else text
     return _encodable(json.dumps(value, ensure_ascii=False))
 
 

@@ -2,13 +2,13 @@
 
 import itertools
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
 from keras_bert_lite.finetuning.kinds.base import Kind, Labels, Rows
 from keras_bert_lite.training.data.batches import POOL
-from keras_bert_lite.training.data.readers.read import read
+from keras_bert_lite.training.data.readers.read import Reading, read
 from keras_bert_lite.training.data.records import Record
 
 SHARE = 0.1  # of the rows is held out
@@ -24,19 +24,22 @@ class Split(NamedTuple):
     given: bool
 
 
-def read_rows(source: Any, kind: Kind, argument: str) -> Rows:
+def read_rows(
+    source: Any, kind: Kind, argument: str, **reading: Unpack[Reading]
+) -> Rows:
     """Reads all rows of a source and converts their values.
 
     Args:
         source: See `read`.
         kind: The kind of task.
         argument: The name of the source in error messages.
+        **reading: Options of `read`.
 
     Raises:
         ValueError: If there are no rows, a column is missing or a value is invalid.
     """
     rows: list[Record] = []
-    for number, row in enumerate(read(source, argument)):
+    for number, row in enumerate(read(source, argument, **reading)):
         try:
             rows.append(kind.valid(row))
         except ValueError as error:
@@ -98,10 +101,10 @@ def in_stages(
 ) -> Iterator[Record]:
     """Yields rows forever: at first some `count` of those that `kind` begins with.
 
-    Both parts are `ordered`.
+    Both parts are `ordered`. Too few rows for a batch have no part of their own.
     """
     first = kind.first(rows)
-    if len(first) < len(rows):
+    if batch_size <= len(first) < len(rows):
         whole = count // batch_size * batch_size
         yield from itertools.islice(ordered(first, kind, batch_size, seed), whole)
     yield from ordered(rows, kind, batch_size, seed)

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from typing import get_args
 
 import pytest
 
@@ -12,7 +13,8 @@ import keras_bert_lite as kbl
 import keras_bert_lite_command
 from keras_bert_lite import demo
 from keras_bert_lite.finetuning.kinds import KINDS
-from keras_bert_lite_command import functions, memory
+from keras_bert_lite.training.data.readers.read import FORMATS, Reading
+from keras_bert_lite_command import functions, memory, reading
 from keras_bert_lite_command.verbs import VERBS
 from tests import tiny
 from tests.finetuning import samples
@@ -42,11 +44,35 @@ OTHER_DEFAULTS = {("fit", "directory"), *((x, "verbose") for x in VERBS)}
 @pytest.mark.parametrize("verb", [*PUBLIC])
 def test_the_options_are_those_of_the_function(verb):
     ours = inspect.signature(VERBS[verb]).parameters
-    theirs = inspect.signature(PUBLIC[verb]).parameters
-    assert list(ours) == list(theirs)
+    theirs = dict(inspect.signature(PUBLIC[verb]).parameters)
+    options = Reading.__annotations__ if theirs.pop("reading", None) else ()
+    assert list(ours) == [*theirs, *options]
     for name, parameter in theirs.items():
         if (verb, name) not in OTHER_DEFAULTS:
             assert ours[name].default == parameter.default, name
+
+
+def test_the_options_of_files_have_the_defaults_of_the_readers():
+    ours = inspect.signature(reading.options).parameters
+    assert list(ours) == list(Reading.__annotations__)
+    for reader in FORMATS.values():
+        for name, parameter in inspect.signature(reader).parameters.items():
+            if name in ours:
+                assert (ours[name].default or None) == (parameter.default or None)
+    assert set(get_args(get_args(ours["format"].annotation)[0])) == {*FORMATS}
+
+
+def test_options_of_files(tmp_path, capsys):
+    """`#` is a comment in YAML, and a shell passes on a tab as two characters."""
+    path = tmp_path / "train.txt"
+    path.write_text("# x=1\nAnn\t1\tB-X\tNN\n", encoding="utf-8")
+    options = ("--encoder", samples.encoder(), "--format", "conll", "--comments", "#")
+    options += ("--delimiter", r"\t", "--tag-column", 2)
+    command("debug-data", "token_classification", path, *options)
+    assert "labels: B-X 1" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        command("evaluate", "run", path, "--format", "xml")
+    assert "`format` must be one of tsv, csv, jsonl" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("verb", [*VERBS])

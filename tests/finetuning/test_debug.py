@@ -143,3 +143,52 @@ def test_long_texts_are_shown_in_part():
 def test_an_unknown_encoder_is_told_by_its_name():
     with pytest.raises(ValueError, match="`encoder` must be"):
         data.debug("text_classification", samples.texts(), encoder="nowhere")
+
+
+@pytest.mark.parametrize(
+    ("task", "rows", "alike"),
+    [
+        (
+            "text_classification",
+            [{"text": "a", "label": x} for x in ("bad", "bad ", "Bad", "good")],
+            [["Bad", "bad", "bad "]],
+        ),
+        (
+            "multi_label_classification",
+            [{"text": "a", "label": ["x y", "xy"]}],
+            [["x y", "xy"]],
+        ),
+        (
+            "intent_and_slots",
+            [
+                {"words": ["a", "b"], "tags": ["NN", "nn"], "intent": x}
+                for x in ("Play", "play")
+            ],
+            [["NN", "nn"], ["Play", "play"]],
+        ),
+    ],
+)
+def test_labels_that_differ_in_blanks_or_case(task, rows, alike):
+    report = debug(rows, task=task)
+    assert report["alike"] == alike
+    assert f"alike: {len(alike)} (" in shown(report)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "finding"),
+    [
+        ("a.tsv", 'text\tlabel\n"Yes"\tb\nno\tb\n', "1 lines hold values in quot"),
+        ("a.tsv", 'text\tlabel\n"a ""b"""\tb\nno\tb\n', None),
+        ("a.conll", "# id x=1\nAnn _ _ B-X\n\n# _ _ B-X\n", "1 lines begin with #"),
+        ("a.conll", "# _ _ O\nAnn _ _ O\n", None),
+    ],
+)
+def test_what_an_option_would_read_in_another_way(name, content, finding, tmp_path):
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    task = "token" if name == "a.conll" else "text"
+    report = debug(tmp_path / name, task=f"{task}_classification")
+    if finding is None:
+        assert report["files"] == []
+        return
+    assert report["files"][0].startswith(f"`train`: {finding}")
+    assert report["files"][0] in shown(report)

@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 import keras_bert_lite as kbl
@@ -48,6 +49,22 @@ def test_the_no_answer_threshold_of_the_model_counts():
         for x in (-1e4, 1e4)
     ]
     assert [x["scores"]["noans_exact"] for x in scores] == [1, 0]
+
+
+@pytest.mark.parametrize("kind", [int, np.int64, str])
+def test_numbers_are_names(kind, tmp_path):
+    """As in `finetune`, whatever the order of the labels is."""
+    model = kbl.with_text(tiny.classifier(["1", "0"]), tiny.preprocessor())
+    answers = model.predict(["a day", "fine"], verbose=0)["label"]
+    rows = [
+        {"text": x, "label": kind(y)}
+        for x, y in zip(["a day", "fine"], answers, strict=True)
+    ]
+    assert kbl.evaluate(model, rows)["scores"]["accuracy"] == 1
+    lines = ["text;label", *(f"{x['text']};{x['label']}" for x in rows)]
+    (tmp_path / "a.csv").write_text("\n".join(lines), encoding="utf-8")
+    found = kbl.evaluate(model, tmp_path / "a.csv", delimiter=";")
+    assert found["scores"]["accuracy"] == 1
 
 
 @pytest.mark.parametrize(

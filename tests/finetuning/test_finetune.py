@@ -1,6 +1,7 @@
 import functools
 import gc
 import json
+import types
 import warnings
 import weakref
 
@@ -16,6 +17,7 @@ from keras_bert_lite.finetuning.kinds import KINDS
 from keras_bert_lite.finetuning.kinds.questions import FEW_CHOICES
 from keras_bert_lite.finetuning.report import card
 from keras_bert_lite.training.linear_model import FOLDS, JUDGED
+from tests import tiny
 from tests.finetuning import samples
 from tests.training.pretraining.interrupts import Interrupts
 
@@ -371,3 +373,26 @@ def test_refuses(changes, message):
     task = given.pop("task", "text_classification")
     with pytest.raises(ValueError, match=message):
         kbl.finetune(task, **given)
+
+
+@pytest.mark.parametrize(("size", "rows"), [(4096, 40), (None, 8), (None, 40), (4, 40)])
+def test_a_batch_has_no_row_twice(size, rows):
+    stub = types.SimpleNamespace(
+        kind=KINDS["text_classification"](), model=tiny.classifier()
+    )
+    plan = finetuning._plan(stub, rows, None, None, size, 0)
+    assert plan.batch_size == min(size or 16, rows)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"labels": ["good", "bad", ""]}, ValueError, "`labels` must be names that"),
+        ({"labels": ["good", "bad", "x\0"]}, ValueError, "`labels` must be names that"),
+        ({"epoch": 1}, TypeError, "unexpected keyword argument 'epoch'"),
+        ({"delimiter": ";"}, ValueError, "`train` must be a file for the options"),
+    ],
+)
+def test_refuses_before_work_begins(options, error, message):
+    with pytest.raises(error, match=message):
+        kbl.finetune("text_classification", samples.texts(8), **options)

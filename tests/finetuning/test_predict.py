@@ -50,6 +50,35 @@ def test_a_table(model, tmp_path):
     assert line.startswith("a day fine\t1\t")
 
 
+def test_cells_that_a_spreadsheet_would_run(model, tmp_path):
+    rows = [{"text": x, "n": -1} for x in ("=1+1", "+a", "-a", "@a", " =a", "a=b")]
+    source = tmp_path / "rows.jsonl"
+    source.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    _, lines = written(model, source, tmp_path / "out.tsv")
+    assert [x.split("\t")[0] for x in lines[1:]] == [x["text"] for x in rows]
+    _, lines = written(model, source, tmp_path / "out.tsv", spreadsheet=True)
+    cells = [x.split("\t")[:2] for x in lines[1:]]
+    assert cells == [
+        *(["'" + x["text"], "-1"] for x in rows[:-1]),
+        ["a=b", "-1"],
+    ]
+    with pytest.raises(ValueError, match=r"`spreadsheet` needs an `output` in \.tsv"):
+        written(model, source, tmp_path / "out.jsonl", spreadsheet=True)
+
+
+def test_options_of_the_file(model, tmp_path):
+    source = tmp_path / "rows.txt"
+    source.write_text("# note\ntext;id\na day;1\n", encoding="utf-8")
+    options = {"format": "csv", "delimiter": ";", "comments": "#"}
+    count, (line,) = written(model, source, tmp_path / "out.jsonl", **options)
+    assert (count, json.loads(line)["text"]) == (1, "a day")
+    del options["format"]
+    with pytest.raises(ValueError, match="if `format` does not tell another"):
+        written(model, source, tmp_path / "out.jsonl", **options)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'delimeter'"):
+        written(model, source, tmp_path / "out.jsonl", delimeter=";")
+
+
 def test_columns_of_later_rows(model, tmp_path):
     rows = [{"id": 1, "text": "a"}, {"text": "day", "id": 2}, {"text": "fine"}]
     source = tmp_path / "rows.jsonl"
@@ -166,6 +195,9 @@ def test_words_of_a_file(tmp_path):
     rows = [json.loads(line) for line in lines]
     assert [x["words"] for x in rows] == [["fine", "day"], ["the"]]
     assert [len(x["labels"]) for x in rows] == [2, 1]
+    text = tmp_path / "train.txt"  # the same by its lines
+    text.write_bytes(source.read_bytes())
+    assert written(model, text, tmp_path / "out.jsonl", **options)[1] == lines
     run = SavedRun(model, {"words": "words", "tags": "tags"})
     assert _text_columns(run, {}, {}) == ["words"]
     assert _text_columns(run, {"text": "sentence"}, {}) == ["sentence"]

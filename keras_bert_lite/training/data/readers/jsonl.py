@@ -1,12 +1,12 @@
 """Reading JSON Lines: one JSON object per line."""
 
-import json
 from collections.abc import Iterator, Sequence
 
 from keras_bert_lite.training.data.readers.lines import (
     Line,
     Paths,
     as_paths,
+    parse_json,
     read_lines,
 )
 from keras_bert_lite.training.data.records import Record, Records
@@ -27,7 +27,7 @@ def read_jsonl(path: Paths, required: Sequence[str] = ()) -> Records:
     Raises:
         TypeError: If `required` is a string.
         ValueError: During a pass, naming file and line: if a line is not a JSON
-            object, lacks a column, or is not UTF-8.
+            object, has a column twice or lacks one, or is not UTF-8.
         FileNotFoundError: If a file does not exist.
 
     Reference: [jsonlines.org](https://jsonlines.org).
@@ -47,7 +47,7 @@ def read_jsonl(path: Paths, required: Sequence[str] = ()) -> Records:
 
 def _record(line: Line, required: Sequence[str]) -> Record:
     try:
-        record = json.loads(line.text)
+        record = parse_json(line.text)
     except (ValueError, RecursionError) as error:
         raise line.error(
             f"must be JSON ({error}). Received: {line.text[:200]!r}"

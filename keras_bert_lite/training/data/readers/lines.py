@@ -1,9 +1,10 @@
 """Reading lines of text files, with file and line number for error messages."""
 
+import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from keras_bert_lite.text.text_files import BOM, BROKEN, opened
 
@@ -47,11 +48,15 @@ def as_paths(path: Paths, argument: str = "path") -> list[Path]:
     return paths
 
 
-def read_lines(path: Path) -> Iterator[Line]:
+def read_lines(path: Path, keep_ends: bool = False) -> Iterator[Line]:
     """Reads the lines of a UTF-8 file, one at a time.
 
     A line ends with LF or CR LF, or at the end of the file. A byte order mark is
     removed. Files with the suffix `.gz` or `.xz` are decompressed.
+
+    Args:
+        path: Of the file.
+        keep_ends: Whether texts keep their line ends.
 
     Raises:
         ValueError: If a line is not UTF-8, or a compressed file is truncated or
@@ -59,17 +64,19 @@ def read_lines(path: Path) -> Iterator[Line]:
     """
     with opened(path) as file:
         try:
-            yield from lines_of(file, path)
+            yield from lines_of(file, path, keep_ends)
         except BROKEN as error:
             raise ValueError(
                 f"{path}: must be a whole compressed file. Received: {error}"
             ) from error
 
 
-def lines_of(file: Iterable[bytes], path: Path) -> Iterator[Line]:
+def lines_of(
+    file: Iterable[bytes], path: Path, keep_ends: bool = False
+) -> Iterator[Line]:
     """Decodes the lines of a file that is open; see `read_lines`."""
     for number, line in enumerate(file, 1):
-        yield _decoded(path, number, line)
+        yield _decoded(path, number, line, keep_ends)
 
 
 def read_rows(path: Path) -> Iterator[Line]:
@@ -80,12 +87,43 @@ def read_rows(path: Path) -> Iterator[Line]:
             end with CR alone would otherwise be read as one row.
     """
     for line in read_lines(path):
-        if "\r" in line.text:
-            raise line.error(
-                "must be a line that ends with LF or CR LF, without another CR. "
-                f"Received: {line.text[:200]!r}"
-            )
+        check_no_cr(line, line.text)
         yield line
+
+
+def check_no_cr(line: Line, text: str) -> None:
+    """Refuses a row with a CR, which may be the end of one."""
+    if "\r" in text:
+        raise line.error(
+            "must be a line that ends with LF or CR LF, without another CR. "
+            f"Received: {line.text[:200]!r}"
+        )
+
+
+def check_comments(comments: str | None) -> None:
+    """Refuses a beginning of comments that all lines have, or that is no string."""
+    if comments is not None and (not isinstance(comments, str) or not comments):
+        raise ValueError(
+            "`comments` must be what lines begin with that are skipped, such as '#'. "
+            f"Received: {comments!r}"
+        )
+
+
+def parse_json(text: str) -> Any:
+    """Parses JSON; of a name that occurs twice in an object, one value would be lost.
+
+    Raises:
+        ValueError: If it is not JSON, or a name occurs twice.
+    """
+    return json.loads(text, object_pairs_hook=_object)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{sorted({x for x in names if names.count(x) > 1})} twice")
+    return values
 
 
 def read_text(path: Path) -> str:
@@ -99,10 +137,11 @@ def suffix(path: Path) -> str:
     return (path.with_suffix("") if packed else path).suffix.lower()
 
 
-def _decoded(path: Path, number: int, line: bytes) -> Line:
+def _decoded(path: Path, number: int, line: bytes, keep_ends: bool) -> Line:
     if number == 1:
         line = line.removeprefix(BOM)
-    line = line.removesuffix(b"\n").removesuffix(b"\r")
+    if not keep_ends:
+        line = line.removesuffix(b"\n").removesuffix(b"\r")
     try:
         return Line(path, number, line.decode())
     except UnicodeDecodeError as error:

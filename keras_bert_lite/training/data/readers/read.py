@@ -1,38 +1,72 @@
 """Rows from a file or another source, by its name."""
 
+import functools
 import importlib
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Mapping
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
-from keras_bert_lite.training.data.readers.conll import read_conll
+from keras_bert_lite.checks import check_choice
+from keras_bert_lite.training.data.readers.conll import (
+    LAST,
+    is_conll,
+    lone_comments,
+    read_conll,
+)
 from keras_bert_lite.training.data.readers.conllu import read_conllu
-from keras_bert_lite.training.data.readers.csv_files import read_csv
+from keras_bert_lite.training.data.readers.csv_files import read_table, unread_quotes
 from keras_bert_lite.training.data.readers.jsonl import read_jsonl
 from keras_bert_lite.training.data.readers.lines import as_paths, suffix
 from keras_bert_lite.training.data.readers.squad import read_squad
 from keras_bert_lite.training.data.records import Records, records
 
-READERS: dict[str, Callable[[Path], Records]] = {
-    ".tsv": read_csv,
-    ".tab": read_csv,
-    ".csv": read_csv,
-    ".jsonl": read_jsonl,
-    ".json": read_squad,
-    ".conll": read_conll,
-    ".conllu": read_conllu,
+FORMATS: dict[str, Callable[..., Records]] = {
+    "tsv": functools.partial(read_table, ending=".tsv"),
+    "csv": functools.partial(read_table, ending=".csv"),
+    "jsonl": read_jsonl,
+    "squad": read_squad,
+    "conll": read_conll,
+    "conllu": read_conllu,
+}
+ENDINGS = {
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".csv": "csv",
+    ".jsonl": "jsonl",
+    ".json": "squad",
+    ".conll": "conll",
+    ".conllu": "conllu",
 }
 
 
-def read(source: Any, argument: str = "source") -> Records:
+class Reading(TypedDict, total=False):
+    """The options of `read`, and of everything that reads files through it."""
+
+    format: str | None
+    delimiter: str | None
+    quoting: bool | None
+    comments: str | None
+    extra_values: str
+    scheme: str | None
+    word_column: int
+    tag_column: int | None
+    tags: str
+    misplaced: str
+    repeated_ids: str
+
+
+def read(source: Any, argument: str = "source", **reading: Unpack[Reading]) -> Records:
     """Returns the records of a file, of a published data set, or of a source.
 
     Args:
         source: Any of
 
             - a path that ends in `.tsv`, `.csv` (`read_csv`), `.jsonl`, `.conll`,
-              `.conllu` or `.json` (`read_squad`), and `.gz` or `.xz` after it;
+              `.conllu` or `.json` (`read_squad`), and `.gz` or `.xz` after it; or of
+              a file whose `format` is given, or whose lines end in tags of entities
+              (`read_conll`), such as CoNLL's `train.txt`;
             - `datasets://NAME:SPLIT` or `datasets://NAME:CONFIG:SPLIT`, a data set of
               Hugging Face `datasets`; `tfds://NAME:SPLIT`, one of
               `tensorflow_datasets`. SPLIT may be a part, such as `train[:1000]`. These
@@ -40,27 +74,104 @@ def read(source: Any, argument: str = "source") -> Records:
             - anything that `records` takes, such as a list of dictionaries or a
               pandas `DataFrame`.
         argument: The name of the source in error messages.
+        **reading: `format`: `"tsv"`, `"csv"`, `"jsonl"`, `"squad"`, `"conll"` or
+            `"conllu"`, whatever the file's name ends in; and options of its reader:
+            `delimiter` (tables and CoNLL), `quoting`, `extra_values` (tables),
+            `comments` (tables and CoNLL), `scheme`, `word_column`, `tag_column`
+            (CoNLL), `tags` (CoNLL-U), `misplaced`, `repeated_ids` (SQuAD).
 
     Raises:
         FileNotFoundError: If there is no such file.
-        ValueError: If the name of a file tells no format; for other files, call its
-            reader and pass the result.
+        TypeError: If an option is unknown.
+        ValueError: If the format of a file is unknown, or has no such option.
         ImportError: If the library of a data set is not installed.
     """
-    if not isinstance(source, (str, PathLike)):
-        return records(source, argument)
-    name = fspath(source)
+    check_reading(reading)
+    name = fspath(source) if isinstance(source, (str, PathLike)) else ""
+    if not name or "://" in name:
+        if reading:
+            raise ValueError(
+                f"`{argument}` must be a file for the options {sorted(reading)}. "
+                f"Received: {source!r:.200}"
+            )
+        return _published(name, argument) if name else records(source, argument)
+    path = Path(name)
+    form = format_of(path, argument, **reading)
+    if form is None:
+        raise ValueError(
+            f"`{argument}` must be a file that ends in one of {list(ENDINGS)}, or "
+            f"`format` must be one of {list(FORMATS)}, or `{argument}` the result of a "
+            f"reader, such as `read_conll(path)`. Received: {name!r}"
+        )
+    options = {x: value for x, value in reading.items() if x != "format"}
+    known = [x for x in _parameters(FORMATS[form]) if x in Reading.__annotations__]
+    if unknown := sorted(options.keys() - {*known}):
+        raise ValueError(
+            f"`{argument}` is read as {form!r}, whose options are {known}. "
+            f"Received: {unknown}, for {name!r}"
+        )
+    return FORMATS[form](path, **options)
+
+
+def format_of(path: Path, argument: str = "source", **reading: Any) -> str | None:
+    """Returns the format of a file: given, by its ending, or CoNLL's by its lines.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+    """
+    as_paths(path, argument)  # refuses what is not a file, by the argument's name
+    if reading.get("format") is not None:
+        return reading["format"]
+    if suffix(path) in ENDINGS:
+        return ENDINGS[suffix(path)]
+    given = {x: reading[x] for x in ("delimiter", "comments") if x in reading}
+    return "conll" if is_conll(path, **given) else None
+
+
+def check_reading(reading: Mapping[str, Any]) -> None:
+    """Refuses what is no option of `read`.
+
+    Raises:
+        TypeError: If there is no such option, as for any function's argument.
+        ValueError: If the format is unknown.
+    """
+    for name in reading:
+        if name not in Reading.__annotations__:
+            raise TypeError(f"got an unexpected keyword argument {name!r}")
+    check_choice("format", reading.get("format"), (*FORMATS, None))
+
+
+def findings(source: Any, **reading: Unpack[Reading]) -> list[str]:
+    """Returns what a file may hold besides what was read of it, in sentences."""
+    if not isinstance(source, (str, PathLike)) or "://" in fspath(source):
+        return []
+    path, delimiter = Path(source), reading.get("delimiter")
+    form = format_of(path, **reading)
+    if form == "conll" and reading.get("comments") is None:
+        lines = lone_comments(path, delimiter, reading.get("tag_column", LAST))
+        what, advice = "begin with #, before a sentence", '`comments="#"` skips them'
+    elif form in ("tsv", "csv") and reading.get("quoting") is None:
+        lines = unread_quotes(path, delimiter, f".{form}")
+        what, advice = "hold values in quotation marks", "`quoting=True` removes these"
+    else:
+        return []
+    if not lines:
+        return []
+    return [f"{len(lines)} lines {what} ({lines[0]!r:.80}): {advice}"]
+
+
+def _published(name: str, argument: str) -> Records:
     for scheme, load in (("datasets://", _datasets), ("tfds://", _tfds)):
         if name.startswith(scheme):
             return records(load(name.removeprefix(scheme), argument))
-    path = Path(name)
-    if suffix(path) not in READERS:
-        raise ValueError(
-            f"`{argument}` must be a file that ends in one of {list(READERS)}, or the "
-            f"result of a reader, such as `read_conll(path)`. Received: {name!r}"
-        )
-    as_paths(path, argument)  # refuses what is not a file, by the argument's name
-    return READERS[suffix(path)](path)
+    raise ValueError(
+        f"`{argument}` must be a file, datasets://NAME:SPLIT or tfds://NAME:SPLIT. "
+        f"Received: {name!r}"
+    )
+
+
+def _parameters(reader: Callable[..., Records]) -> list[str]:
+    return list(inspect.signature(reader).parameters)
 
 
 def _datasets(name: str, argument: str) -> Any:

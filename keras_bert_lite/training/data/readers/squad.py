@@ -8,7 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from keras_bert_lite.checks import check_choice
-from keras_bert_lite.training.data.readers.lines import Paths, as_paths, read_text
+from keras_bert_lite.training.data.readers.lines import (
+    Paths,
+    as_paths,
+    parse_json,
+    read_text,
+)
 from keras_bert_lite.training.data.records import Record, Records
 
 OUTCOMES = {
@@ -17,7 +22,9 @@ OUTCOMES = {
 }
 
 
-def read_squad(path: Paths, misplaced: str = "error") -> Records:
+def read_squad(
+    path: Paths, misplaced: str = "error", repeated_ids: str = "error"
+) -> Records:
     """Reads the questions of SQuAD 1.1 or 2.0 in the format of Hugging Face datasets.
 
     A file is a single JSON value, so it is held in memory during a pass.
@@ -29,6 +36,8 @@ def read_squad(path: Paths, misplaced: str = "error") -> Records:
             text in the context (an error if there is none). `"skip"` leaves it out,
             and also the question if it has no other answer. The last two warn with
             the number of such answers.
+        repeated_ids: `"error"` refuses a question with the id of an earlier one.
+            `"keep"` takes both: `finetune` and `evaluate` read no ids.
 
     Returns:
         `Records` of `id`, `title`, `question`, `context`, `answers` (a dictionary
@@ -45,23 +54,27 @@ def read_squad(path: Paths, misplaced: str = "error") -> Records:
     Reference: [Rajpurkar et al., 2018](https://arxiv.org/abs/1806.03822).
     """
     check_choice("misplaced", misplaced, ("error", "find", "skip"))
+    check_choice("repeated_ids", repeated_ids, ("error", "keep"))
     paths = as_paths(path)
 
     def read() -> Iterator[Record]:
         for each in paths:
-            yield from _records(each, misplaced)
+            yield from _records(each, misplaced, repeated_ids == "keep")
 
     return Records(read)
 
 
-def _records(path: Path, misplaced: str) -> Iterator[Record]:
+def _records(path: Path, misplaced: str, repeats: bool) -> Iterator[Record]:
     seen: set[str] = set()
     count: Counter[str] = Counter()
     for article, paragraph, question in _questions(path):
         name = _field(question, "id", str, f"{path}")
         where = f"{path}: question {name!r}"
-        if name in seen:
-            raise ValueError(f"{where}: the id must be unique. Received: it again")
+        if name in seen and not repeats:
+            raise ValueError(
+                f"{where}: the id must be of one question, or pass "
+                'repeated_ids="keep". Received: it again'
+            )
         seen.add(name)
         context = _field(paragraph, "context", str, where)
         stated = _field(question, "answers", list, where, [])
@@ -98,13 +111,14 @@ def _records(path: Path, misplaced: str) -> Iterator[Record]:
 
 def _questions(path: Path) -> Iterator[tuple[Any, Any, Any]]:
     """Yields every question as (article, paragraph, question)."""
+    text = read_text(path)
     try:
-        whole = json.loads(read_text(path))
+        whole = parse_json(text)
     except json.JSONDecodeError as error:
         raise ValueError(
             f"{path}:{error.lineno}: must be JSON. Received: {error}"
         ) from None
-    except RecursionError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: must be SQuAD's JSON. Received: {error}") from None
     for article in _field(whole, "data", list, f"{path}"):
         for paragraph in _field(article, "paragraphs", list, f"{path}"):

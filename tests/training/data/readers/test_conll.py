@@ -3,6 +3,7 @@
 import pytest
 
 from keras_bert_lite.training.data import read_conll
+from keras_bert_lite.training.data.readers.conll import is_conll, lone_comments
 from tests.training.data.files import DATA, needs_data, write
 
 CONTENT = "Ann NN I-PER\nBo NN B-PER\n. . O\n\n-DOCSTART- -X- O\n\nOslo NN I-LOC\n"
@@ -54,6 +55,41 @@ def test_columns(tmp_path):
 
 
 @pytest.mark.parametrize(
+    "tags",
+    [
+        ["B-PER", "M-PER", "E-PER", "O", "S-LOC"],
+        ["PER-B", "PER-I", "PER-E", "O", "LOC-S"],
+        ["b-PER", "i-PER", "e-PER", "o", "s-LOC"],
+        ["B-PER", "I-PER", "L-PER", "O", "U-LOC"],
+    ],
+)
+def test_spellings(tmp_path, tags):
+    content = "".join(f"w {x}\n" for x in tags)
+    rows = read_conll(write(tmp_path, "a.txt", content), scheme="bio")
+    assert next(iter(rows))["tags"] == ["B-PER", "I-PER", "I-PER", "O", "B-LOC"]
+
+
+def test_spellings_are_not_mixed(tmp_path):
+    path = write(tmp_path, "a.txt", "a PER-B\n\nb S-B\n")  # of a type S, or B
+    with pytest.raises(ValueError, match=r"a.txt:3: .*'S-B' and 'PER-B'"):
+        list(read_conll(path, scheme="bio"))
+
+
+def test_comments(tmp_path):
+    content = "# id 1\tdomain=en\nAnn _ _ B-PER\n# _ _ O\n\n#x y _ O\n"
+    path = write(tmp_path, "a.conll", content)
+    rows = list(read_conll(path))
+    assert (rows[0]["words"][0], rows[0]["tags"][0]) == ("#", "domain=en")
+    rows = list(read_conll(path, comments="# "))
+    assert [x["words"] for x in rows] == [["Ann", "#"], ["#x"]]
+    path = write(tmp_path, "b.conll", "#\thttp://x [2009]\n1\tAnn\tB-PER\tO\n")
+    with pytest.raises(ValueError, match=r"b.conll:2: .*line 1 .*`comments=\"#\"`"):
+        list(read_conll(path))
+    rows = list(read_conll(path, 1, 2, comments="#"))
+    assert rows == [{"words": ["Ann"], "tags": ["B-PER"]}]
+
+
+@pytest.mark.parametrize(
     ("content", "message"),
     [
         ("a O\n\nb O\nc\n", "a.txt:4: must have 2 columns.*Received: 1, 'c'"),
@@ -84,6 +120,9 @@ def test_refuses_unknown_schemes(tmp_path):
 )
 def test_reads_conll2003(name, size):
     rows = list(read_conll(DATA / "conll2003" / f"eng.{name}", scheme="bio"))
+    path = DATA / "conll2003" / f"eng.{name}"
+    assert is_conll(path)  # whatever its ending
+    assert lone_comments(path) == []  # the word `#` is none
     assert len(rows) == size
     assert all(len(row["words"]) == len(row["tags"]) for row in rows)
     types = ("LOC", "MISC", "ORG", "PER")

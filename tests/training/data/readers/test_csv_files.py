@@ -75,11 +75,80 @@ def test_quoting(tmp_path):
     path = write(tmp_path, "a.csv", CSV)
     assert list(read_csv(path)) == CSV_ROWS == list(csv.DictReader(io.StringIO(CSV)))
     crlf = write(tmp_path, "crlf.csv", "\ufeff" + CSV.replace("\n", "\r\n"))
-    assert list(read_csv(crlf)) == CSV_ROWS
+    assert list(read_csv(crlf)) == [{"text": 'a, "b"\r\nc', "label": "1"}, CSV_ROWS[1]]
     semicolons = write(tmp_path, "a.txt", 'a;b\n"1;2";3\n')
     assert list(read_csv(semicolons, delimiter=";")) == [{"a": "1;2", "b": "3"}]
     unquoted = read_csv(write(tmp_path, "b.csv", 'a,b\n"1,2"\n'), quoting=False)
     assert list(unquoted) == [{"a": '"1', "b": '2"'}]
+
+
+@pytest.mark.parametrize(
+    ("content", "texts"),
+    [
+        ('text\tlabel\n"""No"", he said"\t1\nb\t0\n', ['"No", he said', "b"]),
+        ('"text"\t"label"\n"Yes"\t1\n"b\nc"\t0\n', ["Yes", "b\nc"]),
+        ('text\tlabel\n"a ""b"""\t1\n"c\td"\t0\n', ['a "b"', "c\td"]),
+        # Not as programs quote: marks of the texts.
+        ('text\tlabel\n"Yes"\t1\nb\t0\n', ['"Yes"', "b"]),
+        ('text\tlabel\n"a ""b"""\t1\n5" disk\t0\n', ['"a ""b"""', '5" disk']),
+        ('text\tlabel\n"a ""b"""\t1\n"c"\t0\n', ['"a ""b"""', '"c"']),
+    ],
+)
+def test_quoted_values_between_tabs_are_recognized(tmp_path, content, texts):
+    path = write(tmp_path, "a.tsv", content)
+    assert [x["text"] for x in read_csv(path)] == texts
+    plain = read_csv(path, quoting=False, extra_values="ignore")
+    if "b\nc" not in texts:
+        assert next(iter(plain)).popitem()[1] == "1"
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "line"),
+    [
+        ('label\ttext\n1\t"a\nb\tc"\n', {}, 2),  # one row, or two
+        ('label\ttext\n1\t"a\n""\tc"\n', {}, 2),
+        ('1\t"Yes"\n0\t"No"\n', {"columns": ["label", "text"]}, 1),
+    ],
+)
+def test_values_that_may_be_quoted_are_refused(tmp_path, content, options, line):
+    path = write(tmp_path, "a.tsv", content)
+    message = rf"a.tsv:{line}: may be read in two ways.*`quoting=True`.*`quoting=False`"
+    with pytest.raises(ValueError, match=message):
+        list(read_csv(path, **options))
+    for quoting in (True, False):
+        assert list(read_csv(path, quoting=quoting, **options))
+
+
+def test_comments(tmp_path):
+    content = '# a\ntext,label\n# "b\n"# c\n# d",1\n#x,0\n'
+    rows = read_csv(write(tmp_path, "a.csv", content), comments="# ")
+    assert [x["text"] for x in rows] == ["# c\n# d", "#x"]
+    path = write(tmp_path, "a.tsv", "a\tb\n# x\n1\t2\n")
+    with pytest.raises(ValueError, match=r'a.tsv:2: .*; `comments="#"` skips'):
+        list(read_csv(path))
+    assert list(read_csv(path, comments="#")) == [{"a": "1", "b": "2"}]
+
+
+def test_extra_values(tmp_path):
+    path = write(tmp_path, "a.tsv", "a\tb\n1\t2\t3\t4\n5\t6\n")
+    with pytest.raises(ValueError, match=r'a.tsv:2: .*`extra_values="ignore"`'):
+        list(read_csv(path))
+    rows = list(read_csv(path, extra_values="ignore"))
+    assert [[*x.values()] for x in rows] == [["1", "2"], ["5", "6"]]
+    path = write(tmp_path, "b.tsv", "a\tb\n1\n")
+    with pytest.raises(ValueError, match=r"b.tsv:2: must have 2 values"):
+        list(read_csv(path, extra_values="ignore"))
+
+
+def test_other_delimiters_are_named(tmp_path):
+    path = write(tmp_path, "a.csv", "text;label\nb, c;0\n")
+    with pytest.raises(ValueError, match=r"a.csv:1: .*`delimiter` .*';' perhaps"):
+        list(read_csv(path))
+    assert list(read_csv(path, delimiter=";")) == [{"text": "b, c", "label": "0"}]
+    with pytest.raises(ValueError, match=r"a.csv:1: must have 2 .*`delimiter` .*';'"):
+        list(read_csv(path, ["text", "label"]))
+    one = write(tmp_path, "b.csv", "a;b\nx\n")
+    assert list(read_csv(one, delimiter=",")) == [{"a;b": "x"}]
 
 
 def test_converters(tmp_path):
@@ -104,6 +173,12 @@ def test_converters(tmp_path):
         ("a.csv", 'a,b\n1,2\n"3\n4,5', "a.csv:3: must be a row of values"),
         ("a.csv", 'a\n"1\n2"\n"3"4\n', "a.csv:4: must be a row of values"),
         ("a.csv", 'a,b\n"1\n2",3\n4\n', "a.csv:4: must have 2 values"),
+        ("a.csv", "a,b\n1,2\n3,4\r\n", "a.csv:3: must end with LF, as the first"),
+        ("a.tsv", "a\tb\n1\t2\r\n", "a.tsv:2: must end with LF, as the first"),
+        ("a.csv", "a,b\n1,2\r", "a.csv:2: must be a line that ends with LF"),
+        ("a.tsv", "a\n1\n\n2\n", "a.tsv:3: must not be empty in a table of one"),
+        ("a.tsv", "\na\n1\n", "a.tsv:1: must not be empty in a table of one"),
+        ("a.csv", "# b\na,b\n1,2\n", 'a.csv:1: .*; `comments="#"` skips'),
     ],
 )
 def test_names_the_line(tmp_path, name, content, message):
@@ -123,6 +198,10 @@ def test_refuses_arguments(tmp_path):
         read_csv(3)
     with pytest.raises(ValueError, match="`delimiter` must be given"):
         read_csv(write(tmp_path, "a.txt", ""))
+    with pytest.raises(ValueError, match="`delimiter` must be one character"):
+        read_csv(write(tmp_path, "a.tsv", ""), delimiter="||")
+    with pytest.raises(ValueError, match="`comments` must be what lines begin with"):
+        read_csv(write(tmp_path, "a.tsv", ""), comments="")
     with pytest.raises(ValueError, match="`columns` must be different names"):
         read_csv(write(tmp_path, "a.tsv", ""), columns="text")
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from keras_bert_lite.training.data import read_squad
+from keras_bert_lite.training.data import read, read_squad
 from tests.training.data.files import DATA, needs_data, write
 
 CONTEXT = "\U0001f600 one two one two"  # a code point that is two in UTF-16
@@ -63,10 +63,20 @@ def test_skips_misplaced_answers(tmp_path):
         list(read_squad(path, "find"))
 
 
+def test_keeps_repeated_ids(tmp_path):
+    path = squad(tmp_path, question(), question())
+    rows = list(read_squad(path, repeated_ids="keep"))
+    assert [x["id"] for x in rows] == ["q", "q"]
+    assert list(read(path, repeated_ids="keep")) == rows
+
+
 @pytest.mark.parametrize(
     ("questions", "message"),
     [
-        ([question(), question()], "a.json: question 'q': the id must be unique"),
+        (
+            [question(), question()],
+            "a.json: question 'q': the id must be of one question, or pass",
+        ),
         ([question(("one", 2), is_impossible=True)], "`answers` must be empty"),
         ([question(("one", True))], "'q': `answer_start` must be an int. .*True"),
         ([question(("", 2))], "an answer's text must be at"),
