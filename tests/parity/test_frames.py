@@ -26,6 +26,22 @@ def test_rows():
         kbl.text_dataset(frame, tiny.preprocessor(), labels=["x", "y"])
 
 
+@pytest.mark.parametrize("source", ["pandas", "datasets"])
+def test_integers_that_are_names_of_other_labels(source):
+    frame = pandas.DataFrame({"text": ["a day", "fine"], "label": [1, 0]})
+    rows = frame
+    if source == "datasets":
+        rows = pytest.importorskip("datasets").Dataset.from_pandas(frame)
+    with pytest.raises(ValueError, match="Record 0: .*a name from an index"):
+        kbl.text_dataset(rows, tiny.preprocessor(), labels=["1", "0"])
+    data = kbl.text_dataset(rows, tiny.preprocessor(), labels=["0", "1"])
+    assert next(iter(data))[1].numpy().tolist() == [1, 0]
+    model = kbl.with_text(tiny.classifier(["1", "0"]), tiny.preprocessor())
+    answers = model.predict(["a day", "fine"], verbose=0)["label"]
+    share = sum(answers == ["1", "0"]) / 2
+    assert kbl.evaluate(model, rows)["scores"]["accuracy"] == share
+
+
 def test_a_column_of_texts():
     model = kbl.with_text(tiny.classifier(), tiny.preprocessor())
     texts = ["a day", "fine"]
