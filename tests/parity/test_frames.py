@@ -32,7 +32,7 @@ def test_integers_that_are_names_of_other_labels(source):
     rows = frame
     if source == "datasets":
         rows = pytest.importorskip("datasets").Dataset.from_pandas(frame)
-    with pytest.raises(ValueError, match="Record 0: .*a name from an index"):
+    with pytest.raises(ValueError, match=r"Record 0: .*a name from an index"):
         kbl.text_dataset(rows, tiny.preprocessor(), labels=["1", "0"])
     data = kbl.text_dataset(rows, tiny.preprocessor(), labels=["0", "1"])
     assert next(iter(data))[1].numpy().tolist() == [1, 0]
