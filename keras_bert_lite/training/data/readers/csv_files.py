@@ -152,7 +152,7 @@ def unread_quotes(
 def _plain_rows(path: Path, delimiter: str, comments: str | None) -> Iterator[Row]:
     ends = _LineEnds()
     for line in read_lines(path, keep_ends=True):
-        text = ends.removed(line)
+        text = ends.strip(line)
         check_no_cr(line, text)
         if comments is None or not text.startswith(comments):
             yield line, text.split(delimiter) if text else []
@@ -177,7 +177,7 @@ def _quoted_rows(path: Path, delimiter: str, comments: str | None) -> Iterator[R
             return
         except csv.Error as error:
             raise row[0].error(f"must be a row of values. Received: {error}") from None
-        if ends.removed(row[-1]).endswith("\r"):
+        if ends.strip(row[-1]).endswith("\r"):
             check_no_cr(row[-1], "\r")
         yield row[0], values
 
@@ -188,7 +188,7 @@ class _LineEnds:
     def __init__(self) -> None:
         self._first = ""
 
-    def removed(self, line: Line) -> str:
+    def strip(self, line: Line) -> str:
         text = line.text.removesuffix("\n")
         if text == line.text:  # of the file's last line
             return text
@@ -229,12 +229,12 @@ class _Table:
         empty = None  # a line before the header
         for line, values in rows:
             if self.columns:
-                yield from self._fitting(line, values)
+                yield from self._fit(line, values)
             elif values:
                 self._check_header(line, values)
                 self.columns = values
                 if empty is not None:
-                    list(self._fitting(empty, []))
+                    list(self._fit(empty, []))
             else:
                 empty = line
         if not self.columns:
@@ -251,7 +251,7 @@ class _Table:
                 f"Received: {values[0]!r}, one name"
             )
 
-    def _fitting(self, line: Line, values: list[str]) -> Iterator[Row]:
+    def _fit(self, line: Line, values: list[str]) -> Iterator[Row]:
         width = len(self.columns)
         if not values:
             if width == 1:
