@@ -62,7 +62,8 @@ def pretraining_dataset(
 
     Args:
         directory: The directory of the data.
-        batch_size: Rows (B) in a batch; every batch is full.
+        batch_size: Rows (B) in a batch. Every batch is full; where there are fewer
+            rows, it has them more than once, with other masks each time.
         masking: Chooses the masked tokens; `None`: that of the data, or
             `Masking(tokenizer)` if the data are not masked.
         seed: Seed for the order and the masks.
