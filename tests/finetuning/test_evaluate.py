@@ -51,13 +51,12 @@ def test_the_no_answer_threshold_of_the_model_counts():
     assert [x["scores"]["noans_exact"] for x in scores] == [1, 0]
 
 
-@pytest.mark.parametrize("kind", [int, np.int64, str])
-def test_numbers_are_names(kind, tmp_path):
+def test_numbers_are_names(tmp_path):
     """As in `finetune`, whatever the order of the labels is."""
     model = kbl.with_text(tiny.classifier(["1", "0"]), tiny.preprocessor())
     answers = model.predict(["a day", "fine"], verbose=0)["label"]
     rows = [
-        {"text": x, "label": kind(y)}
+        {"text": x, "label": np.int64(y)}
         for x, y in zip(["a day", "fine"], answers, strict=True)
     ]
     assert kbl.evaluate(model, rows)["scores"]["accuracy"] == 1

@@ -319,7 +319,7 @@ def test_rows_longer_than_the_model_are_counted(monkeypatch):
         ({"learning_rate": -1}, "`learning_rate` must be"),
         ({"train": [{"text": "a", "label": " "}] * 4}, "record 0: `label` must be"),
         ({"columns": {"words": "x"}}, r"reads the columns .*'words'"),
-        ({"train": "rows.txt"}, "`train` must be a file that ends in"),
+        ({"train": "ftp://rows"}, "`train` must be a file, datasets://"),
         ({"metric": "f1"}, "`metric` must be one of"),
         ({"sequence_length": 99}, "`sequence_length` must be up to 24 for this enc"),
         ({"pairs": "apart"}, r"`pairs` may be 'apart' for.*\['text'\]"),

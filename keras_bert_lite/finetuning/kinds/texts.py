@@ -109,8 +109,8 @@ class TextClassification(_Texts):
     ) -> list[float]:
         names = labels["labels"]
         if isinstance(given, Mapping):
+            _check_weights(given, names)
             weights = {name_of(label): weight for label, weight in given.items()}
-            _check_weights(weights, names)
             return [float(weights.get(name, 1)) for name in names]
         if given != BALANCED:
             raise ValueError(
@@ -316,7 +316,7 @@ class Regression(_Texts):
 
 
 def _check_weights(given: Mapping[Any, float], labels: list[str]) -> None:
-    if unknown := [x for x in given if x not in labels]:
+    if unknown := [x for x in given if name_of(x) not in labels]:
         raise ValueError(
             f"`class_weight` must be of the labels {labels}. Received: {unknown}"
         )

@@ -45,9 +45,10 @@ def test_several_labels():
     convert = indicators(["1", "0"])
     assert convert(["1"]).tolist() == [1, 0]
     assert convert([1]).tolist() == [1, 0]
-    assert convert([1, 1]).tolist() == [1, 1]
-    with pytest.raises(ValueError, match="names from 0 and 1 for each label"):
-        convert([1, 0])  # both names, or the first label
+    assert convert([0]).tolist() == [0, 1]
+    for value in ([1, 0], [1, 1]):  # names of both and of the first, or 0 and 1
+        with pytest.raises(ValueError, match="names from 0 and 1 for each label"):
+            convert(value)
     assert indicators(["a", "b"])([0, 1]).tolist() == [0, 1]
 
 
