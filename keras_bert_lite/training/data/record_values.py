@@ -72,10 +72,10 @@ def index_in(labels: Sequence[str]) -> Converter:
     A string is a name. An integer is a name (see `name_of`) or an index; where it may
     be both, they must be of one label.
     """
-    numbers = {name: i for i, name in enumerate(labels)}
+    numbers: dict[str | None, int] = {name: i for i, name in enumerate(labels)}
 
     def convert(value: Any) -> np.ndarray:
-        named = numbers.get(name_of(value) or "")
+        named = numbers.get(name_of(value))
         number = isinstance(value, int) and 0 <= value < len(labels)
         index = int(value) if number else None
         if named is None and index is None:
@@ -101,30 +101,26 @@ def indicators(labels: Sequence[str]) -> Converter:
     It takes a list of names (see `name_of`), or a list of 0 and 1; where it may be
     both, they must be of the same labels. A list of indices would be ambiguous.
     """
-    numbers = {name: i for i, name in enumerate(labels)}
+    numbers: dict[str | None, int] = {name: i for i, name in enumerate(labels)}
 
     def convert(value: Any) -> np.ndarray:
         if not isinstance(value, list):
             raise ValueError(f"must be a list. Received: {value!r}")
-        named = [numbers.get(name_of(x) or "") for x in value]
-        row = None
-        if None not in named:
-            row = np.zeros(len(labels), np.float32)
-            row[named] = 1
+        unknown = [x for x in value if name_of(x) not in numbers]
+        row = np.zeros(len(labels), np.float32)
+        row[[i for x in value if (i := numbers.get(name_of(x))) is not None]] = 1
         if len(value) == len(labels) and all(x in (0, 1) for x in value):
             flags = np.array(value, np.float32)
-            if row is not None and not np.array_equal(row, flags):
+            if not unknown and not np.array_equal(row, flags):
                 raise ValueError(
                     "must tell names from 0 and 1 for each label: as strings they are "
                     f"names. Received: {value!r} for {list(labels)}"
                 )
             return flags
-        if row is None:
-            pairs = zip(value, named, strict=True)
+        if unknown:
             raise ValueError(
                 f"must be names from {reprlib.repr(list(labels))}, or {len(labels)} "
-                f"numbers 0 or 1. Received: {value!r}, of which "
-                f"{[x for x, index in pairs if index is None]} are not"
+                f"numbers 0 or 1. Received: {value!r}, of which {unknown} are not"
             )
         return row
 
