@@ -5,6 +5,8 @@ from collections.abc import Sequence
 
 from google.protobuf import text_format
 
+from keras_bert_lite.serving.messages import ModelServerConfig
+
 METRICS_PATH = "/monitoring/prometheus/metrics"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
@@ -25,12 +27,9 @@ def model_config(
             `_`, `.` and `-` or begins with one of the last three, or the path or
             the policy is invalid.
     """
-    # Imported late: only server files need it.
-    from tensorflow_serving.config import model_server_config_pb2
-
     check_name(name)
     check_path("base_path", base_path)
-    config = model_server_config_pb2.ModelServerConfig()
+    config = ModelServerConfig()
     model = config.model_config_list.config.add(
         name=name, base_path=base_path, model_platform="tensorflow"
     )
@@ -88,7 +87,6 @@ def batching_parameters(
             "`allowed_batch_sizes` must increase and end with "
             f"max_batch_size={max_batch_size}. Received: {allowed_batch_sizes}"
         )
-    # The proto, BatchingParameters, is not in tensorflow-serving-api.
     lines = [f"{name} {{ value: {value} }}" for name, value in values.items()]
     lines += [f"allowed_batch_sizes: {size}" for size in sizes]
     return "\n".join([*lines, ""])

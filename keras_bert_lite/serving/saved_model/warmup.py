@@ -11,6 +11,7 @@ from google.protobuf.message import DecodeError
 
 from keras_bert_lite._files import replaced_file
 from keras_bert_lite.serving.check.signatures import run
+from keras_bert_lite.serving.messages import PredictionLog
 
 MAX_RECORDS = 1000  # a server does not load a model with more
 
@@ -122,19 +123,19 @@ def _path(directory: Path) -> Path:
 
 
 def _record(model_name: str, signature: str, inputs: dict[str, Any]) -> bytes:
-    log = _prediction_log()()
+    log = PredictionLog()
     request = log.predict_log.request
     # The server looks the signature up and repeats the name in its answer.
     request.model_spec.name = model_name
     request.model_spec.signature_name = signature
     for name, value in inputs.items():
         request.inputs[name].CopyFrom(tf.make_tensor_proto(value))
-    return log.SerializeToString()
+    return log.SerializeToString(deterministic=True)
 
 
 def _request(where: str, record: bytes) -> tuple[str, dict[str, np.ndarray]]:
     try:
-        log = _prediction_log().FromString(record)
+        log = PredictionLog.FromString(record)
     except DecodeError as error:
         raise ValueError(f"{where} is not a PredictionLog ({error}).") from None
     if log.WhichOneof("log_type") != "predict_log":
@@ -145,10 +146,3 @@ def _request(where: str, record: bytes) -> tuple[str, dict[str, np.ndarray]]:
     request = log.predict_log.request
     inputs = {name: tf.make_ndarray(x) for name, x in request.inputs.items()}
     return request.model_spec.signature_name or "serving_default", inputs
-
-
-def _prediction_log() -> Any:
-    # Imported late: only warm-up files need it.
-    from tensorflow_serving.apis import prediction_log_pb2
-
-    return prediction_log_pb2.PredictionLog
