@@ -12,8 +12,8 @@ WORKERS ?= 2
 PYTEST = -m pytest -n $(WORKERS) --dist loadfile
 FILES = setup.cfg pyproject.toml constraints.txt
 
-.PHONY: demo quick test lint slow parity tpu serving beam migrations tutorials docs dist \
-    bench encoder clean coverage pythons distributions sbom audit
+.PHONY: demo quick test lint slow parity tpu serving oldest beam migrations tutorials \
+    docs dist bench encoder clean coverage pythons distributions sbom audit
 
 demo: .venv/ready  ## fine-tune, evaluate, export and serve a small classifier
 	TF_CPP_MIN_LOG_LEVEL=2 .venv/bin/keras-bert-lite demo
@@ -50,6 +50,11 @@ serving: .venv/ready .venv-serving/ready $(SERVERS:%=.venv-serving-%/ready)
 
 migrations: .venv-zeromodels/ready  ## the page about ZeroModels, run beside it
 	.venv-zeromodels/bin/python -m pytest tests/docs/migrate
+
+oldest: .venv-oldest/ready  ## the oldest TensorFlow and Keras, those of Colab
+	.venv-oldest/bin/python $(PYTEST) tests/text tests/layers
+	.venv-oldest/bin/python $(PYTEST) -m quick --ignore tests/text --ignore tests/layers
+	TF_CPP_MIN_LOG_LEVEL=2 .venv-oldest/bin/keras-bert-lite demo
 
 beam: .venv-beam/ready  ## pretraining data and predictions by Apache Beam
 	.venv-beam/bin/python -m pytest tests/training/pretraining/data/test_beam.py \
@@ -147,12 +152,28 @@ audit: .venv-release/ready  ## known vulnerabilities of what constraints.txt nam
 	.venv-tpu/bin/python $(PIP) --editable '.[test,tpu]'
 	touch $@
 
+# constraints.txt with some lines replaced by those of a second file.
+WITH = grep -v '^\#' $(1) | cut -d= -f1 | sed 's/.*/^&==/' \
+    | grep -v -i -f - constraints.txt | cat - $(1)
+
+OLDEST = tests/constraints-oldest.txt
+# Only tests need these; they are the newest for that TensorFlow and protobuf.
+OLDEST_TESTS = onnx==1.22.0 tensorflow-serving-api==2.20.0
+.venv-oldest/ready: $(FILES) $(OLDEST) tests/try_installation.py
+	$(PYTHON) -m venv .venv-oldest
+	.venv-oldest/bin/python $(INSTALL) --requirement $(OLDEST)
+	.venv-oldest/bin/python tests/try_installation.py
+	printf '%s\n' $(OLDEST_TESTS) | cat $(OLDEST) - > .venv-oldest/oldest.txt
+	$(call WITH,.venv-oldest/oldest.txt) > .venv-oldest/constraints.txt
+	.venv-oldest/bin/python $(PIP:constraints.txt=.venv-oldest/constraints.txt) \
+	    --editable '.[test]'
+	touch $@
+
 BEAM = tests/training/pretraining/data/constraints-beam.txt
 .venv-beam/ready: $(FILES) $(BEAM)
 	$(PYTHON) -m venv .venv-beam
 	# Beam takes older versions of some packages: its lines replace those.
-	cut -d= -f1 $(BEAM) | sed 's/.*/^&==/' | grep -v -i -f - constraints.txt \
-	    | cat - $(BEAM) > .venv-beam/constraints.txt
+	$(call WITH,$(BEAM)) > .venv-beam/constraints.txt
 	.venv-beam/bin/python $(PIP:constraints.txt=.venv-beam/constraints.txt) \
 	    --editable '.[test,beam]'
 	touch $@

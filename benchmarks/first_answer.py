@@ -68,6 +68,40 @@ def measure(folder: Path) -> dict[str, Any]:
     }
 
 
+def measure_beside(requirements: Path, folder: Path) -> dict[str, Any]:
+    """Installs the package where its dependencies are, as in Colab.
+
+    There are no constraints, so pip decides which packages it replaces. Then the
+    demonstration runs in an empty folder.
+    """
+    scripts = folder / "environment" / "bin"
+    python = str(scripts / "python")
+    subprocess.run([sys.executable, "-m", "venv", folder / "environment"], check=True)
+    pip = [python, "-I", "-m", "pip", "install", "--quiet"]
+    subprocess.run([*pip, "--requirement", requirements.resolve()], check=True)
+    before = packages(python)
+    (folder / "empty").mkdir()
+    steps = {
+        "pip install": run([*pip, "."], ROOT),
+        "keras-bert-lite demo": run(
+            [str(scripts / "keras-bert-lite"), "demo"], folder / "empty"
+        ),
+    }
+    after = packages(python)
+    return {
+        "steps": steps,
+        "replaced": sorted(x for x in before if after.get(x) != before[x]),
+        "added": sorted(set(after) - set(before)),
+    }
+
+
+def packages(python: str) -> dict[str, str]:
+    """Returns the versions of an environment's packages by name."""
+    command = [python, "-I", "-m", "pip", "list", "--format=json"]
+    listed = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
+    return {x["name"]: x["version"] for x in json.loads(listed)}
+
+
 def markdown(data: dict[str, Any]) -> str:
     lines = ["| | seconds | of CPU |", "|---|---|---|"]
     steps = data["steps"].items()
@@ -77,7 +111,20 @@ def markdown(data: dict[str, Any]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.first_answer")
-    parser.parse_args()
+    parser.add_argument(
+        "--beside",
+        type=Path,
+        help="install beside the packages of this file, run the demonstration, say "
+        "what pip replaced and added, and write no results",
+    )
+    arguments = parser.parse_args()
+    if arguments.beside:
+        with tempfile.TemporaryDirectory() as folder:
+            record = measure_beside(arguments.beside, Path(folder))
+        print(markdown(record))
+        print("replaced:", *record["replaced"] or ["nothing"])
+        print("added:", *record["added"])
+        return
     surroundings = environment()
     with tempfile.TemporaryDirectory() as folder:
         steps = measure(Path(folder))

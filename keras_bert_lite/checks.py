@@ -1,8 +1,19 @@
 """Argument checks, whose errors name the argument and the received value."""
 
+import importlib.util
 import math
 import unicodedata
 from typing import Any
+
+
+def check_installed(*modules: str, extra: str) -> None:
+    """Checks that the modules that an extra of this package installs are there."""
+    missing = [x for x in modules if importlib.util.find_spec(x) is None]
+    if missing:
+        raise ImportError(
+            f"This needs `pip install 'keras-bert-lite[{extra}]'` (the extra "
+            f"`{extra}`). Not installed: {', '.join(missing)}"
+        )
 
 
 def check_positive(name: str, value: Any) -> None:

@@ -1,7 +1,6 @@
 """From pretraining data to an encoder."""
 
 import contextlib
-import importlib.util
 import os
 import warnings
 from collections.abc import Iterator
@@ -12,7 +11,7 @@ import keras
 
 from keras_bert_lite.checkpoints.hugging_face.saving import save_hugging_face
 from keras_bert_lite.checkpoints.load import load_model
-from keras_bert_lite.checks import check_choice
+from keras_bert_lite.checks import check_choice, check_installed
 from keras_bert_lite.from_text.run import (
     MODEL,
     Config,
@@ -177,10 +176,7 @@ def pretrain_encoder(
 def _tensorboard(directory: str | os.PathLike | None) -> list[keras.callbacks.Callback]:
     if directory is None:
         return []
-    if importlib.util.find_spec("tensorboard") is None:
-        raise ImportError(
-            "`tensorboard` needs the package tensorboard: `pip install tensorboard`."
-        )
+    check_installed("tensorboard", extra="tensorboard")
     return [keras.callbacks.TensorBoard(directory)]
 
 

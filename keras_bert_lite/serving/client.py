@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from keras_bert_lite.checks import check_installed
+from keras_bert_lite.serving.messages import PREDICT, PredictRequest, PredictResponse
 from keras_bert_lite.serving.tensor_protos import as_array, as_proto, by_name
 
 # Exceptions by gRPC status code.
@@ -46,6 +48,7 @@ class Client:
             `grpc.ssl_channel_credentials()`; `None` connects without TLS.
 
     Raises:
+        ImportError: If grpcio is not installed.
         TypeError: If `target`, `model` or `signature` is not a string.
         ValueError: If one of them is empty, or `version`, `timeout` or
             `retries` is out of range.
@@ -69,9 +72,8 @@ class Client:
         ]:
             _check_text(name, text)
         _check_numbers(version, timeout, retries)
-        # Imported late: only a client needs them.
+        check_installed("grpc", extra="client")
         import grpc
-        from tensorflow_serving.apis import prediction_service_pb2_grpc
 
         self.target, self.model, self.signature = target, model, signature
         self.version, self.timeout = version, timeout
@@ -82,7 +84,11 @@ class Client:
             if credentials is None
             else grpc.secure_channel(target, credentials, options)
         )
-        self._stub = prediction_service_pb2_grpc.PredictionServiceStub(self._channel)
+        self._predict = self._channel.unary_unary(
+            PREDICT,
+            request_serializer=PredictRequest.SerializeToString,
+            response_deserializer=PredictResponse.FromString,
+        )
 
     def predict(
         self, inputs: Sequence[str | bytes] | Mapping[str, Any]
@@ -107,9 +113,8 @@ class Client:
             RuntimeError: If the server fails in another way.
         """
         import grpc
-        from tensorflow_serving.apis import predict_pb2
 
-        request = predict_pb2.PredictRequest()
+        request = PredictRequest()
         request.model_spec.name = self.model
         request.model_spec.signature_name = self.signature
         if self.version is not None:
@@ -117,7 +122,7 @@ class Client:
         for name, value in by_name(inputs).items():
             request.inputs[name].CopyFrom(as_proto(name, value))
         try:
-            response = self._stub.Predict(
+            response = self._predict(
                 request, timeout=self.timeout, wait_for_ready=self.wait_for_ready
             )
         except grpc.RpcError as error:

@@ -5,6 +5,8 @@ import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from keras_bert_lite.checks import check_installed
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -39,13 +41,8 @@ def new_figure(
 
 @functools.cache
 def _figure_class() -> Any:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError(
-            "Pictures need matplotlib, of the extra `plot`: "
-            "`pip install 'keras-bert-lite[plot]'`, or `pip install matplotlib`."
-        ) from error
+    check_installed("matplotlib", extra="plot")
+    from matplotlib.figure import Figure
 
     class NotebookFigure(Figure):
         """A figure that notebooks show, whether or not `pyplot` was imported."""

@@ -140,7 +140,7 @@ def test_each_call_names_model_signature_and_version(monkeypatch):
             calls.append((request, options))
             return predict_pb2.PredictResponse()
 
-        monkeypatch.setattr(client._stub, "Predict", predict)
+        monkeypatch.setattr(client, "_predict", predict)
         assert client.predict({"x": [1]}) == {}
     ((request, options),) = calls
     assert request.model_spec.name == "mood"

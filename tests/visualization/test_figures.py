@@ -1,7 +1,5 @@
 """What all figures share."""
 
-import sys
-
 import pytest
 from matplotlib.text import Text
 
@@ -11,13 +9,6 @@ from keras_bert_lite.visualization import figures, plot_history
 def test_a_notebook_shows_a_figure_without_pyplot():
     figure = plot_history({"loss": [2.0, 1.0]})
     assert figure._repr_png_().startswith(b"\x89PNG")
-
-
-def test_without_matplotlib_the_extra_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    figures._figure_class.cache_clear()
-    with pytest.raises(ImportError, match=r"extra `plot`.*keras-bert-lite\[plot\]"):
-        plot_history({"loss": [2.0, 1.0]})
 
 
 def test_labels_next_to_each_other_move_apart():

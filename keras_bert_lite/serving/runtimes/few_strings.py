@@ -1,5 +1,6 @@
 """A few strings to ids without TensorFlow."""
 
+import importlib.util
 from collections.abc import Callable
 from typing import Any
 
@@ -30,6 +31,7 @@ def few_strings(preprocessor: Preprocessor) -> Callable[[Any], Ids | None]:
         or tokenizer.special_tokens_in_text
         or preprocessor.padding != "longest"
         or preprocessor.stride is not None
+        or importlib.util.find_spec("tokenizers") is None
     ):
         return lambda texts: None
     encode = _words_to_ids(tokenizer)

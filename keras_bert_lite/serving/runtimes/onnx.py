@@ -1,11 +1,11 @@
 """Export to ONNX, for ONNX Runtime."""
 
-import importlib.util
 import os
 from pathlib import Path
 from typing import Any
 
 from keras_bert_lite._files import replaced_file
+from keras_bert_lite.checks import check_installed
 from keras_bert_lite.layers.execution.engines import for_engine
 from keras_bert_lite.models.text_model import TextModel, load_text_model, model_on_ids
 from keras_bert_lite.serving.runtimes.file_metadata import METADATA_KEY, file_metadata
@@ -47,7 +47,9 @@ def export_onnx(
         ValueError: If its answers need more than `logits`, or it returns lists
             or tensors that are not float32.
     """
-    _check_installed(int8)
+    check_installed("onnx", "onnxscript", "tf2onnx", extra="onnx")
+    if int8:
+        check_installed("onnxruntime", extra="onnx")
     model = load_text_model(model)
     metadata = file_metadata(model)
     path = Path(path)
@@ -59,16 +61,6 @@ def export_onnx(
         _add_metadata(file, metadata)
         file.replace(draft)
     return path
-
-
-def _check_installed(int8: bool) -> None:
-    needed = ("onnx", "onnxscript", "tf2onnx", *(("onnxruntime",) if int8 else ()))
-    missing = [x for x in needed if importlib.util.find_spec(x) is None]
-    if missing:
-        raise ImportError(
-            f"ONNX files need packages that are not installed (the extra `onnx`): "
-            f"`pip install {' '.join(missing)}`."
-        )
 
 
 def _write(model: TextModel, file: Path) -> None:

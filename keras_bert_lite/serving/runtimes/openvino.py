@@ -1,11 +1,11 @@
 """Export to OpenVINO."""
 
-import importlib.util
 import os
 import tempfile
 from pathlib import Path
 
 from keras_bert_lite._files import replaced_directory
+from keras_bert_lite.checks import check_installed
 from keras_bert_lite.layers.execution.engines import for_engine
 from keras_bert_lite.models.text_model import TextModel, load_text_model, model_on_ids
 from keras_bert_lite.serving.runtimes.file_metadata import METADATA_FILE, file_metadata
@@ -43,11 +43,7 @@ def export_openvino(
         ValueError: If its answers need more than `logits`, it returns lists or
             tensors that are not float32, or `directory` holds other files.
     """
-    if importlib.util.find_spec("openvino") is None:
-        raise ImportError(
-            "OpenVINO's files need a package that is not installed (the extra "
-            "`openvino`): `pip install openvino`."
-        )
+    check_installed("openvino", extra="openvino")
     model = load_text_model(model)
     metadata = file_metadata(model)
     with replaced_directory(directory, METADATA_FILE) as draft:

@@ -10,7 +10,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from keras_bert_lite.checks import check_choice, check_positive
+from keras_bert_lite.checks import check_choice, check_installed, check_positive
 from keras_bert_lite.models.text_model import as_array
 from keras_bert_lite.serving.runtimes.few_strings import few_strings
 from keras_bert_lite.serving.runtimes.file_metadata import (
@@ -109,6 +109,7 @@ class OnnxModel(FileModel):
     """
 
     def __init__(self, path: str | os.PathLike, num_threads: int | None = None) -> None:
+        check_installed("onnxruntime", extra="onnx")
         import onnxruntime
 
         options = onnxruntime.SessionOptions()
@@ -143,6 +144,7 @@ class LiteRTModel(FileModel):
     """
 
     def __init__(self, path: str | os.PathLike, num_threads: int | None = None) -> None:
+        check_installed("ai_edge_litert", extra="litert")
         from ai_edge_litert import interpreter
 
         self._interpreter = interpreter.Interpreter(
@@ -217,6 +219,7 @@ class OpenVinoModel(FileModel):
         num_threads: int | None = None,
         compute: str | None = None,
     ) -> None:
+        check_installed("openvino", extra="openvino")
         import openvino
 
         file = Path(path) / METADATA_FILE

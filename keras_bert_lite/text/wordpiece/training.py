@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from keras_bert_lite.checks import check_installed
 from keras_bert_lite.text.text_files import opened
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
@@ -45,11 +46,13 @@ def train_wordpiece(
         The pieces in the order of their ids. The result is deterministic.
 
     Raises:
+        ImportError: If tokenizers is not installed.
         ValueError: If `texts` has no text, or `vocabulary_size` is too small for
             the special tokens and the characters.
 
     Reference: `tokenizers.trainers.WordPieceTrainer`.
     """
+    check_installed("tokenizers", extra="vocabulary")
     import tokenizers  # imported only when used
 
     reserved = [*special_tokens, *(f"[unused{i}]" for i in range(num_unused))]

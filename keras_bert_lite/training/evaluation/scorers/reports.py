@@ -6,6 +6,7 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_bert_lite.checks import check_installed
 from keras_bert_lite.training.evaluation.callback import Score
 from keras_bert_lite.training.evaluation.outputs import (
     batches,
@@ -13,7 +14,6 @@ from keras_bert_lite.training.evaluation.outputs import (
     scored_labels,
     scores_of,
 )
-from keras_bert_lite.training.evaluation.scorers.optional import optional
 from keras_bert_lite.training.metrics.entity_f1 import best_tags, targets_mask
 
 AVERAGES = {"micro avg": "", "macro avg": "macro_", "weighted avg": "weighted_"}
@@ -93,7 +93,8 @@ def entity_report(
         ValueError: When called, if the model's head has no labels, or a target is
             not one of them.
     """
-    metrics = optional("seqeval.metrics")
+    check_installed("seqeval", extra="evaluation")
+    from seqeval import metrics
 
     def score(model: keras.Model) -> dict[str, float]:
         names = scored_labels(model, labels, output)

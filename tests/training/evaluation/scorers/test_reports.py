@@ -1,7 +1,5 @@
 """Reports, as scikit-learn's and seqeval's."""
 
-import sys
-
 import keras
 import numpy as np
 import pytest
@@ -130,9 +128,3 @@ def test_refuses_targets_and_models_without_a_label(report):
         make(data, LABELS)(model)
     with pytest.raises(ValueError, match="`labels` must be given"):
         make(data)(model)
-
-
-def test_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "seqeval.metrics", None)
-    with pytest.raises(ImportError, match=r"seqeval\.metrics: `pip install seqeval`"):
-        scorers.entity_report([])
