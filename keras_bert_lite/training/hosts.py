@@ -144,8 +144,19 @@ def part_of_batches() -> tuple[int, int]:
     distribution = keras.distribution.distribution() if _is_jax() else None
     if distribution is None or process_count() == 1:
         return 0, 1
-    count = min(distribution.num_model_replicas, process_count())
-    return (distribution.data_shard_id if count > 1 else 0), count
+    count = min(model_replicas(distribution), process_count())
+    return process_index() // (process_count() // count), count
+
+
+def model_replicas(distribution: Any) -> int:
+    """Returns the copies of the model that a distribution of Keras trains.
+
+    Keras itself says so only from 3.15 on.
+    """
+    mesh = distribution.device_mesh
+    if isinstance(distribution, keras.distribution.ModelParallel):
+        return mesh.shape[mesh.axis_names.index(distribution.batch_dim_name)]
+    return mesh.devices.size
 
 
 @contextlib.contextmanager

@@ -53,7 +53,7 @@ class RunProgress(keras.callbacks.ProgbarLogger):
         self._before = self._done
         if self._done:
             print(f"Resumed after step {self._done} of {self._steps}.")
-        self.progbar = progress_bar(self._steps - self._done, stateless_metrics=())
+        self.progbar = progress_bar(self._steps - self._done, stateful_metrics=SHOWN)
 
     def on_train_batch_end(self, batch, logs=None):
         self._show(self._done + batch + 1, logs, finalize=False)

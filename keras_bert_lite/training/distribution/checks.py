@@ -8,6 +8,7 @@ from keras_bert_lite._private import sublayers
 from keras_bert_lite.checks import check_positive
 from keras_bert_lite.training.distribution.layout import check_keys
 from keras_bert_lite.training.distribution.placement import Placement
+from keras_bert_lite.training.hosts import model_replicas
 
 
 def check_batch(
@@ -70,7 +71,7 @@ def shares(model: keras.Model | None = None) -> int:
     """Returns into how many parts a batch is cut, of all hosts together."""
     distribution = keras.distribution.distribution()
     if distribution is not None:
-        return distribution.num_model_replicas
+        return model_replicas(distribution)
     if keras.backend.backend() != "tensorflow":
         return 1
     strategy = getattr(model, "distribute_strategy", None)

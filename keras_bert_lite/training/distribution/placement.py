@@ -11,6 +11,7 @@ from keras_bert_lite.training.distribution.layout import (
     Axes,
     check_axes,
 )
+from keras_bert_lite.training.hosts import model_replicas, process_count
 
 
 class Placement(keras.distribution.ModelParallel):
@@ -28,7 +29,8 @@ class Placement(keras.distribution.ModelParallel):
     def __init__(self, mesh, layout: Mapping[str, Axes], own: bool = False) -> None:
         layout_map = keras.distribution.LayoutMap(mesh)
         for key, axes in layout.items():
-            layout_map[key] = tuple(axes)
+            # Keras before 3.15 looks for the key anywhere in a path.
+            layout_map[rf"\A(?:{key})\Z"] = tuple(axes)
         super().__init__(layout_map=layout_map, batch_dim_name=BATCH)
         self.own_layout = layout if own else {}
 
@@ -45,7 +47,7 @@ class Placement(keras.distribution.ModelParallel):
     @property
     def _shares(self) -> int:
         """The number of parts into which a batch of this process is cut."""
-        return max(self.num_model_replicas // self.num_processes, 1)
+        return max(model_replicas(self) // process_count(), 1)
 
     def _check_rows(self, rows: int, shares: int) -> None:
         if rows % shares:
@@ -66,7 +68,7 @@ class Placement(keras.distribution.ModelParallel):
             return super().distribute_dataset(dataset).map(self._checked)
         # Keras gives each process its part of a batch, unless it is one already.
         whole = self.auto_shard_dataset
-        self._check_rows(rows, self.num_model_replicas if whole else self._shares)
+        self._check_rows(rows, model_replicas(self) if whole else self._shares)
         return super().distribute_dataset(dataset)
 
     def _checked(self, *batch: Any) -> Any:

@@ -23,7 +23,8 @@ class Perplexity(keras.metrics.SparseCategoricalCrossentropy):
         super().__init__(name=name, from_logits=from_logits, **kwargs)
 
     def update_state(self, y_true, y_pred, sample_weight=None):
-        if not self.from_logits or self.ignore_class is not None or self.axis != -1:
+        ignores = getattr(self, "ignore_class", None) is not None  # since Keras 3.14
+        if not self.from_logits or ignores or self.axis != -1:
             return super().update_state(y_true, y_pred, sample_weight)
         # What the loss computes too, so that a compiler computes it once.
         values = cross_entropy(y_true, y_pred)
