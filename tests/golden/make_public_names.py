@@ -39,6 +39,8 @@ def parameters(x: Any) -> Iterator[str]:
     """Yields a line for each parameter of a function or a constructor."""
     if inspect.isclass(x) and issubclass(x, Warning):
         return  # Python does not tell
+    if inspect.isclass(x) and is_of(x.__init__, "keras."):
+        return  # differs between versions of Keras
     for parameter in inspect.signature(x).parameters.values():
         if typing.get_origin(parameter.annotation) is typing.Unpack:
             (options,) = typing.get_args(parameter.annotation)
@@ -80,7 +82,11 @@ def type_name(annotation: Any) -> str:
 
 
 def is_ours(x: Any) -> bool:
-    return getattr(x, "__module__", "").startswith(kbl.__name__)
+    return is_of(x, kbl.__name__)
+
+
+def is_of(x: Any, package: str) -> bool:
+    return getattr(x, "__module__", "").startswith(package)
 
 
 if __name__ == "__main__":
