@@ -157,8 +157,8 @@ WITH = grep -v '^\#' $(1) | cut -d= -f1 | sed 's/.*/^&==/' \
     | grep -v -i -f - constraints.txt | cat - $(1)
 
 OLDEST = tests/constraints-oldest.txt
-# Only tests need these; they are the newest for that TensorFlow and protobuf.
-OLDEST_TESTS = onnx==1.22.0 tensorflow-serving-api==2.20.0
+# Only tests need these; newer ones do not go with that TensorFlow, protobuf and anyio.
+OLDEST_TESTS = onnx==1.22.0 pytest==8.4.2 tensorflow-serving-api==2.20.0
 .venv-oldest/ready: $(FILES) $(OLDEST) tests/try_installation.py
 	$(PYTHON) -m venv .venv-oldest
 	.venv-oldest/bin/python $(INSTALL) --requirement $(OLDEST)
