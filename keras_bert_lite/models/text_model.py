@@ -17,7 +17,7 @@ from keras_bert_lite.models.tasks.string_form import (
     check_options,
     plain_form,
 )
-from keras_bert_lite.text.inputs import as_batch, check_rows, named_texts
+from keras_bert_lite.text.inputs import as_batch, check_rows, texts_by_input
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.text.text_layer import require_tensorflow
 from keras_bert_lite.text.window_layer import TextWindows
@@ -159,14 +159,7 @@ class TextModel(keras.Model):
 
     def _strings(self, inputs: Any) -> dict[str, Any]:
         """Returns batches of strings by name, after checking the names and sizes."""
-        rows = isinstance(inputs, list) and all(isinstance(x, tuple) for x in inputs)
-        if rows and inputs and len(self.input) == 2:  # a pair a row
-            inputs = tuple(map(list, zip(*inputs, strict=True)))
-        named = named_texts(inputs)
-        if set(named) != set(self.input):
-            raise ValueError(
-                f"The model takes {sorted(self.input)}. Received: {sorted(named)}"
-            )
+        named = texts_by_input(inputs, self.input)
         if any(isinstance(x, keras.KerasTensor) for x in named.values()):
             return named
         words = len(named) == 1

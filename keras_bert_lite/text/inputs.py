@@ -1,5 +1,6 @@
 """Texts and pairs of texts, as users pass them."""
 
+from collections.abc import Collection
 from typing import Any
 
 import tensorflow as tf
@@ -25,6 +26,35 @@ def named_texts(inputs: Any) -> dict[str, Any]:
             )
         return {"text": inputs[0], "text_pair": inputs[1]}
     return {"text": inputs}
+
+
+def texts_by_input(texts: Any, inputs: Collection[str]) -> dict[str, Any]:
+    """Returns the texts for a model, by the names of its inputs.
+
+    Args:
+        texts: As `named_texts` takes them; for pairs, also a list of tuples.
+        inputs: The names, `text` and, for pairs, `text_pair`.
+
+    Raises:
+        ValueError: If the model takes pairs and the texts are single, or vice versa.
+    """
+    rows = isinstance(texts, list) and all(isinstance(x, tuple) for x in texts)
+    if rows and texts and len(inputs) == 2:
+        for pair in texts:
+            if len(pair) != 2:
+                raise ValueError(
+                    "A tuple in a list must be a pair `(text, text_pair)`. "
+                    f"Received: {pair!r}"
+                )
+        texts = tuple(map(list, zip(*texts, strict=True)))
+    named = named_texts(texts)
+    if set(named) != set(inputs):
+        tuples = ", from a tuple, which is a pair; pass several texts as a list"
+        raise ValueError(
+            f"The model takes {sorted(inputs)}. Received: {sorted(named)}"
+            f"{tuples if isinstance(texts, tuple) else ''}"
+        )
+    return named
 
 
 def as_batch(text: Any, name: str, rank: int = 1, words: bool = False) -> tf.Tensor:

@@ -8,6 +8,7 @@ import tensorflow as tf
 import keras_bert_lite as kbl
 from tests import fresh_process, tiny
 from tests.policies import dtype_policy
+from tests.threads import check_in_threads
 
 pytestmark = pytest.mark.tensorflow(reason="string-in models need TensorFlow")
 
@@ -67,6 +68,16 @@ def test_a_row_does_not_depend_on_its_batch(model):
     together = model.predict(tiny.TEXTS, verbose=0)["scores"]
     alone = [model.predict([text], verbose=0)["scores"][0] for text in tiny.TEXTS]
     np.testing.assert_allclose(together, alone, atol=1e-6)
+
+
+def test_many_threads():
+    body = tiny.classifier(initializer_range=1.0)
+    model = kbl.with_text(body, tiny.preprocessor())
+    expected = model.predict(tiny.TEXTS, verbose=0)["scores"]
+    assert np.ptp(expected[:, 0]) > 0.005
+    check_in_threads(
+        lambda x: model.predict(x, verbose=0)["scores"], tiny.TEXTS, expected
+    )
 
 
 def test_empty_batch(model):

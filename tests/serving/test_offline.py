@@ -6,6 +6,7 @@ import pytest
 import keras_bert_lite as kbl
 from keras_bert_lite.serving import offline
 from tests import tiny
+from tests.threads import check_in_threads
 
 TEXTS = [tiny.TEXTS[i % 4] * (1 + i % 7) for i in range(50)]
 
@@ -29,6 +30,13 @@ def test_answers_come_in_the_order_of_the_texts(model, path, saved, monkeypatch)
     assert [x["label"] for x in answers] == expected["label"].tolist()
     scores = np.stack([x["scores"] for x in answers])
     np.testing.assert_allclose(scores, expected["scores"], atol=1e-5)
+
+
+def test_many_threads(model, path):
+    call = offline.saved_function(path)[0]
+    expected = model.predict(tiny.TEXTS, verbose=0)["scores"]
+    assert np.ptp(expected[:, 0]) > 0.005
+    check_in_threads(lambda x: call(text=x)["scores"], tiny.TEXTS, expected)
 
 
 def test_reads_no_more_than_a_window_ahead(model, monkeypatch):

@@ -1,5 +1,7 @@
 """Explanations of every task: complete, located, of the right output."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from tests import tiny
 from tests.conformance import randomize
 from tests.models.tasks import string_models
 from tests.text import token_samples
+from tests.threads import check_in_threads
 
 pytestmark = pytest.mark.tensorflow(reason="string-in models need TensorFlow")
 LONG = string_models.LONG
@@ -140,6 +143,17 @@ def test_fixed_width_and_sizes_of_batches_change_nothing():
     for text_model, size in ((narrow, 7), (narrow, 64), (wide, 16)):
         found = kbl.explain(text_model, "fine", batch_size=size).attributions
         np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_many_threads(classifier):
+    def total(texts):
+        found = [kbl.explain(classifier, x, steps=4, max_steps=4) for x in texts]
+        return np.array([[x.attributions.sum(), x.score] for x in found])
+
+    texts = ["a fine day", "bad weather"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # few steps
+        check_in_threads(total, texts, total(texts), 1)
 
 
 def test_texts_without_pieces(classifier):

@@ -1,7 +1,9 @@
 """Models that run files of other runtimes, from strings to answers."""
 
 import abc
+import contextlib
 import os
+import threading
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -19,11 +21,20 @@ from keras_bert_lite.serving.runtimes.file_metadata import (
     read_metadata,
 )
 from keras_bert_lite.serving.runtimes.openvino import MODEL_FILE
-from keras_bert_lite.text.inputs import as_batch, check_rows, named_texts
+from keras_bert_lite.text.inputs import as_batch, check_rows, texts_by_input
 
 
 class FileModel(abc.ABC):
-    """Base class of models that run a file and its preprocessor on strings."""
+    """Base class of models that run a file and its preprocessor on strings.
+
+    `predict` may be called from several threads. An engine that answers one call at a
+    time then answers their batches in turn.
+
+    Attributes:
+        concurrent: Whether the engine answers several calls at a time.
+    """
+
+    concurrent = False
 
     def __init__(self, metadata: str | None, path: str | os.PathLike) -> None:
         self.preprocessor, description = read_metadata(metadata, path)
@@ -35,39 +46,41 @@ class FileModel(abc.ABC):
             self.preprocessor, autograph=False
         ).get_concrete_function(text)
         self._few_strings = few_strings(self.preprocessor)
+        self._turn = contextlib.nullcontext() if self.concurrent else threading.Lock()
 
     def predict(self, texts: Any, batch_size: int = 32) -> dict[str, np.ndarray]:
         """Returns the same outputs as the exported Keras model.
 
         Args:
-            texts: A list of strings; for text pairs, a dictionary of two
-                lists, `text` and `text_pair`, or a tuple of them.
+            texts: A list of strings; for text pairs, a dictionary of two lists,
+                `text` and `text_pair`, a tuple of them, or a list of tuples.
             batch_size: Rows per batch. If there are more, texts of similar length
                 share a batch.
 
         Returns:
             A dictionary of arrays, such as `label` and `scores` for a classifier.
             Those with a sequence axis are padded with zeros to the longest row.
+
+        Raises:
+            ValueError: If `batch_size` is not positive, or `texts` are not what the
+                model takes.
         """
         check_positive("batch_size", batch_size)
         few = self._few_strings(texts) if self.inputs == ["text"] else None
         if few is not None and len(texts) <= batch_size:
-            return self._answers(self._run(few))
-        strings = {k: as_batch(x, k) for k, x in named_texts(texts).items()}
-        if set(strings) != set(self.inputs):
-            raise ValueError(
-                f"The model takes {self.inputs}. Received: {sorted(strings)}"
-            )
+            return self._answers(self._outputs(few))
+        named = texts_by_input(texts, self.inputs)
+        strings = {name: as_batch(x, name) for name, x in named.items()}
         check_rows(strings)
         if len(strings["text"]) <= batch_size:
-            return self._answers(self._run(self._ids(strings)))
+            return self._answers(self._outputs(self._ids(strings)))
         lengths = sum(tf.strings.length(x) for x in strings.values())
         order = np.argsort(lengths, kind="stable")
         batches = []
         for i in range(0, len(order), batch_size):
             rows = order[i : i + batch_size]
             batch = {name: tf.gather(x, rows) for name, x in strings.items()}
-            batches.append(self._run(self._ids(batch)))
+            batches.append(self._outputs(self._ids(batch)))
         back = np.argsort(order)
         return self._answers(
             {k: joined([batch[k] for batch in batches])[back] for k in batches[0]}
@@ -82,13 +95,19 @@ class FileModel(abc.ABC):
             return values
         return {k: as_array(x) for k, x in self.answer(values["logits"]).items()}
 
+    def _outputs(self, ids: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        with self._turn:
+            return self._run(ids)
+
     @abc.abstractmethod
     def _run(self, ids: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Returns the model's outputs on ids, by name."""
+        """Returns the model's outputs on ids, by name, in arrays of their own."""
 
 
 class OnnxModel(FileModel):
     """A file made by `export_onnx`, run by ONNX Runtime on the CPU.
+
+    Calls from several threads run at the same time.
 
     Args:
         path: The file.
@@ -107,6 +126,8 @@ class OnnxModel(FileModel):
     >>> kbl.serving.OnnxModel(path).predict(["a day"])["sentence_embedding"].shape
     (1, 256)
     """
+
+    concurrent = True
 
     def __init__(self, path: str | os.PathLike, num_threads: int | None = None) -> None:
         check_installed("onnxruntime", extra="onnx")
@@ -132,7 +153,7 @@ class LiteRTModel(FileModel):
     """A file made by `export_litert`, run by LiteRT with XNNPACK.
 
     Rows run one by one, each padded to the shortest of the file's lengths that
-    fits.
+    fits. Calls from several threads run one after the other.
 
     Args:
         path: The file.
@@ -189,7 +210,7 @@ class LiteRTModel(FileModel):
 class OpenVinoModel(FileModel):
     """A directory made by `export_openvino`, run by OpenVINO on the CPU.
 
-    It answers one call at a time.
+    Calls from several threads run one after the other.
 
     Args:
         path: The directory.

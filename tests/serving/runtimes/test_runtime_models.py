@@ -1,5 +1,8 @@
 """Files of other engines, called with strings."""
 
+import threading
+import time
+
 import keras
 import numpy as np
 import onnx
@@ -17,6 +20,7 @@ from keras_bert_lite.serving.runtimes.runtime_models import (
 )
 from tests import tiny
 from tests.conformance import randomize
+from tests.threads import check_in_threads
 
 pytestmark = pytest.mark.tensorflow(reason="exports need TensorFlow")
 ENGINES = {
@@ -58,6 +62,24 @@ def test_the_same_answers(model, runtime, batch_size):
     np.testing.assert_allclose(answers["scores"], expected["scores"], atol=1e-4)
 
 
+def test_many_threads(model, runtime, monkeypatch):
+    if not runtime.concurrent:  # first without the engine, which could hang
+        with monkeypatch.context() as patch:
+            patch.setattr(runtime, "_run", alone)
+            rows = np.zeros([len(TEXTS), 2])
+            check_in_threads(lambda x: runtime.predict(x)["scores"] * 0, TEXTS, rows, 1)
+    expected = model.predict(TEXTS, verbose=0)["scores"]
+    assert len(np.unique(expected[:, 0].round(3))) > 6
+    check_in_threads(lambda x: runtime.predict(x, 4)["scores"], TEXTS, expected)
+
+
+def alone(ids, running=threading.Lock()):
+    assert running.acquire(blocking=False), "two calls at a time"
+    time.sleep(0.001)
+    running.release()
+    return {"logits": np.zeros([len(ids["token_ids"]), 2], "float32")}
+
+
 def test_no_texts(runtime):
     answers = runtime.predict([])
     assert answers["label"].shape == (0,)
@@ -88,8 +110,14 @@ def test_pairs_and_sequences(tmp_path, engine):
     assert sorted(answers) == sorted(expected)
     for name, values in answers.items():
         np.testing.assert_allclose(values, expected[name], atol=1e-4)
+    rows = list(zip(pairs["text"], pairs["text_pair"], strict=True))
+    np.testing.assert_array_equal(
+        runtime.predict(rows, 1)["pooled_output"], answers["pooled_output"]
+    )
     with pytest.raises(ValueError, match="Received: \\['text'\\]"):
         runtime.predict(["a day"])
+    with pytest.raises(ValueError, match=r"must be a pair .* Received: \('a',\)"):
+        runtime.predict([("a", "b"), ("a",)])
     with pytest.raises(ValueError, match="Received: 2 and 1"):
         runtime.predict((["a", "b"], ["c"]), batch_size=1)
 
@@ -115,6 +143,11 @@ def test_other_tasks(build, tmp_path):
             np.testing.assert_allclose(values, expected[name], atol=1e-4)
         else:
             assert values.tolist() == expected[name].tolist()
+
+
+def test_a_tuple_is_a_pair(runtime):
+    with pytest.raises(ValueError, match=r"takes \['text'\].*pass several .* a list"):
+        runtime.predict(("a day", "fine"))
 
 
 def test_a_file_of_another_maker(tmp_path):
