@@ -11,7 +11,7 @@ import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 DRAFT = ".draft-"  # prefix of the names of drafts
@@ -46,44 +46,115 @@ def write_text(path: Path, text: str, tidy: bool = True) -> None:
 
 
 @contextlib.contextmanager
-def new_directory(path: Path) -> Iterator[Path]:
-    """Yields a folder to fill, which becomes the directory `path` on success."""
-    with _draft(path.parent) as draft:
-        made = draft / NEW / path.name
+def draft_directory(folder: Path, name: str = "draft") -> Iterator[Path]:
+    """Yields a folder to fill and to move by `move_to_new`; it is removed if it stays.
+
+    Args:
+        folder: Where it is made.
+        name: Its name.
+    """
+    with _draft(folder) as draft:
+        made = draft / NEW / name
         made.mkdir()
         yield made
-        made.rename(path)
+
+
+def move_to_new(draft: Path, path: Path) -> None:
+    """Moves a complete directory to a path that must not exist.
+
+    Raises:
+        FileExistsError: If it does: another process may just have written it.
+    """
+    try:
+        draft.rename(path)
+    except OSError as error:
+        if not path.exists():
+            raise
+        raise FileExistsError(
+            f"{path} must not exist. Another process wrote it in the meantime"
+        ) from error
 
 
 @contextlib.contextmanager
-def replaced_directory(directory: str | os.PathLike, marker: str) -> Iterator[Path]:
+def new_directory(path: Path) -> Iterator[Path]:
+    """Yields a folder to fill, which becomes the directory `path` on success.
+
+    Raises:
+        FileExistsError: If it exists by then.
+    """
+    with draft_directory(path.parent, path.name) as draft:
+        yield draft
+        move_to_new(draft, path)
+
+
+@contextlib.contextmanager
+def replaced_directory(
+    directory: str | os.PathLike, marker: str, names: Collection[str] | None = None
+) -> Iterator[Path]:
     """Yields a folder to fill, which replaces `directory` on success.
+
+    Of several processes that replace it at once, the last one's content stays.
+
+    Args:
+        directory, marker, names: See `check_replaceable`.
+
+    Raises:
+        ValueError: See `check_replaceable`.
+    """
+    target = Path(directory)
+    check_replaceable(target, marker, names)
+    with _draft(target.parent) as draft:
+        made = draft / NEW / target.name
+        made.mkdir()
+        yield made
+        with _locked(target.parent):
+            check_replaceable(target, marker, names)
+            if target.is_dir():
+                target.rename(draft / OLD / target.name)
+            made.rename(target)
+
+
+def check_replaceable(
+    directory: Path, marker: str, names: Collection[str] | None = None
+) -> None:
+    """Raises an error unless a directory may be written, or replaced.
 
     Args:
         directory: The directory. A non-empty one is replaced only if it contains
             the file `marker`, which shows that it is of the same kind.
         marker: The name of that file.
+        names: The names that directories of this kind have in them; one that holds
+            others too is refused. `None`: any.
 
     Raises:
-        ValueError: If `directory` is a file, or holds other files.
+        ValueError: If `directory` is or lies in a file, or holds other files.
     """
-    target = Path(directory)
-    if target.exists() and not target.is_dir():
+    check_directory(directory)
+    found = {x.name for x in directory.iterdir()} if directory.is_dir() else set()
+    others = set() if names is None else found - {*names}
+    if found and (marker not in found or others):
         raise ValueError(
-            f"`directory` must not be a file. Received: {os.fspath(target)!r}"
+            f"`directory` must be new, empty, or hold a {marker}"
+            f"{'' if names is None else ' and what belongs to it'}, to be replaced. "
+            f"Received: {os.fspath(directory)!r}, which holds other files"
         )
-    if target.is_dir() and any(target.iterdir()) and not (target / marker).is_file():
-        raise ValueError(
-            f"`directory` must be new, empty, or hold a {marker}, to be replaced. "
-            f"Received: {os.fspath(target)!r}, which holds other files"
-        )
-    with _draft(target.parent) as draft:
-        made = draft / NEW / target.name
-        made.mkdir()
-        yield made
-        if target.is_dir():
-            target.rename(draft / OLD / target.name)
-        made.rename(target)
+
+
+def check_directory(directory: Path) -> None:
+    """Raises an error if a directory cannot be made: a file is in its place.
+
+    Raises:
+        ValueError: If `directory` is a file, or lies in one.
+    """
+    for path in (directory, *directory.parents):
+        if path.exists():
+            if not path.is_dir():
+                where = "" if path == directory else f", which lies in the file {path}"
+                raise ValueError(
+                    "`directory` must not be a file. Received: "
+                    f"{os.fspath(directory)!r}{where}"
+                )
+            return
 
 
 def remove_left_over(folder: Path) -> None:
@@ -105,6 +176,7 @@ def remove_left_over(folder: Path) -> None:
 
 @contextlib.contextmanager
 def _draft(folder: Path, tidy: bool = True) -> Iterator[Path]:
+    missing = [x for x in (folder, *folder.parents) if not x.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     if tidy:
         remove_left_over(folder)
@@ -113,8 +185,27 @@ def _draft(folder: Path, tidy: bool = True) -> Iterator[Path]:
         (draft / NEW).mkdir()
         (draft / OLD).mkdir()
         yield draft
+    except OSError as error:
+        if error.errno is not None and error.filename is None:
+            error.filename = os.fspath(folder)  # as on a full disk
+        raise
     finally:
         _remove(draft)
+        os.close(descriptor)
+        with contextlib.suppress(OSError):  # not empty: something was written
+            for path in missing:
+                path.rmdir()
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Waits until no other process holds the lock of a folder, and holds it."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):  # the file system has no locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
         os.close(descriptor)
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import keras
 
-from keras_bert_lite._files import replaced_file
+from keras_bert_lite._files import check_directory, replaced_directory
 from keras_bert_lite.checkpoints.hugging_face.saving import save_hugging_face
 from keras_bert_lite.checkpoints.keras_hub.exchange import to_keras_hub
 from keras_bert_lite.checkpoints.load import load_model, load_preprocessor
@@ -24,6 +24,8 @@ from keras_bert_lite.models.text_model import (
 from keras_bert_lite.serving.saved_model.export import export_saved_model
 from keras_bert_lite.text.preprocessor import Preprocessor
 
+PRESET = ("metadata.json", "config.json", "model.weights.h5")  # of a backbone
+
 
 def convert(
     source: str | os.PathLike,
@@ -36,7 +38,9 @@ def convert(
     Args:
         source: Any checkpoint; see `load_model`. Or the directory of a run of
             `finetune`, or the `.keras` file of a model made by `with_text`.
-        directory: Where the result is written.
+        directory: Where the result is written, whole or not at all. An older result
+            of this form is replaced, or for `"saved_model"` gets another version; a
+            directory that holds other files is refused.
         form: `"hugging_face"`: config.json, model.safetensors and the tokenizer's
             files; `"keras"`: `model.keras`, which takes strings; `"saved_model"`: for
             TF Serving; `"keras_hub"`: a preset of KerasHub's backbone, without head
@@ -48,7 +52,8 @@ def convert(
         The directory.
 
     Raises:
-        ValueError: If an argument is invalid, or the form has no such model.
+        ValueError: If an argument is invalid, `directory` is a file or holds other
+            files, or the form has no such model.
 
     Example:
 
@@ -61,6 +66,7 @@ def convert(
         raise ValueError(
             f'`dtype` must be "float32" in the form {form!r}. Received: {dtype!r}'
         )
+    check_directory(Path(directory))
     loaded = _run(source) if _is_run(Path(source)) else _checkpoint(source)
     folder = Path(directory)
     FORMS[form](loaded, folder, dtype)
@@ -95,16 +101,8 @@ def _hugging_face(loaded: _Loaded, folder: Path, dtype: str) -> None:
 
 
 def _keras(loaded: _Loaded, folder: Path, _: Any) -> None:
-    if folder.exists() and not folder.is_dir():
-        raise ValueError(f"`directory` must not be a file. Received: {str(folder)!r}")
-    if folder.is_dir() and any(x.name != MODEL_FILE for x in folder.iterdir()):
-        raise ValueError(
-            f"`directory` must be new, empty, or hold a {MODEL_FILE} alone, to be "
-            f"replaced. Received: {str(folder)!r}, which holds other files"
-        )
-    text_model = loaded.text_model()
-    with replaced_file(folder / MODEL_FILE) as beside:
-        text_model.save(beside)
+    with replaced_directory(folder, MODEL_FILE, [MODEL_FILE]) as draft:
+        loaded.text_model().save(draft / MODEL_FILE)
 
 
 def _saved_model(loaded: _Loaded, folder: Path, _: Any) -> None:
@@ -112,7 +110,8 @@ def _saved_model(loaded: _Loaded, folder: Path, _: Any) -> None:
 
 
 def _keras_hub(loaded: _Loaded, folder: Path, _: Any) -> None:
-    to_keras_hub(encoder_of(loaded.model)).save_to_preset(str(folder))
+    with replaced_directory(folder, PRESET[0], PRESET) as draft:
+        to_keras_hub(encoder_of(loaded.model)).save_to_preset(str(draft))
 
 
 FORMS: dict[str, Callable[[_Loaded, Path, str], None]] = {

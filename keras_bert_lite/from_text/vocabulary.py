@@ -6,7 +6,13 @@ from pathlib import Path
 
 import keras
 
+from keras_bert_lite._files import check_replaceable, replaced_directory
 from keras_bert_lite.checkpoints.tokenizers.saving import write_tokenizer
+from keras_bert_lite.checkpoints.tokenizers.tokenizer_config import (
+    CONFIG,
+    SPECIAL_TOKENS_MAP,
+)
+from keras_bert_lite.checkpoints.tokenizers.wordpiece import JSON, VOCABULARY
 from keras_bert_lite.config import EncoderConfig
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.text.wordpiece.tokenizer import WordPieceTokenizer
@@ -16,6 +22,7 @@ from keras_bert_lite.training.progress import text_bar
 
 READINGS = 2  # the first, of `train_wordpiece`, finds the characters
 OFTEN = 1000  # lines between updates of the bar
+FILES = (VOCABULARY, JSON, CONFIG, SPECIAL_TOKENS_MAP)
 FAMILY_OF = "bert_tiny_uncased"  # its files are BERT's, whatever the encoder's size
 
 
@@ -28,13 +35,14 @@ def write_vocabulary(
 ) -> int:
     """Learns a WordPiece vocabulary from text files and writes a tokenizer's files.
 
-    See `train_wordpiece`, which returns the pieces and has more options.
+    See `train_wordpiece`, which returns the pieces and has more options. Words of more
+    than 100 characters, which the tokenizer reads as unknown, are left out.
 
     Args:
         text: Text files in UTF-8, `.gz` or `.xz` if compressed.
         directory: Where vocab.txt, tokenizer.json and the other files of a BERT
-            tokenizer are written, for `load_tokenizer`, `load_preprocessor` and
-            transformers.
+            tokenizer are written, all of them or none, for `load_tokenizer`,
+            `load_preprocessor` and transformers. An older tokenizer is replaced.
         size: The maximum number of pieces.
         cased: Whether case and accents are kept. If not, text is lower-cased and its
             accents are removed.
@@ -45,8 +53,11 @@ def write_vocabulary(
 
     Raises:
         FileNotFoundError: If a text file does not exist.
-        ValueError: If there is no text, a line is not UTF-8, or `size` is too small
-            for the characters.
+        ValueError: If `directory` is a file or holds other files, there is no text, a
+            line is not UTF-8, or `size` is too small for the characters.
+
+    Warns:
+        UserWarning: If words were left out.
 
     Example:
 
@@ -58,13 +69,14 @@ def write_vocabulary(
     '[PAD]'
     """
     paths, folder = as_paths(text, "text"), Path(directory)
+    check_replaceable(folder, VOCABULARY, FILES)
     lines = _Lines(paths, text_bar(paths, READINGS) if show_progress else None)
     pieces = train_wordpiece(lines, size, lowercase=not cased, show_progress=False)
     lines.end()
     tokenizer = WordPieceTokenizer(pieces, lowercase=not cased)
-    folder.mkdir(parents=True, exist_ok=True)
     config = EncoderConfig.named(FAMILY_OF, vocabulary_size=len(pieces))
-    write_tokenizer(Preprocessor(tokenizer), config, folder)
+    with replaced_directory(folder, VOCABULARY, FILES) as draft:
+        write_tokenizer(Preprocessor(tokenizer), config, draft)
     return len(pieces)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from keras_bert_lite._files import new_directory
+from keras_bert_lite._files import check_directory, draft_directory, move_to_new
 from keras_bert_lite.checks import check_choice
 from keras_bert_lite.models.text_model import (
     TextModel,
@@ -71,7 +71,8 @@ def export_saved_model(
         model: A model made by `with_text`, or its `.keras` file, or the directory of
             a run of `finetune`.
         directory: The model's directory; the version becomes a folder in it.
-        version: A positive number; `None` uses the next free one.
+        version: A positive number; `None` uses the next free one, when the files are
+            complete.
         warmup: Texts for the warm-up requests; `True` uses short and long
             examples, `False` writes none.
         batching: Arguments of `batching_parameters`, for servers started with
@@ -102,7 +103,8 @@ def export_saved_model(
             and this TensorFlow has no such products.
         TypeError: If the model was not made by `with_text`.
         FileNotFoundError: If there is no such file.
-        ValueError: If the version is not a positive integer, the storage or `compute`
+        ValueError: If `directory` is a file, the version is not a positive integer,
+            the storage or `compute`
             is invalid or a weight exceeds its range, the encoder or `calibration` does
             not allow `int8`, `keep` has other numbers than those of some layers, or a
             warm-up request fails.
@@ -121,10 +123,15 @@ def export_saved_model(
     if storage is not None:
         check_choice("storage", storage, STORAGES)
     texts = _warmup_texts(model, warmup)
-    target = _version_path(Path(directory), version)
+    folder = Path(directory)
+    check_directory(folder)
+    name = _version_path(folder, version).name
     options = {"calibration": calibration, "keep": keep}
     encoder = _in_fewer_bits(model, compute, int8, verbose, **options)
-    with new_directory(target) as draft, _traced(model, encoder) as (weights, others):
+    with (
+        draft_directory(folder, name) as draft,
+        _traced(model, encoder) as (weights, others),
+    ):
         signatures = signatures_of(model)
         stored = half_stored(weights, storage) if storage else weights
         _save(model, signatures, [*stored, *others], draft)
@@ -134,7 +141,7 @@ def export_saved_model(
         if texts:
             write_warmup(draft, _requests(model, texts, signatures))
             replay_warmup(draft)
-    return target
+        return _publish(draft, folder, version)
 
 
 def _in_fewer_bits(
@@ -213,6 +220,19 @@ def _requests(
             requests.append(("tokenize", strings))
             requests.append(("token_ids", signatures["tokenize"](**strings)))
     return requests
+
+
+def _publish(draft: Path, directory: Path, version: int | None) -> Path:
+    """Moves a complete version to its place, and returns that."""
+    while True:
+        target = _version_path(directory, version)
+        try:
+            move_to_new(draft, target)
+        except FileExistsError:
+            if version is not None:
+                raise
+        else:
+            return target
 
 
 def _version_path(directory: Path, version: int | None) -> Path:

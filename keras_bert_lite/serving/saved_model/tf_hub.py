@@ -8,7 +8,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from keras_bert_lite._files import new_directory
+from keras_bert_lite._files import check_directory, new_directory
 from keras_bert_lite.models.encoder_model import with_hidden_states
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.text.text_layer import require_tensorflow
@@ -62,6 +62,7 @@ def export_tf_hub(
     if preprocessor.sequence_length is None:
         raise ValueError("`preprocessor` must have a `sequence_length`. Received: None")
     target = Path(directory)
+    check_directory(target.parent)
     if target.exists():
         raise FileExistsError(f"`directory` must not exist. Received: {target}")
     with new_directory(target) as draft:

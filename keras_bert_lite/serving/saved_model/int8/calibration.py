@@ -12,7 +12,7 @@ import tensorflow as tf
 from keras_bert_lite._progress_bar import progress_bar
 from keras_bert_lite.models.text_model import TextModel
 from keras_bert_lite.serving.saved_model.dense_calls import replaced_calls
-from keras_bert_lite.text.text_files import opened
+from keras_bert_lite.text.text_files import BOM, BROKEN, opened
 
 Texts = Sequence[str] | str | os.PathLike | None
 FEWEST = 16  # different texts
@@ -61,10 +61,10 @@ def observe(
     Raises:
         FileNotFoundError: If there is no such file.
         TypeError: If `texts` are no strings.
-        ValueError: If there are too few different texts, or the model's numbers are
-            not finite.
+        ValueError: If there are too few different texts of more than a character, the
+            file is damaged or not UTF-8, or the model's numbers are not finite.
     """
-    texts = _checked(_read(texts))
+    texts = _checked_texts(texts)
     found = {layer: Observed() for layer in layers}
     calls = {layer: _observed(layer.call, seen) for layer, seen in found.items()}
     bar = progress_bar(len(texts), bool(verbose), unit_name="text")
@@ -82,32 +82,55 @@ def observe(
     return found
 
 
-def _read(texts: Texts) -> list[str]:
-    if texts is None:
+def _checked_texts(calibration: Texts) -> list[str]:
+    if calibration is None:
         raise ValueError(
             "`calibration` must be some hundred texts of the kind that will be "
             "answered, or a file with one a line. Received: None"
         )
-    if isinstance(texts, (str, os.PathLike)):
-        with opened(Path(texts)) as file:
-            return [line.strip() for line in file.read().decode().splitlines()]
-    texts = list(texts)
+    where = ""
+    if isinstance(calibration, (str, os.PathLike)):
+        texts, where = _read(Path(calibration)), f" in {os.fspath(calibration)}"
+    else:
+        texts = list(calibration)
     for text in texts:
         if not isinstance(text, str):
             raise TypeError(
                 "`calibration` must be a list of texts, or a file of them. Received: "
                 f"{text!r} in it"
             )
+    different = len({text for text in texts if len(text.strip()) > 1})
+    if different < FEWEST:
+        raise ValueError(
+            f"`calibration` must hold at least {FEWEST} different texts of more than a "
+            f"character; some hundred are better. Received: {different}{where}"
+        )
     return texts
 
 
-def _checked(texts: list[str]) -> list[str]:
-    different = len({text for text in texts if text.strip()})
-    if different < FEWEST:
-        raise ValueError(
-            f"`calibration` must hold at least {FEWEST} different texts; some hundred "
-            f"are better. Received: {different}"
+def _read(path: Path) -> list[str]:
+    """Returns the lines of a file, without the white space around them."""
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"`calibration` must be a file. Received: {os.fspath(path)!r}"
         )
+    try:
+        with opened(path) as file:
+            lines = list(file)
+    except BROKEN as error:
+        raise ValueError(
+            f"{path}: must be a whole compressed file. Received: {error}"
+        ) from error
+    texts = []
+    for number, line in enumerate(lines, 1):
+        line = line.removeprefix(BOM) if number == 1 else line
+        try:
+            texts.append(line.decode().strip())
+        except UnicodeDecodeError as error:
+            raise ValueError(
+                f"{path}:{number}: must be UTF-8. Received: {error.reason} at byte "
+                f"{error.start}"
+            ) from None
     return texts
 
 

@@ -98,9 +98,15 @@ def _attention_products(block: EncoderBlock, seen: Layers) -> tuple[Product, Pro
     kernels, biases = map(list, zip(*map(_weights, joined), strict=True))
     kernel, bias = _weights(attention.output_dense)
     largest = seen[attention.output_dense].largest
-    # Attention adds up values column by column, so their product can smooth them.
-    factors = _factors(largest, kernel)
-    kernels[2], biases[2] = kernels[2] / factors, biases[2] / factors
+    # Attention adds up values column by column, so their product can smooth them. Heads
+    # that share their values, which are next to each other, share the factors too.
+    size = len(kernel) // block.config.num_heads
+    sharing = len(kernel) // attention.value.units
+    weights = np.abs(kernel).max(1)
+    joint = [x.reshape(-1, sharing, size).max(1).ravel() for x in (largest, weights)]
+    shared = _factors(*joint)
+    kernels[2], biases[2] = kernels[2] / shared, biases[2] / shared
+    factors = np.repeat(shared.reshape(-1, 1, size), sharing, 1).ravel()
     heads = _smoothed(
         seen[attention.query], np.concatenate(kernels, 1), np.concatenate(biases)
     )
@@ -173,16 +179,20 @@ def _call(product: Product) -> Callable:
 def _smoothed(
     seen: Observed, kernel: np.ndarray, bias: np.ndarray, **options: Any
 ) -> Product:
-    factors = _factors(seen.largest, kernel)
+    factors = _factors(seen.largest, np.abs(kernel).max(1))
     return Product(kernel, bias, _range(seen.largest / factors), factors, **options)
 
 
-def _factors(largest: np.ndarray, kernel: np.ndarray) -> np.ndarray:
+def _factors(largest: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Returns the smoothing factor of each column of x, `(K,)`.
+
+    Args:
+        largest: The largest absolute value of each column of x, `(K,)`.
+        weights: That of each row of W, `(K,)`.
 
     Reference: [Xiao et al., 2022](https://arxiv.org/abs/2211.10438), equation 4.
     """
-    weights = np.maximum(np.abs(kernel).max(1), TINY)
+    weights = np.maximum(weights, TINY)
     factors = np.maximum(largest, TINY) ** SMOOTHING / weights ** (1 - SMOOTHING)
     return factors.astype("float32")
 

@@ -19,6 +19,7 @@ from keras_bert_lite.training.pretraining.data.shards import (
     SHARD,
     Shard,
     WholeShards,
+    marker,
     shard_name,
     write_index,
 )
@@ -26,6 +27,7 @@ from keras_bert_lite.training.pretraining.data.write import (
     check_settings,
     check_some_rows,
     make_shard,
+    names_of_empty,
     totals,
 )
 
@@ -96,7 +98,7 @@ class _MakeShard(beam.DoFn):
 
     def process(self, element: tuple[int, Chunk]) -> Iterator[tuple[int, Shard]]:
         number, chunk = element
-        names = [shard_name(number), _marker(shard_name(number))]
+        names = [shard_name(number), marker(shard_name(number))]
         with files.working_folder(self._directory, names) as folder:
             self._find.directory = folder
             made = self._find(number) or make_shard(
@@ -142,14 +144,18 @@ def _finish(
     shards: list[tuple[int, Shard]], directory: str, texts: list[Any]
 ) -> dict[str, int]:
     ordered = [shard for _, shard in sorted(shards)]
-    check_some_rows(ordered, texts)
+    try:
+        check_some_rows(ordered, texts)
+    except ValueError:  # other text may be written there
+        names = names_of_empty(ordered)
+        if files.is_remote(directory):
+            files.delete(directory, names)
+        else:
+            for name in names:
+                (Path(directory) / name).unlink(missing_ok=True)
+        raise
     with files.working_folder(directory, [INDEX]) as folder:
         write_index(folder, ordered)
     if files.is_remote(directory):
-        files.delete(directory, [_marker(shard.name) for shard in ordered])
+        files.delete(directory, [marker(shard.name) for shard in ordered])
     return totals(ordered)
-
-
-def _marker(name: str) -> str:
-    """Returns the name of the file that marks a shard as complete."""
-    return str(Path(name).with_suffix(".json"))

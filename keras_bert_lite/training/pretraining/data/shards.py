@@ -42,6 +42,11 @@ def shard_name(number: int) -> str:
     return f"{number:06}{SHARD}"
 
 
+def marker(name: str) -> str:
+    """Returns the name of the file that marks a shard as complete."""
+    return str(Path(name).with_suffix(".json"))
+
+
 def write_shard(
     directory: Path, number: int, examples: Sequence[bytes], tokens: int, source: str
 ) -> Shard:
@@ -60,7 +65,7 @@ def write_shard(
     except (OSError, tf.errors.OpError) as error:
         raise OSError(f"{path}: cannot be written. Received: {error}") from error
     shard = Shard(path.name, len(examples), tokens, size, checksum, source)
-    write_text(path.with_suffix(".json"), json.dumps(shard._asdict()), tidy=False)
+    write_text(directory / marker(path.name), json.dumps(shard._asdict()), tidy=False)
     return shard
 
 
@@ -84,7 +89,7 @@ class WholeShards:
         return shard if shard.is_whole(self.directory) else None
 
     def _alone(self, name: str) -> Shard | None:
-        path = (self.directory / name).with_suffix(".json")
+        path = self.directory / marker(name)
         if not path.is_file():
             return None
         try:
@@ -98,7 +103,7 @@ def write_index(directory: Path, shards: Sequence[Shard]) -> None:
     text = json.dumps({"shards": [shard._asdict() for shard in shards]})
     write_text(directory / INDEX, text)
     for shard in shards:
-        (directory / shard.name).with_suffix(".json").unlink(missing_ok=True)
+        (directory / marker(shard.name)).unlink(missing_ok=True)
 
 
 def is_done(directory: Path, source: str) -> bool:

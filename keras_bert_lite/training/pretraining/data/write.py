@@ -21,6 +21,7 @@ from keras_bert_lite.training.pretraining.data.shards import (
     Shard,
     WholeShards,
     is_done,
+    marker,
     read_index,
     read_settings,
     write_index,
@@ -52,13 +53,21 @@ def write_shards(
     """
     if workers is not None:
         check_positive("workers", workers)
+    is_new = not directory.exists()
     source = check_settings(directory, paths, recipe)
     remove_left_over(directory)
     if not is_done(directory, source):
         workers = workers or os.cpu_count() or 1
         shards = _write(paths, directory, recipe, source, workers)
         made = list(_shown(shards, paths, show_progress))
-        check_some_rows(made, paths)
+        try:
+            check_some_rows(made, paths)
+        except ValueError:  # other text may be written there
+            for name in names_of_empty(made):
+                (directory / name).unlink(missing_ok=True)
+            if is_new:
+                directory.rmdir()
+            raise
         write_index(directory, made)
     return totals(read_index(directory))
 
@@ -70,6 +79,12 @@ def totals(shards: Sequence[Shard]) -> dict[str, int]:
         "rows": sum(shard.rows for shard in shards),
         "tokens": sum(shard.tokens for shard in shards),
     }
+
+
+def names_of_empty(shards: Sequence[Shard]) -> list[str]:
+    """Returns the names of all files of data without rows."""
+    names = [x for shard in shards for x in (shard.name, marker(shard.name))]
+    return [*names, SETTINGS]
 
 
 def check_some_rows(shards: Sequence[Shard], paths: Sequence[Path]) -> None:
