@@ -1,8 +1,11 @@
 """What is written appears whole or not at all, and what was killed goes."""
 
+import errno
+import os
 import signal
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -91,6 +94,71 @@ def test_a_directory_takes_the_place_of_one_of_its_kind(tmp_path):
             files.replaced_directory(refused, "mark"),
         ):
             pass
+
+
+def test_a_directory_with_other_files_than_its_kind_has(tmp_path):
+    (tmp_path / "mark").touch()
+    with files.replaced_directory(tmp_path, "mark", ["mark"]) as draft:
+        (draft / "mark").write_text("new")
+    (tmp_path / "notes.txt").touch()
+    with (
+        pytest.raises(ValueError, match="hold a mark and what belongs .*other files"),
+        files.replaced_directory(tmp_path, "mark", ["mark"]),
+    ):
+        raise AssertionError
+    assert names(tmp_path) == ["mark", "notes.txt"]
+
+
+def test_two_writers_at_once(tmp_path):
+    """Of a directory that is replaced the last one stays, a new one is not replaced."""
+    for name in ("first", "second"):
+        with files.replaced_directory(tmp_path / "a", "mark") as draft:
+            (draft / "mark").write_text(name)
+            with files.replaced_directory(tmp_path / "a", "mark") as other:
+                (other / "mark").write_text("other")
+        assert (tmp_path / "a" / "mark").read_text() == name
+    with (
+        pytest.raises(FileExistsError, match="b must not exist. Another process"),
+        files.new_directory(tmp_path / "b"),
+        files.new_directory(tmp_path / "b") as draft,
+    ):
+        (draft / "mark").touch()
+    assert names(tmp_path) == ["a", "b"]
+
+
+def test_a_swap_waits_for_another(tmp_path):
+    done = []
+
+    def replace():
+        with files.replaced_directory(tmp_path / "a", "mark") as draft:
+            (draft / "mark").touch()
+        done.append(True)
+
+    with files._locked(tmp_path):
+        thread = threading.Thread(target=replace)
+        thread.start()
+        thread.join(0.05)
+        assert not done
+    thread.join()
+    assert done
+
+
+def test_a_file_in_the_place_of_a_directory(tmp_path):
+    (tmp_path / "file").touch()
+    for path in (tmp_path / "file", tmp_path / "file" / "x" / "y"):
+        with pytest.raises(ValueError, match="`directory` must not be a file.*file"):
+            files.check_directory(path)
+    files.check_directory(tmp_path / "new")
+
+
+def test_a_failed_write_leaves_no_folder_and_names_the_place(tmp_path):
+    (tmp_path / "full").mkdir()
+    for path in (tmp_path / "full" / "x" / "a.txt", tmp_path / "y" / "z" / "a.txt"):
+        with pytest.raises(OSError, match=rf"No space left .*{path.parent}"):
+            with files.replaced_file(path):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    assert names(tmp_path) == ["full"]
+    assert not names(tmp_path / "full")
 
 
 def test_a_directory_that_cannot_take_its_place(tmp_path):

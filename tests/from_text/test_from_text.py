@@ -6,6 +6,7 @@ import json
 import pytest
 
 import keras_bert_lite as kbl
+from keras_bert_lite.from_text import vocabulary
 from keras_bert_lite.from_text.run import new_encoder
 from keras_bert_lite.models.encoder_model import config_of
 from tests import tiny
@@ -44,6 +45,36 @@ def test_a_vocabulary_of_packed_files(books, tmp_path):
     kbl.pretraining.write_vocabulary([books, books], tmp_path / "a", 60)
     kbl.pretraining.write_vocabulary([packed, books], tmp_path / "b", 60)
     assert files(tmp_path / "a") == files(tmp_path / "b")
+
+
+def test_a_vocabulary_appears_whole(books, tmp_path, monkeypatch):
+    def learn(size=60):
+        vocabulary.write_vocabulary(books, tmp_path / "a", size, show_progress=False)
+
+    learn()
+    whole = files(tmp_path / "a")
+    assert sorted(whole) == sorted(vocabulary.FILES)
+    learn(45)  # replaces it
+    replaced = files(tmp_path / "a")
+    assert whole != replaced
+    write = vocabulary.write_tokenizer
+
+    def fail(preprocessor, config, directory):
+        write(preprocessor, config, directory)
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(vocabulary, "write_tokenizer", fail)
+    with pytest.raises(OSError, match="No space left"):
+        learn()
+    assert files(tmp_path / "a") == replaced
+    assert sorted(x.name for x in tmp_path.iterdir()) == ["a", "books.txt"]
+
+
+def test_a_vocabulary_takes_the_place_of_no_other_files(books, tmp_path, monkeypatch):
+    monkeypatch.setattr(vocabulary, "train_wordpiece", None)  # refused before
+    for directory in (tmp_path, books):
+        with pytest.raises(ValueError, match="`directory` must"):
+            vocabulary.write_vocabulary(books, directory, 60)
 
 
 def test_an_encoder_of_a_configuration_a_name_or_a_file(tmp_path):

@@ -114,6 +114,29 @@ def test_versions(model, tmp_path):
     assert names == ["1", "7", "8"]
 
 
+def test_two_exports_at_once(model, tmp_path, monkeypatch):
+    """Another one takes the version while this one writes."""
+    save = tf.saved_model.save
+
+    def slow(*args, **options):
+        save(*args, **options)
+        with new_directory(tmp_path / str(len(list(tmp_path.glob("[0-9]"))) + 1)) as x:
+            (x / "saved_model.pb").touch()
+
+    monkeypatch.setattr(tf.saved_model, "save", slow)
+    assert kbl.export_saved_model(model, tmp_path, warmup=False).name == "2"
+    with pytest.raises(FileExistsError, match="3 .*exist"):
+        kbl.export_saved_model(model, tmp_path, version=3, warmup=False)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["1", "2", "3"]
+
+
+def test_a_file_instead_of_a_directory(model, tmp_path):
+    (tmp_path / "new.txt").touch()
+    for path in (tmp_path / "new.txt", tmp_path / "new.txt" / "m"):
+        with pytest.raises(ValueError, match=r"`directory` must not be .*new\.txt"):
+            kbl.export_saved_model(model, path)
+
+
 def test_removes_what_a_killed_export_left(model, tmp_path):
     left = tmp_path / "m" / f"{DRAFT}killed"
     left.mkdir(parents=True)
@@ -131,7 +154,7 @@ def test_a_failed_export_leaves_nothing(model, tmp_path, monkeypatch):
     monkeypatch.setattr(tf.saved_model, "save", fail)
     with pytest.raises(OSError, match="No space left"):
         kbl.export_saved_model(model, tmp_path / "m")
-    assert list((tmp_path / "m").iterdir()) == []
+    assert not (tmp_path / "m").exists()
 
 
 @pytest.mark.parametrize("version", [0, -1, True, "1"])

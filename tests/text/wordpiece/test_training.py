@@ -107,6 +107,31 @@ class TestUse:
         assert "kalo" in learn(["kalo kalo"], min_frequency=2)
         assert "kalo" not in learn(["kalo kalo"], min_frequency=3)
 
+    @pytest.mark.parametrize(
+        "switches", [{}, {"lowercase": False}, {"split_cjk": False}], ids=str
+    )
+    def test_words_over_the_tokenizers_longest_are_left_out(self, switches):
+        far = ["z" * 101 + " kalo", "é" * 3000, "İ\0" * 101, "한" * 101]
+        fits = ["x" * 100, "一" * 60, "a.b" * 200, "kalo " * 200]
+        with pytest.warns(UserWarning, match="more than 100 .* were left out: 4"):
+            pieces = learn([*fits * 2, *far * 2][: 2 * len(fits) + 4], 300, **switches)
+        assert pieces == learn([*fits * 2, "kalo"], 300, **switches)
+        assert not {"z", "é", "##한"} & set(pieces)
+        assert "x" * 100 in pieces
+
+    def test_other_longest_words(self):
+        with pytest.warns(UserWarning, match="more than 3 .* were left out: 2"):
+            pieces = learn(["kalo mi mi", "kalo"], max_characters_per_word=3)
+        assert "mi" in pieces
+        with pytest.raises(ValueError, match="`max_characters_per_word` must be"):
+            learn(LINES, max_characters_per_word=0)
+
+    def test_no_piece_is_over_what_the_operation_takes(self):
+        pieces = learn(["क" * 100] * 2, lowercase=False)
+        assert max(len(x.removeprefix("##").encode()) for x in pieces) <= 256
+        tokenizer = WordPieceTokenizer(pieces, lowercase=False)
+        assert tokenizer.unknown_id not in tokenizer("क" * 100)
+
     def test_unused_slots(self):
         vocabulary = learn(LINES, num_unused=7)
         assert vocabulary[5:12] == [f"[unused{i}]" for i in range(7)]

@@ -1,5 +1,6 @@
 """Exports whose encoder multiplies in int8."""
 
+import gzip
 import json
 
 import keras
@@ -9,6 +10,7 @@ import tensorflow as tf
 
 import keras_bert_lite as kbl
 from keras_bert_lite.models.encoder_model import encoder_layers, encoder_of
+from keras_bert_lite.serving.saved_model.int8 import calibration
 from tests import tiny
 
 pytestmark = pytest.mark.tensorflow(reason="exports need TensorFlow")
@@ -97,6 +99,7 @@ def test_about_a_quarter_of_the_bytes(tmp_path):
     [
         {"norms": {"before": True, "after": False, "final": True}},
         {"num_groups": 1},
+        {"num_heads": 4, "num_key_value_heads": 2},
         {"biases": {"query": False, "key": False}, "activation": "relu"},
     ],
 )
@@ -128,9 +131,26 @@ def test_entities_and_answers(tmp_path):
 
 def test_texts_in_a_file(tmp_path):
     file = tmp_path / "texts.txt"
-    file.write_text("\n".join(CALIBRATION), encoding="utf-8")
+    file.write_text("\r\n".join(CALIBRATION), encoding="utf-8-sig")
     _, path = exported(classifier(), tmp_path / "m", calibration=file)
     assert (path / "saved_model.pb").is_file()
+    assert calibration._checked_texts(file) == CALIBRATION
+
+
+def test_files_that_are_refused(tmp_path):
+    file = tmp_path / "texts.txt"
+    one_line = "\u2028".join(CALIBRATION)
+    for content, message in (
+        (one_line.encode(), rf"Received: 1 in {file}"),
+        (b"a fine day\n\xff\n", rf"{file}:2: must be UTF-8.*at byte 0"),
+    ):
+        file.write_bytes(content)
+        with pytest.raises(ValueError, match=message):
+            calibration._checked_texts(file)
+    packed = tmp_path / "texts.txt.gz"
+    packed.write_bytes(gzip.compress(b"a fine day")[:-9])
+    with pytest.raises(ValueError, match=rf"{packed}: must be a whole compressed"):
+        calibration._checked_texts(packed)
 
 
 @pytest.mark.parametrize(
@@ -139,8 +159,9 @@ def test_texts_in_a_file(tmp_path):
         (None, ValueError, "some hundred texts.* Received: None"),
         ([], ValueError, "at least 16 different texts.* Received: 0"),
         (["a fine day"] * 50, ValueError, "at least 16 different .* Received: 1"),
+        (list("abcdefghijklmnopqrstuvwxyz"), ValueError, "than a .* Received: 0$"),
         ([*CALIBRATION, 3], TypeError, "must be a list of texts.* Received: 3"),
-        ("no/such/file", FileNotFoundError, "no/such/file"),
+        ("no/such/file", FileNotFoundError, "`calibration` .*no/such/file"),
     ],
 )
 def test_other_texts(texts, error, message, tmp_path):

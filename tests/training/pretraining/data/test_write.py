@@ -56,6 +56,19 @@ def test_full_sentences_hold_the_whole_text(path, tmp_path):
     assert len(packed) < len(rows_of(tmp_path / "data"))
 
 
+@pytest.mark.parametrize("made_before", [False, True])
+def test_text_without_rows_leaves_nothing(path, tmp_path, made_before):
+    (tmp_path / "control.txt").write_text("\x01\x02\n\x03\n" * 400)
+    directory = tmp_path / "data"
+    if made_before:
+        directory.mkdir()
+    with pytest.raises(ValueError, match=r"`text` must hold text.*control\.txt"):
+        write(tmp_path / "control.txt", directory)
+    assert directory.exists() == made_before
+    assert not list(directory.glob("*"))
+    write(path, directory)
+
+
 def test_same_for_any_number_of_workers(path, tmp_path):
     write(path, tmp_path / "one")
     write(path, tmp_path / "three", workers=3)
