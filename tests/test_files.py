@@ -102,7 +102,7 @@ def test_a_directory_with_other_files_than_its_kind_has(tmp_path):
         (draft / "mark").write_text("new")
     (tmp_path / "notes.txt").touch()
     with (
-        pytest.raises(ValueError, match="hold a mark and what belongs .*other files"),
+        pytest.raises(ValueError, match=r"hold a mark and what belongs .*other files"),
         files.replaced_directory(tmp_path, "mark", ["mark"]),
     ):
         raise AssertionError
@@ -118,7 +118,7 @@ def test_two_writers_at_once(tmp_path):
                 (other / "mark").write_text("other")
         assert (tmp_path / "a" / "mark").read_text() == name
     with (
-        pytest.raises(FileExistsError, match="b must not exist. Another process"),
+        pytest.raises(FileExistsError, match=r"b must not exist\. Another process"),
         files.new_directory(tmp_path / "b"),
         files.new_directory(tmp_path / "b") as draft,
     ):
@@ -146,7 +146,7 @@ def test_a_swap_waits_for_another(tmp_path):
 def test_a_file_in_the_place_of_a_directory(tmp_path):
     (tmp_path / "file").touch()
     for path in (tmp_path / "file", tmp_path / "file" / "x" / "y"):
-        with pytest.raises(ValueError, match="`directory` must not be a file.*file"):
+        with pytest.raises(ValueError, match=r"`directory` must not be a file.*file"):
             files.check_directory(path)
     files.check_directory(tmp_path / "new")
 
@@ -154,9 +154,11 @@ def test_a_file_in_the_place_of_a_directory(tmp_path):
 def test_a_failed_write_leaves_no_folder_and_names_the_place(tmp_path):
     (tmp_path / "full").mkdir()
     for path in (tmp_path / "full" / "x" / "a.txt", tmp_path / "y" / "z" / "a.txt"):
-        with pytest.raises(OSError, match=rf"No space left .*{path.parent}"):
-            with files.replaced_file(path):
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        with (
+            pytest.raises(OSError, match=rf"No space left .*{path.parent}"),
+            files.replaced_file(path),
+        ):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     assert names(tmp_path) == ["full"]
     assert not names(tmp_path / "full")
 

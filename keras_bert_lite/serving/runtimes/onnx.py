@@ -1,6 +1,7 @@
 """Export to ONNX, for ONNX Runtime."""
 
 import os
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,9 @@ def export_onnx(
             complete.
         int8: Whether to quantize weight matrices and embeddings to 8 bits and
             multiply in 8 bits, with a scale per output channel. The activations'
-            scales are computed at run time (dynamic quantization).
+            scales are computed at run time (dynamic quantization), one for all texts of
+            a batch: a text's answer depends a little on the texts beside it. Batches of
+            one text avoid that, as do the other forms in int8.
 
     Returns:
         `path`.
@@ -78,7 +81,8 @@ def _write(model: TextModel, file: Path) -> None:
 
 
 def _convert(body: Any, file: Path) -> None:
-    with for_engine():
+    with for_engine(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # of the converter's own code
         body.export(
             file,
             format="onnx",
@@ -89,10 +93,14 @@ def _convert(body: Any, file: Path) -> None:
 
 
 def _quantize(file: Path) -> None:
+    import onnx
     from onnxruntime.quantization import QuantType, quantize_dynamic
+    from onnxruntime.quantization.quant_utils import add_pre_process_metadata
 
+    model = onnx.load(file)
+    add_pre_process_metadata(model)  # or it logs advice, which is for other graphs
     quantize_dynamic(
-        file,
+        model,
         file,
         op_types_to_quantize=["MatMul", "Gather"],
         per_channel=True,

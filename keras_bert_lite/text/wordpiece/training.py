@@ -100,8 +100,8 @@ def train_wordpiece(
     characters = sorted(set(train(reserved, len(reserved), False)) - set(reserved))
     if words.left_out:
         warnings.warn(
-            f"Words of more than {max_characters_per_word} characters, which a tokenizer "
-            f"reads as unknown, were left out: {words.left_out}",
+            f"Words of more than {max_characters_per_word} characters, which a "
+            f"tokenizer reads as unknown, were left out: {words.left_out}",
             stacklevel=2,
         )
     if not characters:

@@ -92,8 +92,10 @@ def test_local_attention_reads_whole_rows(tmp_path):
     np.testing.assert_allclose(logits, body(ids_of(tiny.TEXTS))["logits"], atol=1e-5)
 
 
-def test_int8(body, model, path, tmp_path):
+def test_int8(body, model, path, tmp_path, caplog, capfd):
     small = export_onnx(model, tmp_path / "int8.onnx", int8=True)
+    assert not caplog.records  # no advice of other packages
+    assert "onsider" not in capfd.readouterr().err
     kinds = types_in(small)
     assert kinds.count("MatMulInteger") == 2 * 6 + 2
     weights = onnx.load(small).graph.initializer

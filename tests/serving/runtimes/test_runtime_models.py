@@ -73,10 +73,13 @@ def test_many_threads(model, runtime, monkeypatch):
     check_in_threads(lambda x: runtime.predict(x, 4)["scores"], TEXTS, expected)
 
 
-def alone(ids, running=threading.Lock()):
-    assert running.acquire(blocking=False), "two calls at a time"
+RUNNING = threading.Lock()
+
+
+def alone(ids):
+    assert RUNNING.acquire(blocking=False), "two calls at a time"
     time.sleep(0.001)
-    running.release()
+    RUNNING.release()
     return {"logits": np.zeros([len(ids["token_ids"]), 2], "float32")}
 
 

@@ -125,7 +125,7 @@ def test_two_exports_at_once(model, tmp_path, monkeypatch):
 
     monkeypatch.setattr(tf.saved_model, "save", slow)
     assert kbl.export_saved_model(model, tmp_path, warmup=False).name == "2"
-    with pytest.raises(FileExistsError, match="3 .*exist"):
+    with pytest.raises(FileExistsError, match=r"3 .*exist"):
         kbl.export_saved_model(model, tmp_path, version=3, warmup=False)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["1", "2", "3"]
 
