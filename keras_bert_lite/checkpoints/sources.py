@@ -1,9 +1,10 @@
 """Resolving sources: directories, Hub names and checkpoints in this package."""
 
-import json
 import os
 from pathlib import Path
 from typing import Any
+
+from keras_bert_lite._json import parse_json
 
 # A directory, or the name of a KerasHub preset.
 Source = str | Path
@@ -78,12 +79,18 @@ def read_json(path: Path) -> dict[str, Any]:
     """Reads a JSON object.
 
     Raises:
-        ValueError: If the file is missing or does not hold a JSON object.
+        ValueError: If the file is missing, does not hold a JSON object, or an object
+            in it has a key twice.
     """
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise ValueError(f"{path} cannot be read as JSON: {error}") from error
+    value = read_json_value(path)
     if not isinstance(value, dict):
         raise ValueError(f"{path} must hold a JSON object. Received: {type(value)}")
     return value
+
+
+def read_json_value(path: Path) -> Any:
+    """Reads a JSON file of any type; see `read_json`."""
+    try:
+        return parse_json(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{path} cannot be read as JSON: {error}") from error

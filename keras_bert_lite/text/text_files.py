@@ -28,6 +28,19 @@ def opened(path: Path) -> IO[bytes]:
     return openers[path.suffix](file) if path.suffix in openers else file
 
 
+def read_text(path: str | os.PathLike) -> str:
+    """Returns the content of a UTF-8 file, without its byte order mark.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        ValueError: If the file is not UTF-8.
+    """
+    try:
+        return Path(path).read_bytes().removeprefix(BOM).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is not a UTF-8 text file: {error}") from error
+
+
 def identities(paths: Sequence[Path]) -> list[dict[str, Any]]:
     """Returns the identity of each file: its `name`, `bytes` and `sha256`."""
     with concurrent.futures.ThreadPoolExecutor() as pool:

@@ -1,10 +1,11 @@
 """Reads the files of a byte-level BPE vocabulary: vocab.json and merges.txt."""
 
-import json
 from collections.abc import Mapping
 from os import PathLike
-from pathlib import Path
 from typing import Any
+
+from keras_bert_lite._json import parse_json
+from keras_bert_lite.text.text_files import read_text
 
 
 def read_pieces(path: str | PathLike) -> list[str]:
@@ -18,9 +19,10 @@ def read_pieces(path: str | PathLike) -> list[str]:
         ValueError: If the file is not such a mapping, or its ids are not 0 to
             n - 1.
     """
+    text = read_text(path)
     try:
-        ids = json.loads(_read(path))
-    except json.JSONDecodeError as error:
+        ids = parse_json(text)
+    except ValueError as error:
         raise ValueError(f"{path} is not JSON: {error}") from error
     return in_order(ids, str(path))
 
@@ -32,7 +34,7 @@ def read_merges(path: str | PathLike) -> list[str]:
         FileNotFoundError: If there is no such file.
         ValueError: If the file is not UTF-8.
     """
-    lines = _read(path).split("\n")
+    lines = read_text(path).split("\n")
     if lines[0].startswith("#version"):
         del lines[0]
     return [line.rstrip("\r") for line in lines if line.strip()]
@@ -54,10 +56,3 @@ def in_order(ids: Any, source: str) -> list[str]:
             f"Received {len(ids)} pieces with other ids"
         )
     return sorted(ids, key=ids.__getitem__)
-
-
-def _read(path: str | PathLike) -> str:
-    try:
-        return Path(path).read_bytes().decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is not a UTF-8 text file: {error}") from error

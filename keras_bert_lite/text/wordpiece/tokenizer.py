@@ -3,7 +3,6 @@
 import functools
 from collections.abc import Sequence
 from os import PathLike
-from pathlib import Path
 from typing import Any, ClassVar, Unpack
 
 import keras
@@ -16,6 +15,7 @@ from keras_bert_lite.text import byte_offsets
 from keras_bert_lite.text.added_tokens import refuse_flags, replace_tokens
 from keras_bert_lite.text.base_tokenizer import Tokenizer, TokenizerOptions
 from keras_bert_lite.text.byte_offsets import Tokens, Words
+from keras_bert_lite.text.text_files import read_text
 from keras_bert_lite.text.wordpiece.character_map import compile_character_map
 from keras_bert_lite.text.wordpiece.cleaning import (
     FIRST_SPECIAL_STAND_IN,
@@ -301,12 +301,11 @@ def _character_map(normalization: Normalization, num_special: int) -> bytes:
 def read_vocabulary(path: str | PathLike) -> list[str]:
     """Reads a `vocab.txt`: one piece per line, in the order of the ids.
 
+    Lines end in LF, CRLF or CR.
+
     Raises:
         FileNotFoundError: If there is no such file.
         ValueError: If the file is not UTF-8.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is not a UTF-8 text file: {error}") from error
+    text = read_text(path).replace("\r\n", "\n").replace("\r", "\n")
     return text.removesuffix("\n").split("\n")
