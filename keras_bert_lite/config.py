@@ -26,6 +26,7 @@ __all__ = [
 ]
 
 ACTIVATIONS = ("gelu", "gelu_tanh", "relu", "silu", "tanh")
+MOST_LAYERS = 512  # ten times those of the deepest published encoder
 RELATIVE_TERMS = ("c2p", "p2c")
 POOLINGS = ("cls", "cls_dense", "mean", "max", "attention")  # see `layers.Pooler`
 
@@ -247,7 +248,7 @@ class EncoderConfig:
 
     Args:
         vocabulary_size: Number of token embeddings.
-        num_layers: Number of encoder layers.
+        num_layers: Number of encoder layers, at most 512.
         num_heads: Number of attention heads; must divide `hidden_dim`.
         num_key_value_heads: Number of heads of keys and values, each shared by as
             many consecutive heads of queries (EuroBERT); must divide `num_heads`.
@@ -368,6 +369,11 @@ class EncoderConfig:
             check_above_zero(name, getattr(self, name))
         for name in ("project_before_norm", "gated"):
             check_bool(name, getattr(self, name))
+        if self.num_layers > MOST_LAYERS:
+            raise ValueError(
+                f"`num_layers` must be at most {MOST_LAYERS}. "
+                f"Received: {self.num_layers}"
+            )
         _check_groups(self.num_layers, self.num_groups)
         _check_heads(self)
         check_rate("dropout", self.dropout)

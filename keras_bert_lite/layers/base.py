@@ -14,6 +14,7 @@ from keras_bert_lite.config import EncoderConfig, encoder_config
 from keras_bert_lite.layers.dropout import Dropout
 from keras_bert_lite.layers.execution.gelu import gelu
 from keras_bert_lite.layers.execution.layer_norm import LayerNorm
+from keras_bert_lite.sizes import check_sizes
 
 _drawing = contextvars.ContextVar("_drawing", default=True)
 
@@ -110,6 +111,12 @@ class EncoderPart(CompositeLayer):
 
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "config": self.config.to_dict()}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> "EncoderPart":
+        # Perhaps out of a file, which says nothing of how much is stored in it.
+        check_sizes(encoder_config(config["config"]))
+        return super().from_config(config)
 
 
 class BlockPart(EncoderPart):

@@ -65,6 +65,7 @@ class Tokenizer(TextLayer):
     OPTIONAL_ROLES: ClassVar[tuple[str, ...]] = ("mask",)
     MASK_FLAGS: ClassVar[tuple[str, ...]] = ()  # of the mask, if no flags are given
     WORD_MARK = "▁"  # what the first piece of a word begins with
+    LISTS: ClassVar[tuple[str, ...]] = ("vocabulary",)  # fields of a configuration
     SHOWS_UNKNOWN = False  # whether `detokenize` writes unknown tokens
 
     def __init__(
@@ -294,6 +295,25 @@ class Tokenizer(TextLayer):
             "special_tokens_in_text": self.special_tokens_in_text,
             "token_flags": {k: list(x) for k, x in self.token_flags.items()},
         }
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> "Tokenizer":
+        """Makes the tokenizer of a configuration, which has values only.
+
+        Constructors also take the paths of files. A configuration must not: it comes
+        with a model's file, whose author could then read the files of its users.
+
+        Raises:
+            ValueError: If a field of `LISTS` is not a list.
+        """
+        for name in cls.LISTS:
+            value = config.get(name)
+            if not isinstance(value, (list, tuple)):
+                raise ValueError(
+                    f"`{name}` of a configuration must be a list; only the "
+                    f"constructor takes a path. Received: {value!r:.100}"
+                )
+        return cls(**config)
 
     def flags_of(self, token: str) -> list[str]:
         """Returns the flags of a token in Hugging Face's files."""

@@ -1,5 +1,7 @@
 """The base of layers that take strings."""
 
+from typing import Any
+
 import keras
 import tensorflow as tf
 
@@ -38,6 +40,32 @@ class TextLayer(keras.layers.Layer):
     def require_tensorflow(self) -> None:
         """Raises `NotImplementedError` unless the backend is TensorFlow."""
         require_tensorflow(f"`{self.name}`")
+
+
+def layer_from_config(config: Any, kind: type, what: str) -> Any:
+    """Returns a layer that another layer's configuration contains.
+
+    Args:
+        config: What `keras.saving.serialize_keras_object` returned, perhaps read from
+            a file of unknown origin: no object of another class is built from it.
+        kind: The class that the layer must have, or inherit from.
+        what: What it is called in errors.
+
+    Raises:
+        ValueError: If it is not the description of such a layer.
+    """
+    known = config if isinstance(config, dict) else {}
+    name = known.get("registered_name") or known.get("class_name")
+    found = keras.saving.get_registered_object(name) if isinstance(name, str) else None
+    layer = None
+    if isinstance(found, type) and issubclass(found, kind):
+        layer = keras.saving.deserialize_keras_object(config)
+    if not isinstance(layer, kind):
+        raise ValueError(
+            f"{what} must be the configuration of a registered `{kind.__name__}`. "
+            f"Received: {config!r:.100}"
+        )
+    return layer
 
 
 def require_tensorflow(what: str) -> None:

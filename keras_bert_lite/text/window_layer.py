@@ -6,7 +6,7 @@ import keras
 import tensorflow as tf
 
 from keras_bert_lite.text.preprocessor import ID_DTYPES, Preprocessor
-from keras_bert_lite.text.text_layer import TextLayer
+from keras_bert_lite.text.text_layer import TextLayer, layer_from_config
 from keras_bert_lite.text.token_offsets import (
     LocatedTokens,
     firsts_of,
@@ -117,5 +117,7 @@ class TextWindows(TextLayer):
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> "TextWindows":
-        layer = keras.saving.deserialize_keras_object(config["preprocessor"])
+        layer = layer_from_config(
+            config["preprocessor"], Preprocessor, "`preprocessor`"
+        )
         return cls(**{**config, "preprocessor": layer})

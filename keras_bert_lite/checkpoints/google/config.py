@@ -9,14 +9,16 @@ from typing import Any
 
 from keras_bert_lite.checkpoints.core.config_fields import (
     FIELDS,
+    IGNORED,
     REQUIRED,
     changed,
     their_names,
 )
-from keras_bert_lite.checkpoints.core.sizes import check_sizes
+from keras_bert_lite.checkpoints.core.known_keys import Keys
 from keras_bert_lite.checkpoints.core.tensorflow_files import TensorFlowSource
 from keras_bert_lite.checkpoints.sources import read_json
 from keras_bert_lite.config import EncoderConfig
+from keras_bert_lite.sizes import check_sizes
 
 LAYER_NORM_EPSILON = 1e-12
 HEAD_SIZE = 64
@@ -42,12 +44,27 @@ MORE_FIELDS = {
     "embedding_dim": ("embedding_size", None),
     "num_groups": ("num_hidden_groups", None),
 }
-# ALBERT options that this package does not support, with their only valid value.
-REFUSED = {
-    "inner_group_num": 1,
-    "net_structure_type": 0,
-    "gap_size": 0,
-    "num_memory_blocks": 0,
+# What is done with each key of the file, by family.
+_NAMES = tuple(name for x, (name, _) in FIELDS.items() if x != "layer_norm_epsilon")
+_IGNORED = (
+    *IGNORED,
+    "layer_norm_eps",  # Google's code has no such field
+    # Of a head, and of Hugging Face's configuration of the same model.
+    *("model_type", "architectures", "pad_token_id", "problem_type", "id2label"),
+)
+KEYS = {
+    "bert": Keys(_NAMES, ignored=(*_IGNORED, "embedding_size")),
+    "albert": Keys(
+        (*_NAMES, "embedding_size", "num_hidden_groups"),
+        {
+            "inner_group_num": 1,
+            "net_structure_type": 0,
+            "gap_size": 0,
+            "num_memory_blocks": 0,
+        },
+        (*_IGNORED, "down_scale_factor"),
+    ),
+    "electra": Keys((*_NAMES, "embedding_size"), ignored=_IGNORED),
 }
 # Files that match `*config*.json` but do not describe the model.
 OTHER_FILES = ("tokenizer_config.json", "generation_config.json")
@@ -98,7 +115,10 @@ def read_config(
             f"{directory} must hold {family}_config.json, or another *config*.json. "
             "Received: none"
         )
-    raw = {**(sizes or {}), **(read_json(path) if path else {})}
+    stored_fields = read_json(path) if path else {}
+    if path:
+        KEYS[family].check(stored_fields, path)
+    raw = {**(sizes or {}), **stored_fields}
     try:
         config = EncoderConfig(**_values(raw, family), pooling=pooling, family=family)
         check_sizes(config, stored)
@@ -146,7 +166,6 @@ def _values(raw: dict[str, Any], family: str) -> dict[str, Any]:
     values["activation"] = _activation(values["activation"], family)
     values["layer_norm_epsilon"] = LAYER_NORM_EPSILON
     if family == "albert":
-        _check_refused(raw)
         values["num_groups"] = raw.get("num_hidden_groups", 1)
     if family != "bert":
         width = raw.get("embedding_size", defaults.get("embedding_size"))
@@ -162,9 +181,3 @@ def _activation(name: Any, family: str) -> str:
             f"`hidden_act` must be one of {sorted(known)}. Received: {name!r}"
         )
     return known[name.lower()]
-
-
-def _check_refused(raw: dict[str, Any]) -> None:
-    for name, value in REFUSED.items():
-        if raw.get(name, value) != value:
-            raise ValueError(f"`{name}` must be {value!r}. Received: {raw[name]!r}")

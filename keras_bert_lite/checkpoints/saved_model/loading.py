@@ -15,7 +15,6 @@ from keras_bert_lite.checkpoints.core.name_table import (
     model_parts,
     targets,
 )
-from keras_bert_lite.checkpoints.core.sizes import check_sizes
 from keras_bert_lite.checkpoints.core.tensorflow_files import SLOTS, TensorFlowSource
 from keras_bert_lite.checkpoints.saved_model.config import encoder_values
 from keras_bert_lite.checkpoints.saved_model.graph import FILE, SavedGraph
@@ -32,6 +31,7 @@ from keras_bert_lite.checkpoints.tokenizers.loading import (
 )
 from keras_bert_lite.config import EncoderConfig
 from keras_bert_lite.models.encoder_model import encoder
+from keras_bert_lite.sizes import check_sizes
 
 OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
 # Saved variables that are not weights: the counters and seeds of a Keras model.

@@ -33,6 +33,7 @@ from keras_bert_lite.text.base_tokenizer import Tokenizer
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.text.ragged import repeat
 from keras_bert_lite.text.strings import valid_utf8
+from keras_bert_lite.text.text_layer import layer_from_config
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
@@ -145,7 +146,7 @@ class MaskAnswer(Answer):
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> "MaskAnswer":
-        tokenizer = keras.saving.deserialize_keras_object(config["tokenizer"])
+        tokenizer = layer_from_config(config["tokenizer"], Tokenizer, "`tokenizer`")
         return cls(**{**config, "tokenizer": tokenizer})
 
 

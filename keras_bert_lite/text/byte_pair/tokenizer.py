@@ -103,6 +103,7 @@ class BytePairTokenizer(Tokenizer):
     MASK_FLAGS = ("lstrip",)
     OPTIONAL_ROLES = ("unknown", "mask")
     WORD_MARK = "Ġ"
+    LISTS = ("vocabulary", "merges")
 
     def __init__(
         self,

@@ -95,6 +95,7 @@ class SentencePieceTokenizer(Tokenizer):
         "pad": "<pad>",
         "mask": "[MASK]",
     }
+    LISTS = ("vocabulary", "scores")
 
     def __init__(
         self,

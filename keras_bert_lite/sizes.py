@@ -1,9 +1,10 @@
-"""A check of the sizes in a configuration against the size of the weight files.
+"""A check of the sizes in a configuration, before anything is built of them.
 
-Every loader calls it before building a model, so that a broken configuration
-cannot allocate huge amounts of memory.
+Every loader of checkpoints and the layers of `.keras` files call it, so that a broken
+configuration cannot allocate huge amounts of memory.
 """
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,41 +14,46 @@ from keras_bert_lite.config import EncoderConfig
 # of the tensors, whose message is more specific.
 MOST_SURPLUS = 4
 SMALLEST = 2  # bytes of a weight
-# Limit for layers that share weights: the size of the files does not bound them.
-MOST_LAYERS = 256
 
 
 def check_sizes(
-    config: EncoderConfig, stored: int, outputs: Mapping[str, Any] = {}
+    config: EncoderConfig, stored: int | None = None, outputs: Mapping[str, Any] = {}
 ) -> None:
-    """Refuses sizes far beyond the stored weights.
+    """Refuses sizes far beyond the stored weights, or beyond this machine.
 
     Args:
         config: The encoder's configuration.
-        stored: The size of the weight files in bytes.
+        stored: The size of the weight files in bytes. `None` if it is unknown: the
+            weights must then fit into the memory.
         outputs: The widths of the head's layers, by configuration field. Values
             that are not integers are left to the head's builder.
 
     Raises:
-        ValueError: If a size requires more weights than can be stored. The
-            message names the fields.
+        ValueError: If a size requires more weights than that. The message names the
+            fields.
     """
-    if config.num_groups is not None and config.num_layers > MOST_LAYERS:
-        raise ValueError(
-            f"`num_layers` must be at most {MOST_LAYERS} where layers share weights. "
-            f"Received: {config.num_layers}"
-        )
+    if stored is None:
+        room = _memory()
+        what, room_shown = "the memory", f"a memory of {room} bytes"
+    else:
+        room = MOST_SURPLUS * stored
+        what, room_shown = "the stored weights", f"files of {stored} bytes"
     heads = {
         f"`{name}`": count * config.hidden_dim
         for name, count in outputs.items()
         if isinstance(count, int)
     }
     for fields, count in {**_least_weights(config), **heads}.items():
-        if count * SMALLEST > MOST_SURPLUS * stored:
+        if count * SMALLEST > room:
             raise ValueError(
-                f"{fields} must fit the stored weights. Received: sizes that require "
-                f"{count} weights, and files of {stored} bytes"
+                f"{fields} must fit {what}. Received: sizes that require "
+                f"{count} weights, and {room_shown}"
             )
+
+
+def _memory() -> int:
+    """Returns the size of this machine's memory in bytes."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def _least_weights(config: EncoderConfig) -> dict[str, int]:
