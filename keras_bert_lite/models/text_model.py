@@ -266,6 +266,7 @@ def load_text_model(
         FileNotFoundError: If there is no such file.
         NotImplementedError: If the backend is not TensorFlow.
         TypeError: If the model was not made by `with_text`.
+        ValueError: If the file does not describe a model, or its parts do not fit.
     """
     require_tensorflow("A model that takes strings")
     model: Any = source
@@ -277,7 +278,10 @@ def load_text_model(
                 f"`{argument}` must be a .keras file, or a directory with a "
                 f"{MODEL_FILE}. Received: {str(source)!r}"
             )
-        model = keras.models.load_model(path)
+        try:
+            model = keras.models.load_model(path)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{path} cannot be loaded: {error}") from error
     if not isinstance(model, TextModel):
         raise TypeError(
             f"`{argument}` must be a model that takes strings, made by `with_text`. "

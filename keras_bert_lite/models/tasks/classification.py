@@ -39,18 +39,23 @@ class LabelAnswer(Answer):
     Output shape:
         A dictionary: `label`, strings of shape `(B,)`; `scores`, the softmax
         of the logits, float32 of shape `(B, len(labels))`.
+
+    Raises:
+        ValueError: If there are more or fewer labels than logits.
     """
 
     def __init__(self, labels: Sequence[str], **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.labels = list(labels)
+        self.labels = check_labels(labels, at_least=1)
 
     def call(self, inputs: tf.Tensor) -> dict[str, tf.Tensor]:
+        self.check_labels_fit(self.labels, inputs)
         logits = tf.cast(inputs, tf.float32)
         names = tf.gather(tf.constant(self.labels), tf.argmax(logits, axis=-1))
         return {"label": names, "scores": tf.nn.softmax(logits)}
 
     def compute_output_spec(self, inputs: Any) -> dict[str, keras.KerasTensor]:
+        self.check_labels_fit(self.labels, inputs)
         return {
             "label": keras.KerasTensor(inputs.shape[:-1], dtype="string"),
             "scores": keras.KerasTensor(inputs.shape, dtype="float32"),
@@ -77,7 +82,8 @@ class LabelSetAnswer(Answer):
         `scores`, float32, the sigmoid of the logits.
 
     Raises:
-        ValueError: If the threshold is not between 0 and 1, exclusive.
+        ValueError: If the threshold is not between 0 and 1, exclusive, or there are
+            more or fewer labels than logits.
     """
 
     def __init__(
@@ -85,13 +91,14 @@ class LabelSetAnswer(Answer):
     ) -> None:
         super().__init__(**kwargs)
         check_between("threshold", threshold, 0, 1)
-        self.labels = list(labels)
+        self.labels = check_labels(labels, at_least=1)
         self.threshold = threshold
 
     def without_padding(self, row: dict[str, Any]) -> dict[str, Any]:
         return {**row, "labels": row["labels"][row["labels"] != ""]}
 
     def call(self, inputs: tf.Tensor) -> dict[str, tf.Tensor]:
+        self.check_labels_fit(self.labels, inputs)
         scores = tf.sigmoid(tf.cast(inputs, tf.float32))
         names = tf.constant(self.labels)
         return {
@@ -100,6 +107,7 @@ class LabelSetAnswer(Answer):
         }
 
     def compute_output_spec(self, inputs: Any) -> dict[str, keras.KerasTensor]:
+        self.check_labels_fit(self.labels, inputs)
         return {
             "labels": keras.KerasTensor(inputs.shape, dtype="string"),
             "scores": keras.KerasTensor(inputs.shape, dtype="float32"),

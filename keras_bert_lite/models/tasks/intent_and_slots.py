@@ -80,11 +80,14 @@ class IntentAndSlotAnswer(Answer):
         return {"label": label["label"], "label_scores": label["scores"], **entities}
 
     def compute_output_spec(self, inputs: Any) -> dict[str, keras.KerasTensor]:
+        self.check_labels_fit(self.intents, inputs[INTENT.name], "intents")
         (batch,) = inputs["text"].shape
         return {
             "label": keras.KerasTensor((batch,), dtype="string"),
             "label_scores": keras.KerasTensor((batch, len(self.intents)), "float32"),
-            **self.entity_answer.compute_output_spec(inputs),
+            **self.entity_answer.compute_output_spec(
+                {**inputs, "logits": inputs[SLOTS.name]}
+            ),
         }
 
     def get_config(self) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """String inputs and answers around a model on token ids."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import keras
@@ -28,6 +28,21 @@ class Answer(TextLayer):
     """
 
     absent: ClassVar[Mapping[str, int]] = {}
+
+    def check_labels_fit(
+        self, labels: Sequence[str], logits: Any, argument: str = "labels"
+    ) -> None:
+        """Checks that there is one name for each of the logits `(..., L)`.
+
+        Raises:
+            ValueError: If there are more or fewer.
+        """
+        size = logits.shape[-1]
+        if size is not None and size != len(labels):
+            raise ValueError(
+                f"`{argument}` must be one name for each of the {size} logits. "
+                f"Received: {len(labels)} names"
+            )
 
     def without_padding(self, row: dict[str, Any]) -> dict[str, Any]:
         """Returns the answers to one row, without what only pads a batch."""

@@ -130,9 +130,13 @@ class EntityAnswer(Answer):
 
     def tags(self, inputs: dict[str, tf.Tensor]) -> tuple[Words, tf.Tensor]:
         """Returns the words of the texts and the indices of their labels, (B, W)."""
+        self._check_labels(inputs)
         scores = self._scores(inputs)
         words = _words(inputs, scores.logits)
         return words, self._tags(words, scores, "crf_scores" in inputs)
+
+    def _check_labels(self, x: dict[str, Any]) -> None:
+        self.check_labels_fit(self.labels, x.get("crf_scores", x.get("logits")))
 
     def _scores(self, x: dict[str, tf.Tensor]) -> CRFScores:
         """Returns the scores of labels and of their transitions, by window."""
@@ -213,6 +217,7 @@ class EntityAnswer(Answer):
         }
 
     def compute_output_spec(self, inputs: Any) -> dict[str, keras.KerasTensor]:
+        self._check_labels(inputs)
         shape = (*inputs["text"].shape, None)
         specs = {
             name: keras.KerasTensor(shape, dtype=dtype)

@@ -8,7 +8,6 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-import keras
 import numpy as np
 import tensorflow as tf
 
@@ -37,10 +36,10 @@ class FileModel(abc.ABC):
     concurrent = False
 
     def __init__(self, metadata: str | None, path: str | os.PathLike) -> None:
-        self.preprocessor, description = read_metadata(metadata, path)
-        answer = description["answer"]
-        self.answer = answer and keras.saving.deserialize_keras_object(answer)
-        self.inputs: list[str] = description["inputs"]
+        self._description = read_metadata(metadata, path)
+        self.preprocessor = self._description.preprocessor
+        self.answer: Any = self._description.answer
+        self.inputs = self._description.inputs
         text = {name: tf.TensorSpec([None], tf.string, name) for name in self.inputs}
         self._tokenize = tf.function(
             self.preprocessor, autograph=False
@@ -142,6 +141,8 @@ class OnnxModel(FileModel):
         super().__init__(properties.get(METADATA_KEY), path)
         self._names = [output.name for output in self._session.get_outputs()]
         self._takes = {x.name for x in self._session.get_inputs()}
+        outputs = self._session.get_outputs()
+        self._description.check_graph({x.name: x.shape[-1] for x in outputs})
 
     def _run(self, ids: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         inputs = {name: ids[name] for name in self._takes}
@@ -179,6 +180,11 @@ class LiteRTModel(FileModel):
             )
             for name in sorted(names, key=lambda name: int(name.split("_")[1]))
         }
+        longest = max(self._runners)
+        outputs = self._runners[longest].get_output_details()
+        self._description.check_graph(
+            {name: int(x["shape"][-1]) for name, x in outputs.items()}, longest
+        )
 
     def _run(self, ids: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         rows = [
@@ -255,11 +261,20 @@ class OpenVinoModel(FileModel):
         }
         model = core.compile_model(Path(path) / MODEL_FILE, "CPU", options)
         self._takes = {x.any_name for x in model.inputs}
+        self._description.check_graph(
+            {x.any_name: _last_size(x.partial_shape) for x in model.outputs}
+        )
         self._request = model.create_infer_request()
 
     def _run(self, ids: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         values = self._request.infer({name: ids[name] for name in self._takes})
         return {x.any_name: values[x] for x in values}
+
+
+def _last_size(shape: Any) -> int | None:
+    """Returns the size of the last axis, if OpenVINO knows it."""
+    last = shape[len(shape) - 1]
+    return last.get_length() if last.is_static else None
 
 
 def _openvino_precision(core: Any, compute: str | None) -> str:
