@@ -1,6 +1,8 @@
 """The files of a run: the model in two forms, the report and the model card."""
 
+import html
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ from keras_bert_lite.models.text_model import MODEL_FILE, TextModel
 from keras_bert_lite.serving.saved_model.export import export_saved_model
 
 SAVED_MODEL = "saved_model"
+MARKUP = re.compile(r"[\\`*_\[\]|~$#!]")  # besides that of HTML
 REPORT, CARD, MISTAKES = "report.json", "README.md", "mistakes.md"
 
 
@@ -29,9 +32,10 @@ def save_run(model: TextModel, report: dict[str, Any], folder: Path) -> None:
 def card(report: dict[str, Any]) -> str:
     """Returns the model card, in Markdown."""
     rows, recipe, lengths = (report[x] for x in ("rows", "recipe", "lengths"))
+    encoder = str(report["encoder"])
     final = ", which the final weights were trained on too" * report["refitted"]
     parts = [
-        f"# {report['task'].replace('_', ' ').capitalize()}, from {report['encoder']}",
+        f"# {report['task'].replace('_', ' ').capitalize()}, from {_escape(encoder)}",
         "",
         "Takes strings; made by `keras_bert_lite.finetune` "
         f"(version {__version__}). `model.keras` is for Keras, `saved_model` for "
@@ -47,7 +51,10 @@ def card(report: dict[str, Any]) -> str:
         *_labels(report),
         "## Recipe",
         "",
-        *(f"- {name.replace('_', ' ')}: {_plain(x)}" for name, x in recipe.items()),
+        *(
+            f"- {name.replace('_', ' ')}: {_escape(_plain(x))}"
+            for name, x in recipe.items()
+        ),
         *_decisions(report),
         "",
         "## Scores on the held-out rows",
@@ -110,7 +117,7 @@ def _plain(value: Any) -> str:
 
 def _labels(report: dict[str, Any]) -> list[str]:
     return [
-        f"{name.capitalize()}: {', '.join(values)}\n"
+        f"{name.capitalize()}: {', '.join(map(_escape, values))}\n"
         for name, values in report["labels"].items()
     ]
 
@@ -129,11 +136,16 @@ def _decisions(report: dict[str, Any]) -> list[str]:
         lines.append("- the encoder first learned which texts have the same label")
     if weights := report["class_weight"]:
         named = zip(report["labels"]["labels"], weights, strict=True)
-        shown = ", ".join(f"{label} {weight:.2f}" for label, weight in named)
+        shown = ", ".join(f"{_escape(label)} {weight:.2f}" for label, weight in named)
         lines.append(f"- weights of the labels: {shown}")
     return [*lines, f"- the score that decides: {report['metric']}"]
 
 
 def _cell(text: str, most: int = 120) -> str:
-    shown = text if len(text) <= most else f"{text[:most]} …"
-    return shown.replace("|", "\\|").replace("\n", " ")
+    return _escape(text if len(text) <= most else f"{text[:most]} …")
+
+
+def _escape(text: str) -> str:
+    """Returns Markdown that shows a text as it is, on one line."""
+    shown = html.escape(" ".join(text.split()), quote=False)
+    return MARKUP.sub(r"\\\g<0>", shown)

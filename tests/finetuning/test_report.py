@@ -1,6 +1,6 @@
 """The scores of a report."""
 
-from keras_bert_lite.finetuning.report import mistakes_page, scores_table
+from keras_bert_lite.finetuning.report import card, mistakes_page, scores_table
 
 
 def test_amounts_are_not_in_percent():
@@ -20,3 +20,32 @@ def test_labels_do_not_end_a_cell():
     page = mistakes_page({"confused": confused, "worst": worst})
     assert "| a\\|b | c | 2 |" in page
     assert "| x | a\\|b | c |" in page
+
+
+def test_labels_are_shown_as_they_are():
+    label = "<img src=x onerror=alert(1)>\n# [a](b) `c` *d* e_f|~ &amp; \\"
+    shown = (
+        "&lt;img src=x onerror=alert(1)&gt; \\# \\[a\\](b) \\`c\\` \\*d\\* e\\_f\\|\\~ "
+        "&amp;amp; \\\\"
+    )
+    report = {
+        "task": "text_classification",
+        "encoder": label,
+        "rows": {"train": 1, "validation": 1},
+        "lengths": {"median": 1, "highest": 1, "limit": 1, "cut": 0},
+        "refitted": False,
+        "labels": {"labels": [label, "b"]},
+        "class_weight": [1.0, 2.0],
+        "recipe": {"text_columns": [label]},
+        "calibration": {},
+        "options": {},
+        "contrasted": False,
+        "metric": "accuracy",
+        "scores": {"accuracy": 1.0},
+    }
+    page = card(report)
+    assert page.count(shown) == 3
+    assert "<" not in page
+    assert "\n# [" not in page
+    worst = [{"text": label, "expected": label, "answer": "b"}]
+    assert mistakes_page({"confused": [], "worst": worst}).count(shown) == 2
