@@ -122,8 +122,9 @@ def load_preprocessor(source: str | os.PathLike, **changes: Any) -> Preprocessor
 
     Args:
         source: As in `load_tokenizer`.
-        **changes: Arguments of `Preprocessor` to replace, such as
-            `sequence_length` or `padding`.
+        **changes: Arguments to replace: those of `Preprocessor`, such as
+            `sequence_length` or `padding`, and of its tokenizer, such as
+            `special_tokens_in_text=True`.
 
     Example:
 

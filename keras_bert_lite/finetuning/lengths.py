@@ -40,6 +40,7 @@ def count_tokens(rows: Rows, kind: Kind, preprocessor: Preprocessor) -> np.ndarr
             part = tf.constant(texts[start : start + CHUNK])
             lengths = preprocessor.tokenizer(part).row_lengths()
             column[start : start + CHUNK] = lengths.numpy()
+    counts[: len(counts) if kind.apart else 1] += max(0, preprocessor.prompt_length - 1)
     if kind.apart or len(counts) == 1:  # each text has a row
         return AROUND + counts.max(0)
     return AROUND + preprocessor.num_separators + counts.sum(0)

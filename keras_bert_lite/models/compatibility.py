@@ -3,6 +3,7 @@
 import keras
 
 from keras_bert_lite.models.encoder_model import encoder_layers, encoder_of
+from keras_bert_lite.models.tasks.task import options_of
 from keras_bert_lite.text.preprocessor import Preprocessor
 
 
@@ -24,6 +25,17 @@ def check_fits(model: keras.Model, preprocessor: Preprocessor, role: str) -> Non
         raise ValueError(
             f"`{role}` must have a position for every token of a row. Received: "
             f"max_sequence_length={rows}, and a preprocessor with "
+            f"sequence_length={length}"
+        )
+    skipped = options_of(model).get("prompt_length", 0)
+    if skipped and (
+        skipped != preprocessor.prompt_length
+        or (length is not None and length <= skipped)
+    ):
+        raise ValueError(
+            f"`{role}` leaves the {skipped} tokens of a prompt out of its pooling, so "
+            "the preprocessor must have that prompt, and more room. "
+            f"Received: one of {preprocessor.prompt_length} tokens, "
             f"sequence_length={length}"
         )
     pieces = preprocessor.tokenizer.vocabulary_size()

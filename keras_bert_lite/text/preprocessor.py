@@ -1,6 +1,6 @@
 """Converts texts, or pairs of texts, to the inputs of an encoder."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import keras
@@ -10,7 +10,7 @@ from keras_bert_lite.checks import check_choice
 from keras_bert_lite.text.base_tokenizer import Tokenizer
 from keras_bert_lite.text.inputs import aligned, named_texts
 from keras_bert_lite.text.ragged import rows_of
-from keras_bert_lite.text.text_layer import TextLayer
+from keras_bert_lite.text.text_layer import TextLayer, layer_from_config
 from keras_bert_lite.text.truncation import head, truncate_longest_first
 from keras_bert_lite.text.windows import Windows, cut
 
@@ -47,6 +47,11 @@ class Preprocessor(TextLayer):
             each window, truncated to half of the room if longer. With `None`, a
             call truncates; tasks that must read every token (question answering,
             token classification) use a stride of 128.
+        prompts: Texts by name, such as `{"query": "query: "}`, as
+            sentence-transformers stores them with a model.
+        default_prompt_name: The name of the prompt that every text begins with (of a
+            pair that shares a row, the first); `None` for none. Layers that locate
+            tokens in the text, such as `TextWindows`, read it without a prompt.
 
     Call arguments:
         inputs: A string or a batch of strings, `(B,)`, or a batch of lists of C
@@ -85,6 +90,8 @@ class Preprocessor(TextLayer):
         padding: str | Sequence[int] = "longest",
         num_separators: int = 1,
         stride: int | None = None,
+        prompts: Mapping[str, str] | None = None,
+        default_prompt_name: str | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -97,11 +104,14 @@ class Preprocessor(TextLayer):
         _check_length(sequence_length, MIN_SEQUENCE_LENGTH - 1 + num_separators)
         _check_padding(padding, sequence_length)
         _check_stride(stride, sequence_length)
+        _check_prompts(prompts, default_prompt_name)
         self.tokenizer = tokenizer
         self.sequence_length = sequence_length
         self.padding = padding if isinstance(padding, str) else list(padding)
         self.num_separators = num_separators
         self.stride = stride
+        self.prompts = dict(prompts or {})
+        self.default_prompt_name = default_prompt_name
 
     def call(self, inputs: Any) -> dict[str, tf.Tensor]:
         return self.rows(*self.segments(inputs))
@@ -109,6 +119,8 @@ class Preprocessor(TextLayer):
     def segments(self, inputs: Any) -> tuple[list[tf.RaggedTensor], tf.Tensor]:
         """Tokenizes the texts of a call; returns the arguments of `rows`."""
         shape, texts = aligned(named_texts(inputs))
+        if self.prompt:
+            texts[0] = tf.strings.join([self.prompt, texts[0]])
         return [self.tokenizer.ids_of(text) for text in texts], shape
 
     def truncates(self, segments: list[tf.RaggedTensor]) -> tf.Tensor:
@@ -198,6 +210,32 @@ class Preprocessor(TextLayer):
         }
 
     @property
+    def prompt(self) -> str:
+        """The text that every text begins with."""
+        name = self.default_prompt_name
+        return "" if name is None else self.prompts[name]
+
+    @property
+    def prompt_length(self) -> int:
+        """The number of tokens of `[CLS]` and the prompt; 0 without a prompt."""
+        if not self.prompt:
+            return 0
+        return 1 + int(tf.size(self.tokenizer(self.prompt)))
+
+    def check_without_prompt(self, what: str) -> None:
+        """Raises ValueError if texts begin with a prompt.
+
+        Args:
+            what: What cannot read it, for the message.
+        """
+        if self.prompt:
+            raise ValueError(
+                f"`preprocessor` must have no default prompt for {what}: make it with "
+                "`default_prompt_name=None`. "
+                f"Received: default_prompt_name={self.default_prompt_name!r}"
+            )
+
+    @property
     def widest(self) -> int | None:
         """The width of all batches, if it is fixed."""
         return self.sequence_length if self.padding == "max_length" else None
@@ -270,11 +308,13 @@ class Preprocessor(TextLayer):
             "padding": self.padding,
             "num_separators": self.num_separators,
             "stride": self.stride,
+            "prompts": dict(self.prompts),
+            "default_prompt_name": self.default_prompt_name,
         }
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> "Preprocessor":
-        tokenizer = keras.saving.deserialize_keras_object(config["tokenizer"])
+        tokenizer = layer_from_config(config["tokenizer"], Tokenizer, "`tokenizer`")
         return cls(**{**config, "tokenizer": tokenizer})
 
 
@@ -313,6 +353,21 @@ def _check_stride(stride: int | None, length: int | None) -> None:
             "`stride` must be a whole number of tokens, at least 0 and below "
             f"`sequence_length`, or None. Received: {stride!r}, "
             f"sequence_length={length}"
+        )
+
+
+def _check_prompts(prompts: Any, default: Any) -> None:
+    named = {} if prompts is None else prompts
+    if not isinstance(named, Mapping) or not all(
+        isinstance(x, str) for pair in named.items() for x in pair
+    ):
+        raise ValueError(
+            f"`prompts` must map names to texts. Received: {prompts!r:.200}"
+        )
+    if default is not None and default not in named:
+        raise ValueError(
+            f"`default_prompt_name` must be one of {sorted(named)}, or None. "
+            f"Received: {default!r}"
         )
 
 

@@ -95,6 +95,7 @@ def _expected(model: TextModel) -> str:
 def read(model: TextModel, texts: dict[str, tf.Tensor]) -> Reading:
     """Reads one example, a batch of one, as a model does."""
     preprocessor = preprocessor_of(model)
+    preprocessor.check_without_prompt("what locates its tokens in the text")
     tokenizer = preprocessor.tokenizer
     layers = {type(layer): layer for layer in model.layers}
     if TextWindows in layers:
@@ -141,6 +142,7 @@ def encoder_and_rows(
         preprocessor = preprocessor_of(model)
     else:
         check_fits(model, preprocessor, "model")
+    preprocessor.check_without_prompt("what locates its tokens in the text")
     # Without padding and windows.
     rows = Preprocessor(
         preprocessor.tokenizer,

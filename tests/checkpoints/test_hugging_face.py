@@ -248,3 +248,14 @@ def test_a_classifier_needs_its_pooler(tmp_path):
 def test_only_rates_may_differ_from_the_checkpoint(tmp_path, change):
     with pytest.raises(ValueError, match=r"may differ from the checkpoint\. Received"):
         kbl.load_encoder(write(tmp_path), **change)
+
+
+@pytest.mark.parametrize("prefix", ["module.", "_orig_mod.", "_orig_mod.module.bert."])
+def test_prefixes_of_pytorch(tmp_path, prefix):
+    (tmp_path / "plain").mkdir()
+    expected = kbl.load_encoder(write(tmp_path / "plain"))
+    weights = {prefix + name: x for name, x in tensors().items()}
+    weights = {
+        name.replace("layer.1.", "layer.1._orig_mod."): x for name, x in weights.items()
+    }
+    assert_same(kbl.load_encoder(write(tmp_path, weights)), expected)

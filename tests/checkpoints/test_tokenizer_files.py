@@ -304,11 +304,16 @@ class TestOlderFiles:
 
     def test_special_tokens(self, tmp_path):
         tokens = {"cls_token": "<cls>", "sep_token": {"content": "<sep>"}}
-        more = {"additional_special_tokens": ["<x>"]}
+        more = {"additional_special_tokens": ["the"]}
         self._write(tmp_path, special_tokens_map={**tokens, **more})
         tokenizer = load_tokenizer(tmp_path)
         assert tokenizer.roles["cls"] == "<cls>"
         assert tokenizer.roles["sep"] == "<sep>"
+        assert tokenizer.additional_special_tokens == ["the"]
+        more = {"additional_special_tokens": ["<x>"]}
+        self._write(tmp_path, special_tokens_map={**tokens, **more})
+        with pytest.raises(ValueError, match=r"tokens_map.json: .*of the vocabulary"):
+            load_tokenizer(tmp_path)
 
     def test_the_newer_file_counts_if_it_has_all(self, tmp_path):
         config = {
@@ -354,3 +359,24 @@ class TestOlderFiles:
             (tmp_path / f"{name}.json").write_text(json.dumps(content))
         with pytest.raises(ValueError, match=r"(tokens|config).json: the added"):
             load_tokenizer(tmp_path)
+
+
+def test_a_byte_order_mark_is_no_piece(tmp_path):
+    lines = "\r\n".join(tiny.VOCABULARY) + "\r\n"
+    (tmp_path / "vocab.txt").write_bytes(b"\xef\xbb\xbf" + lines.encode())
+    config = b'\xef\xbb\xbf{"do_lower_case": false}'
+    (tmp_path / "tokenizer_config.json").write_bytes(config)
+    tokenizer = load_tokenizer(tmp_path)
+    assert tokenizer.get_vocabulary() == tiny.VOCABULARY
+    assert not tokenizer.lowercase
+
+
+def test_a_preprocessor_takes_options_of_its_tokenizer(tmp_path):
+    (tmp_path / "vocab.txt").write_text("\n".join(tiny.VOCABULARY))
+    options = {"sequence_length": 8, "special_tokens_in_text": True}
+    preprocessor = load_preprocessor(tmp_path, **options)
+    assert preprocessor.sequence_length == 8
+    mask = preprocessor.tokenizer.token_to_id("[MASK]")
+    assert mask in preprocessor("a [MASK] day")["token_ids"].numpy()
+    with pytest.raises(ValueError, match="colour"):
+        load_preprocessor(tmp_path, colour="red")

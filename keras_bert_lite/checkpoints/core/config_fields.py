@@ -25,6 +25,36 @@ FIELDS: dict[str, tuple[str, Any]] = {
     "activation": ("hidden_act", "gelu"),
 }
 
+# What changes no number that is computed here.
+IGNORED = (
+    # What wrote the file, and with which weights.
+    *("transformers_version", "_name_or_path", "name_or_path", "auto_map"),
+    *("model_name", "language", "finetuning_task", "custom_pipelines"),
+    *("torch_dtype", "dtype", "label2id", "_num_labels"),
+    # How PyTorch and TensorFlow compute, and in which form they return results.
+    *("torchscript", "use_bfloat16", "tf_legacy_loss", "xla_device"),
+    *("attn_implementation", "_attn_implementation", "_attn_implementation_autoset"),
+    *("chunk_size_feed_forward", "gradient_checkpointing", "use_cache"),
+    *("output_attentions", "output_hidden_states", "output_past", "return_dict"),
+    *("use_return_dict", "return_dict_in_generate", "output_scores"),
+    *("sbert_ce_default_activation_function", "sentence_transformers"),
+    # Of decoders, which these models are not.
+    *("cross_attention_hidden_size", "tie_encoder_decoder", "decoder_start_token_id"),
+    *("min_length", "max_length", "do_sample", "early_stopping", "num_beams"),
+    *("num_beam_groups", "diversity_penalty", "temperature", "top_k", "top_p"),
+    *("typical_p", "repetition_penalty", "length_penalty", "no_repeat_ngram_size"),
+    *("encoder_no_repeat_ngram_size", "bad_words_ids", "num_return_sequences"),
+    *("forced_bos_token_id", "forced_eos_token_id", "remove_invalid_values"),
+    *("exponential_decay_length_penalty", "suppress_tokens"),
+    *("begin_suppress_tokens", "task_specific_params", "prefix", "use_task_prefix"),
+    # Of the tokenizer, whose own files have them.
+    *("tokenizer_class", "bos_token_id", "eos_token_id", "sep_token_id"),
+    *("cls_token_id", "mask_token_id", "unk_token_id"),
+    # Of Google's first files; no code reads them.
+    *("directionality", "pooler_fc_size", "pooler_num_attention_heads"),
+    *("pooler_num_fc_layers", "pooler_size_per_head", "pooler_type"),
+)
+
 
 def changed(config: EncoderConfig, changes: dict[str, Any]) -> EncoderConfig:
     """Returns the configuration with changed dropout rates."""

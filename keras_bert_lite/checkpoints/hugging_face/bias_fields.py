@@ -6,10 +6,12 @@ from typing import Any
 from keras_bert_lite.checks import check_bool
 from keras_bert_lite.config import Biases
 
+BIAS_FIELDS = ("attention_bias", "mlp_bias")
+
 
 def read_biases(raw: Mapping[str, Any]) -> Biases:
     """Returns which dense layers of the blocks have biases."""
-    attention, mlp = (raw.get(x, False) for x in ("attention_bias", "mlp_bias"))
+    attention, mlp = (raw.get(x, False) for x in BIAS_FIELDS)
     check_bool("attention_bias", attention)
     check_bool("mlp_bias", mlp)
     return Biases(

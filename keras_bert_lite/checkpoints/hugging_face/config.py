@@ -10,16 +10,15 @@ from keras_bert_lite.checkpoints.core.config_fields import (
     changed,
     their_names,
 )
-from keras_bert_lite.checkpoints.core.sizes import check_sizes
 from keras_bert_lite.checkpoints.hugging_face.activations import THEIRS, activation_name
 from keras_bert_lite.checkpoints.hugging_face.families import (
     LAYOUTS,
-    REFUSED,
     Family,
 )
 from keras_bert_lite.checkpoints.sources import read_json
 from keras_bert_lite.checks import check_positive
 from keras_bert_lite.config import EncoderConfig
+from keras_bert_lite.sizes import check_sizes
 
 SWITCHES = (
     "tie_word_embeddings",
@@ -47,12 +46,7 @@ def read_family(directory: Path) -> tuple[Family, dict[str, Any]]:
         )
     family = LAYOUTS[model_type]
     raw = {**family.defaults, **raw}
-    for name, value in {**REFUSED, **family.refused}.items():
-        # Some configurations store None for the default.
-        if raw.get(name) not in (value, None):
-            raise ValueError(
-                f"{path}: `{name}` must be {value!r}. Received: {raw[name]!r}"
-            )
+    family.keys.check(raw, path)
     for name in SWITCHES:
         if not isinstance(raw.get(name), bool | None):
             raise ValueError(

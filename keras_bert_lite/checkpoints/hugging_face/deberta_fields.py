@@ -7,6 +7,13 @@ from keras_bert_lite.config import RELATIVE_TERMS, RelativePositions
 
 # Fixed values in DeBERTa v1 of fields introduced with v2.
 V1 = {"position_buckets": -1, "share_att_key": False, "norm_rel_ebd": "none"}
+# The fields that `read` and the heads follow, and those that no code reads.
+FOLLOWED = (
+    *("relative_attention", "max_relative_positions", "pos_att_type", *V1),
+    *("position_biased_input", "embedding_size", "attention_head_size"),
+    *("pooler_hidden_size", "pooler_hidden_act", "pooler_dropout", "legacy"),
+)
+IGNORED = ("padding_idx", "summary_type", "summary_last_dropout", "summary_activation")
 
 
 def read(values: dict[str, Any], raw: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,12 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from keras_bert_lite.checkpoints.core.config_fields import FIELDS, REQUIRED
+from keras_bert_lite.checkpoints.core.config_fields import (
+    FIELDS,
+    IGNORED,
+    REQUIRED,
+)
+from keras_bert_lite.checkpoints.core.known_keys import Keys
 from keras_bert_lite.checkpoints.core.name_table import Table
 from keras_bert_lite.checkpoints.hugging_face import (
     deberta_fields,
@@ -19,6 +24,7 @@ from keras_bert_lite.checkpoints.hugging_face import (
     names as family_names,
     rotary_fields,
 )
+from keras_bert_lite.checkpoints.hugging_face.bias_fields import BIAS_FIELDS
 from keras_bert_lite.checkpoints.hugging_face.heads import HEADS, Head
 from keras_bert_lite.config import Biases, RelativeBias
 
@@ -26,10 +32,21 @@ from keras_bert_lite.config import Biases, RelativeBias
 REFUSED: dict[str, Any] = {
     "position_embedding_type": "absolute",
     "is_decoder": False,
+    "is_encoder_decoder": False,
     "add_cross_attention": False,
     "quantization_config": None,
     "pruned_heads": {},
 }
+# What the readers of all families follow, besides the fields of a family's row.
+FOLLOWED = (
+    "model_type",
+    "architectures",
+    "id2label",
+    "num_labels",
+    "problem_type",
+    "tie_word_embeddings",
+    "pad_token_id",
+)
 
 
 def _same(values: dict[str, Any], raw: dict[str, Any]) -> dict[str, Any]:
@@ -51,6 +68,9 @@ class Family:
         constants: Our fields that are the same in every checkpoint.
         defaults: config.json fields whose default is not that of other families.
         refused: config.json fields that support a single value.
+        followed: config.json fields that `read` and the heads follow, besides
+            `fields`, `FOLLOWED` and the heads' rates of dropout.
+        ignored: config.json fields that change nothing here, besides `IGNORED`.
         read: Adapts our values, given config.json.
         write: Adapts config.json, given our values.
         pooled: Whether the architecture without a head has a pooler.
@@ -71,12 +91,30 @@ class Family:
     constants: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     defaults: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     refused: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    followed: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
     read: Callable[[dict, dict], dict] = _same
     write: Callable[[dict, dict], dict] = lambda raw, values: raw
     pooled: bool = True
     modules: Table = dataclasses.field(default_factory=dict)
     aliases: Mapping[str, str] = dataclasses.field(default_factory=dict)
     tokenizer_fields: tuple[str, ...] = ()
+
+    @property
+    def keys(self) -> Keys:
+        """What is done with each key of config.json."""
+        heads = self.heads.values()
+        return Keys(
+            followed=(
+                *FOLLOWED,
+                *self.followed,
+                *(name for name, _ in self.fields.values()),
+                *(head.dropout[0] for head in heads if head.dropout),
+                *("classifier_pooling" for head in heads if head.poolings),
+            ),
+            only={**REFUSED, **self.refused},
+            ignored=(*IGNORED, *self.ignored),
+        )
 
 
 def _fields(without: tuple[str, ...] = (), **changes: tuple[str, Any]) -> dict:
@@ -160,6 +198,8 @@ LAYOUTS: dict[str, Family] = {
             activation=("activation", "gelu"),
         ),
         constants={"num_segments": 0, "layer_norm_epsilon": 1e-12},
+        # The first values of a table that checkpoints have.
+        ignored=("sinusoidal_pos_embds", "tie_weights_"),
     ),
     "albert": Family(
         "Albert",
@@ -174,6 +214,11 @@ LAYOUTS: dict[str, Family] = {
             num_groups=("num_hidden_groups", 1),
         ),
         refused={"inner_group_num": 1},
+        # transformers does not read them.
+        ignored=(
+            *("net_structure_type", "gap_size", "num_memory_blocks"),
+            "down_scale_factor",
+        ),
     ),
     "electra": Family(
         "Electra",
@@ -181,6 +226,10 @@ LAYOUTS: dict[str, Family] = {
         family_names.BERT,
         HEADS["electra"],
         pooled=False,
+        followed=(
+            *("embedding_size", "summary_type", "summary_use_proj"),
+            "summary_activation",
+        ),
         read=_embedding_dim,
         write=_embedding_size,
     ),
@@ -189,6 +238,7 @@ LAYOUTS: dict[str, Family] = {
         "ernie.",
         family_names.ERNIE,
         HEADS["bert"],
+        followed=("use_task_id", "task_type_vocab_size"),
         read=_task_types,
         write=_task_ids,
     ),
@@ -216,6 +266,8 @@ LAYOUTS: dict[str, Family] = {
         ),
         constants={"project_before_norm": True, "biases": Biases(key=False)},
         refused={"talking_head": False},
+        followed=deberta_fields.FOLLOWED,
+        ignored=deberta_fields.IGNORED,
         read=deberta_fields.read_v1,
         write=deberta_fields.write_v1,
     ),
@@ -233,6 +285,8 @@ LAYOUTS: dict[str, Family] = {
             convolution_activation=("conv_act", "tanh"),
         ),
         constants={"project_before_norm": True},
+        followed=deberta_fields.FOLLOWED,
+        ignored=deberta_fields.IGNORED,
         read=deberta_fields.read,
         write=deberta_fields.write,
     ),
@@ -251,6 +305,8 @@ LAYOUTS: dict[str, Family] = {
             activation=("hidden_activation", "gelu"),
         ),
         constants={"num_segments": 0, "gated": True},
+        followed=modernbert_fields.FOLLOWED,
+        ignored=modernbert_fields.IGNORED,
         read=modernbert_fields.read,
         write=modernbert_fields.write,
         tokenizer_fields=("pad_token_id", "bos_token_id", "eos_token_id"),
@@ -268,6 +324,7 @@ LAYOUTS: dict[str, Family] = {
             activation=("hidden_act", "silu"),
         ),
         constants={"gated": True, "biases": NO_BIASES},
+        followed=rotary_fields.FOLLOWED,
         read=functools.partial(rotary_fields.read, base=1000.0),
         write=rotary_fields.write,
         modules=family_names.GTE_MODULES,
@@ -284,7 +341,16 @@ LAYOUTS: dict[str, Family] = {
             attention_dropout=("attention_probs_dropout_prob", 0.0),
         ),
         constants={"gated": True, "biases": Biases(intermediate=False)},
-        refused={"position_embedding_type": "rope"},
+        refused={
+            "position_embedding_type": "rope",
+            "layer_norm_type": "layer_norm",
+            "logn_attention_scale": False,
+        },
+        ignored=(
+            *("logn_attention_clip1", "pack_qkv", "unpad_inputs"),
+            "use_memory_efficient_attention",
+        ),
+        followed=rotary_fields.FOLLOWED,
         read=functools.partial(rotary_fields.read, base=160_000.0),
         write=rotary_fields.write,
         modules=family_names.GTE_MODULES,
@@ -301,6 +367,7 @@ LAYOUTS: dict[str, Family] = {
             num_segments=("type_vocab_size", 1),
             layer_norm_epsilon=("layer_norm_eps", 1e-5),
         ),
+        followed=rotary_fields.FOLLOWED,
         read=functools.partial(rotary_fields.read, base=20_000.0),
         write=rotary_fields.write,
         modules=family_names.JINA_MODULES,
@@ -327,6 +394,8 @@ LAYOUTS: dict[str, Family] = {
             "norms": eurobert_fields.NORMS,
         },
         defaults={"tie_word_embeddings": False},
+        refused={"pretraining_tp": 1},
+        followed=(*rotary_fields.FOLLOWED, *BIAS_FIELDS),
         read=eurobert_fields.read,
         write=eurobert_fields.write,
         tokenizer_fields=("pad_token_id", "bos_token_id", "eos_token_id"),

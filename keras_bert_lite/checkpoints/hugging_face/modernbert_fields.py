@@ -3,6 +3,7 @@
 from typing import Any
 
 from keras_bert_lite.checkpoints.hugging_face.bias_fields import (
+    BIAS_FIELDS,
     read_biases,
     write_biases,
 )
@@ -19,6 +20,17 @@ BASES = {
     GLOBAL: ("global_rope_theta", 160_000.0),
     LOCAL: ("local_rope_theta", 10_000.0),
 }
+# The fields that `read` and the heads follow, and those of training and of speed.
+FOLLOWED = (
+    *(name for name, _ in BASES.values()),
+    *("mlp_dropout", "norm_bias", "local_attention", "global_attn_every_n_layers"),
+    *("layer_types", "rope_parameters", "rope_scaling", *BIAS_FIELDS),
+    *("classifier_activation", "classifier_bias", "decoder_bias"),
+)
+IGNORED = (
+    *("initializer_cutoff_factor", "deterministic_flash_attn", "reference_compile"),
+    *("sparse_prediction", "sparse_pred_ignore_index", "repad_logits_with_grad"),
+)
 
 
 def read(values: dict[str, Any], raw: dict[str, Any]) -> dict[str, Any]:

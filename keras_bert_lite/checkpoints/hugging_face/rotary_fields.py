@@ -11,6 +11,11 @@ from keras_bert_lite.config import Rotary
 
 # Those whose angles are the same in every batch and need no more than a factor.
 TYPES = ("default", "linear", "proportional")
+# The fields that `read` follows.
+FOLLOWED = (
+    *("head_dim", "rope_scaling", "rope_parameters", "rope_theta"),
+    "partial_rotary_factor",
+)
 
 
 def read(values: dict[str, Any], raw: dict[str, Any], base: float) -> dict[str, Any]:

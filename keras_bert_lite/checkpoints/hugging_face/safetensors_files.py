@@ -8,11 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from keras_bert_lite.checkpoints.core.known_keys import Keys
 from keras_bert_lite.checkpoints.core.tensors import FLOATS, TensorSource, as_float32
 from keras_bert_lite.checkpoints.sources import is_name, read_json
 
 WEIGHTS = "model.safetensors"
 INDEX = "model.safetensors.index.json"
+INDEX_KEYS = Keys(followed=("weight_map",), ignored=("metadata",))
 PICKLES = (".bin", ".pt", ".pth", ".pkl")
 # Stored tensors that are not weights.
 BUFFERS = re.compile(r"embeddings\.(position_ids|token_type_ids)$")
@@ -82,7 +84,7 @@ class SafetensorsSource(TensorSource):
             yield as_float32(value, name, path)
 
     def _add(self, tensor: Stored, prefix: str) -> None:
-        name = _canonical(tensor.name.removeprefix(prefix))
+        name = _canonical(tensor.name).removeprefix(prefix)
         if BUFFERS.search(name):
             return
         if name in self._stored:
@@ -128,7 +130,11 @@ def _opened(path: Path) -> Any:
 
 
 def _canonical(name: str) -> str:
-    """Replaces TensorFlow's names of the LayerNorm weights."""
+    """Replaces TensorFlow's names of the LayerNorm weights, and leaves out the names
+    that PyTorch's `DataParallel` and `compile` add."""
+    name = name.replace("_orig_mod.", "")
+    while name.startswith("module."):
+        name = name.removeprefix("module.")
     name = name.replace("LayerNorm.gamma", "LayerNorm.weight")
     return name.replace("LayerNorm.beta", "LayerNorm.bias")
 
@@ -145,7 +151,9 @@ def _files(directory: Path) -> dict[Path, set[str] | None]:
 
 def _shards(directory: Path) -> dict[Path, set[str] | None]:
     path = directory / INDEX
-    weight_map = read_json(path).get("weight_map")
+    raw = read_json(path)
+    INDEX_KEYS.check(raw, path)
+    weight_map = raw.get("weight_map")
     if not isinstance(weight_map, dict) or not weight_map:
         raise ValueError(
             f"{path}: `weight_map` must map tensors to files. "

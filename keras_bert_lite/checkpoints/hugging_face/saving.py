@@ -90,6 +90,8 @@ def save_hugging_face(
     sentences = task_of(model) is SENTENCE_EMBEDDING
     if not sentences and (suffix == "Model" or head.pooled):
         check_choice("pooling", config.pooling, ("cls_dense", None))
+    if preprocessor is not None and not sentences:
+        preprocessor.check_without_prompt("transformers, which has no place for one")
     tensors = _tensors(model, family, suffix, head)
     raw = {
         **fields,
@@ -107,8 +109,7 @@ def save_hugging_face(
         if preprocessor is not None:
             write_tokenizer(preprocessor, config, draft)
         if sentences:
-            length = preprocessor.sequence_length if preprocessor else None
-            sentence_transformers.write(model, length, draft)
+            sentence_transformers.write(model, preprocessor, draft)
 
 
 def _head(model: keras.Model, family: Family, suffix: str) -> Head:

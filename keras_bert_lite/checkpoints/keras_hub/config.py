@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from keras_bert_lite.checkpoints.core.sizes import check_sizes
 from keras_bert_lite.checkpoints.keras_hub.families import (
     HUB_FAMILIES,
     check_buckets,
@@ -11,6 +10,7 @@ from keras_bert_lite.checkpoints.keras_hub.families import (
 )
 from keras_bert_lite.config import EncoderConfig
 from keras_bert_lite.families import FAMILIES
+from keras_bert_lite.sizes import check_sizes
 
 
 def read_config(
@@ -36,11 +36,7 @@ def read_config(
             requires far more weights than are stored.
     """
     row = HUB_FAMILIES[family]
-    if raw.get("num_inner_repetitions", 1) != 1:
-        raise ValueError(
-            "`num_inner_repetitions` must be 1. "
-            f"Received: {raw['num_inner_repetitions']!r}"
-        )
+    row.keys.check(raw, f"KerasHub's {row.prefix}Backbone")
     values = row.read({ours: raw[theirs] for ours, theirs in row.fields.items()})
     constants = {
         "num_segments": 0,

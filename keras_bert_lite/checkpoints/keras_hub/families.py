@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from keras import ops
 
+from keras_bert_lite.checkpoints.core.known_keys import Keys
 from keras_bert_lite.checkpoints.keras_hub import names
 from keras_bert_lite.config import RelativePositions
 from keras_bert_lite.layers.attention.relative_positions import table_rows
@@ -23,6 +24,7 @@ FIELDS = {
     "dropout": "dropout",
     "max_sequence_length": "max_sequence_length",
 }
+LAYER_ARGUMENTS = ("name", "trainable", "dtype")
 SEGMENTS = {"num_segments": "num_segments"}
 WIDTH = {"embedding_dim": "embedding_dim"}
 
@@ -59,6 +61,11 @@ class HubFamily:
     head: Mapping[str, str] = dataclasses.field(
         default_factory=lambda: names.HIDDEN_HEAD
     )
+
+    @property
+    def keys(self) -> Keys:
+        """What is done with each of the backbone's arguments."""
+        return Keys(self.fields.values(), {"num_inner_repetitions": 1}, LAYER_ARGUMENTS)
 
 
 def _read_positions(values: dict[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from keras_bert_lite.checkpoints.keras_hub.preset_loading import (
 )
 from keras_bert_lite.checkpoints.keras_hub.tokenizers import tokenizer_from_keras_hub
 from keras_bert_lite.checkpoints.sources import KERAS_HUB_PREFIX, Source, read_json
+from keras_bert_lite.checkpoints.tokenizers.loading import split_changes
 from keras_bert_lite.text.base_tokenizer import Tokenizer
 from keras_bert_lite.text.preprocessor import Preprocessor
 
@@ -44,8 +45,13 @@ def load_model(source: Source, changes: dict[str, Any]) -> keras.Model:
 
 def load_tokenizer(source: Source, changes: dict[str, Any]) -> Tokenizer:
     """Loads the tokenizer of a preset; see `load.load_tokenizer`."""
-    _refuse(changes)
-    return tokenizer_from_keras_hub(load_tokenizer_preset(_name(source)))
+    tokenizer = tokenizer_from_keras_hub(load_tokenizer_preset(_name(source)))
+    if not changes:
+        return tokenizer
+    try:
+        return type(tokenizer)(**{**tokenizer.get_config(), **changes})
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"The tokenizer of {source}: {error}") from error
 
 
 def load_preprocessor(source: Source, changes: dict[str, Any]) -> Preprocessor:
@@ -55,7 +61,8 @@ def load_preprocessor(source: Source, changes: dict[str, Any]) -> Preprocessor:
             "A KerasHub preset's tokenizer has no length: `sequence_length` must "
             f"be given. Received: {source!r} and {changes}"
         )
-    return Preprocessor(load_tokenizer(source, {}), **changes)
+    options, tokenizer_options = split_changes(changes)
+    return Preprocessor(load_tokenizer(source, tokenizer_options), **options)
 
 
 def _name(source: Source) -> str:

@@ -4,8 +4,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from keras_bert_lite.checkpoints.core.known_keys import Keys
 from keras_bert_lite.text.added_tokens import FLAGS
 from keras_bert_lite.text.base_tokenizer import Tokenizer
+
+ENTRY_KEYS = Keys(("id", "content", "special", *FLAGS))
 
 
 class AddedTokens(NamedTuple):
@@ -40,6 +43,7 @@ def read(
             f"Received: {tokens!r:.200}"
         )
     for token in tokens:
+        ENTRY_KEYS.check(token, f"{path}, `added_tokens`")
         found = [flag for flag in refused if token.get(flag)]
         if found and not token.get("special"):
             raise ValueError(

@@ -4,10 +4,15 @@ import json
 from pathlib import Path
 from typing import Any, NoReturn
 
+from keras_bert_lite.checkpoints.core.known_keys import Keys
 from keras_bert_lite.checkpoints.sources import read_json
 from keras_bert_lite.checkpoints.tokenizers import added_tokens
 from keras_bert_lite.checkpoints.tokenizers.post_processor import ends, template
 from keras_bert_lite.checkpoints.tokenizers.sections import parts
+from keras_bert_lite.checkpoints.tokenizers.tokenizer_config import (
+    CONFIG,
+    optional_json,
+)
 from keras_bert_lite.text.byte_pair.patterns import GPT2, PATTERNS
 from keras_bert_lite.text.byte_pair.tokenizer import BytePairTokenizer
 from keras_bert_lite.text.byte_pair.vocabulary import in_order, read_merges, read_pieces
@@ -22,6 +27,12 @@ _MODEL = {
     "byte_fallback": (False,),
     "ignore_merges": (False, True),
 }
+# No text is unknown to byte-level BPE.
+MODEL_KEYS = Keys((*_MODEL, "vocab", "merges"), ignored=("unk_token", "fuse_unk"))
+BYTE_LEVEL_KEYS = Keys(("type", "add_prefix_space", "trim_offsets", "use_regex"))
+# As in transformers, these fields of RoBERTa's tokenizer_config.json override
+# tokenizer.json; those of other classes must agree with it.
+SWITCHES = ("add_prefix_space", "trim_offsets")
 _SPLIT = {"type": "Split", "behavior": "Isolated", "invert": False}
 # The patterns match all of a text, so what is left when nothing else is removed are
 # the same words.
@@ -50,12 +61,13 @@ def arguments_from(directory: Path) -> dict[str, Any] | None:
         content = read_json(path)
         model = content.get("model")
         if isinstance(model, dict) and model.get("type", "BPE") == "BPE":
-            return _from_tokenizer_json(content, path)
+            return _switches(directory, _from_tokenizer_json(content, path))
         return None
     paths = directory / "vocab.json", directory / "merges.txt"
     if not all(path.is_file() for path in paths):
         return None
-    return {"vocabulary": read_pieces(paths[0]), "merges": read_merges(paths[1])}
+    pieces, merges = read_pieces(paths[0]), read_merges(paths[1])
+    return _switches(directory, {"vocabulary": pieces, "merges": merges})
 
 
 def write(
@@ -80,6 +92,28 @@ def write(
     _dump(directory / "vocab.json", ids)
     lines = "\n".join(["#version: 0.2", *merges, ""])
     (directory / "merges.txt").write_bytes(lines.encode())
+
+
+def config_fields(tokenizer: BytePairTokenizer) -> dict[str, Any]:
+    """Returns the tokenizer_config.json fields of the tokenizer."""
+    return {name: getattr(tokenizer, name) for name in SWITCHES}
+
+
+def _switches(directory: Path, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Returns the arguments with those of tokenizer_config.json."""
+    path = directory / CONFIG
+    config = optional_json(path)
+    overrides = str(config.get("tokenizer_class")).startswith("Roberta")
+    for name in SWITCHES:
+        value = config.get(name)
+        if not isinstance(value, bool | None):
+            _refuse(path, name, "true or false", value)
+        if value is None or value == arguments.get(name):
+            continue
+        if name in arguments and not overrides:
+            _refuse(path, name, f"{arguments[name]}, as in tokenizer.json", value)
+        arguments = {**arguments, name: value}
+    return arguments
 
 
 def _from_tokenizer_json(content: dict[str, Any], path: Path) -> dict[str, Any]:
@@ -122,6 +156,7 @@ def _words(pre_tokenizer: Any, path: Path) -> tuple[str, bool]:
     if not is_known or len(before) != (not own_pattern):
         expected = "`ByteLevel`, or `Split` and `ByteLevel` without its pattern"
         _refuse(path, name, expected, pre_tokenizer)
+    BYTE_LEVEL_KEYS.check(last, f"{path}, `{name}`")
     prefix = last.get("add_prefix_space", True)
     if own_pattern:
         return GPT2, prefix

@@ -1,9 +1,11 @@
 """Loading tokenizers and preprocessors from the files of checkpoints."""
 
+import inspect
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from keras_bert_lite.checkpoints.core.known_keys import Keys
 from keras_bert_lite.checkpoints.sources import read_json
 from keras_bert_lite.checkpoints.tokenizers import (
     byte_pair as byte_pair_files,
@@ -15,6 +17,7 @@ from keras_bert_lite.checkpoints.tokenizers.tokenizer_config import (
     CONFIG,
     additional_special_tokens,
     check_added_tokens,
+    check_keys,
     optional_json,
     read_config,
     special_tokens,
@@ -32,6 +35,19 @@ KINDS: dict[str, tuple[type[Tokenizer], ModuleType]] = {
     "BPE": (BytePairTokenizer, byte_pair_files),
     "Unigram": (SentencePieceTokenizer, sentence_piece_files),
 }
+# Truncation, padding and separators are arguments of `Preprocessor`.
+TOKENIZER_KEYS = Keys(
+    followed=("added_tokens", "normalizer", "pre_tokenizer", "post_processor", "model"),
+    ignored=("version", "truncation", "padding", "decoder"),
+)
+# The configurations of sentence-transformers' first module; one has the length.
+SENTENCE_CONFIGS = tuple(
+    f"sentence_{name}_config.json"
+    for name in (
+        *("bert", "roberta", "distilbert", "camembert", "albert"),
+        *("xlm-roberta", "xlnet"),
+    )
+)
 # Tokenizer classes of transformers (also as `Fast`) that these tokenizers reproduce.
 CLASSES = (
     *(family.tokenizer.removesuffix("Tokenizer") for family in FAMILIES.values()),
@@ -42,6 +58,7 @@ CLASSES = (
 
 def load_tokenizer(directory: Path, changes: dict[str, Any]) -> Tokenizer:
     """Loads the tokenizer of a directory; see `load.load_tokenizer`."""
+    check_keys(directory)
     config = read_config(directory)
     _check_class(directory, config)
     special = special_tokens(directory, config)
@@ -61,22 +78,34 @@ def load_tokenizer(directory: Path, changes: dict[str, Any]) -> Tokenizer:
 def load_preprocessor(directory: Path, changes: dict[str, Any]) -> Preprocessor:
     """Loads the preprocessor of a directory; see `load.load_preprocessor`."""
     _check_sides(directory / CONFIG)
+    options, tokenizer_options = split_changes(changes)
+    tokenizer = load_tokenizer(directory, tokenizer_options)
     arguments = {
         "sequence_length": _sequence_length(directory),
         "num_separators": _num_separators(directory),
-        **changes,
+        **options,
     }
-    tokenizer = load_tokenizer(directory, {})
     try:
         return Preprocessor(tokenizer, **arguments)
     except (TypeError, ValueError) as error:
         raise ValueError(f"The preprocessor of {directory}: {error}") from error
 
 
+def split_changes(changes: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Returns the arguments of `Preprocessor`, and those of its tokenizer."""
+    own = {"name", "trainable", "dtype", *inspect.signature(Preprocessor).parameters}
+    return (
+        {name: x for name, x in changes.items() if name in own},
+        {name: x for name, x in changes.items() if name not in own},
+    )
+
+
 def _kind_and_arguments(directory: Path) -> tuple[type[Tokenizer], dict[str, Any]]:
     path = directory / "tokenizer.json"
     if path.is_file():
-        model = read_json(path).get("model")
+        content = read_json(path)
+        TOKENIZER_KEYS.check(content, path)
+        model = content.get("model")
         if not isinstance(model, dict) or not model:
             raise ValueError(f"{path}: `model` must be an object. Received: {model!r}")
         name = model.get("type", "WordPiece")
@@ -86,6 +115,7 @@ def _kind_and_arguments(directory: Path) -> tuple[type[Tokenizer], dict[str, Any
                 f"Received: {name!r}"
             )
         kind, files = KINDS[name]
+        files.MODEL_KEYS.check(model, f"{path}, `model`")
         return kind, files.arguments_from(directory)
     for kind, files in KINDS.values():
         arguments = files.arguments_from(directory)
@@ -134,10 +164,11 @@ def _sequence_length(directory: Path) -> int | None:
     if family and family.positions_after_padding:
         padding_id = _number(path, config, "pad_token_id", 0)
         rows -= (1 if padding_id is None else padding_id) + 1
-    limits = {"sentence_bert_config.json": "max_seq_length", CONFIG: "model_max_length"}
+    limits = [(file, "max_seq_length") for file in SENTENCE_CONFIGS]
+    limits += [(CONFIG, "model_max_length"), (CONFIG, "max_len")]
     found = [
         _number(directory / file, optional_json(directory / file), name)
-        for file, name in limits.items()
+        for file, name in limits
     ]
     return int(min(rows, next((x for x in found if x), rows)))
 

@@ -40,7 +40,10 @@ CLASSES: dict[type[Tokenizer], tuple[str, ...]] = {
     ),
 }
 # Fields of tokenizer_config.json in addition to the special tokens.
-CONFIG_FIELDS = {WordPieceTokenizer: wordpiece_files.config_fields}
+CONFIG_FIELDS: dict[type[Tokenizer], Any] = {
+    WordPieceTokenizer: wordpiece_files.config_fields,
+    BytePairTokenizer: byte_pair_files.config_fields,
+}
 ROLES = {
     "unknown": "unk_token",
     "cls": "cls_token",

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from keras_bert_lite.checkpoints.core.known_keys import Keys
 from keras_bert_lite.checkpoints.sources import read_json
 from keras_bert_lite.checkpoints.tokenizers import added_tokens
 from keras_bert_lite.checkpoints.tokenizers.post_processor import template
@@ -22,6 +23,7 @@ from keras_bert_lite.checkpoints.tokenizers.tokenizer_config import (
 )
 from keras_bert_lite.text.sentence_piece.tokenizer import SentencePieceTokenizer
 
+MODEL_KEYS = Keys(("type", "unk_id", "vocab", "byte_fallback"))
 # Model file -> the family whose checkpoints have it.
 MODEL_FILES = {
     "spiece.model": "albert",

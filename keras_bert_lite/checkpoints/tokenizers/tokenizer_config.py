@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from keras_bert_lite.checkpoints.core.known_keys import Keys
 from keras_bert_lite.checkpoints.sources import read_json
 
 CONFIG = "tokenizer_config.json"
@@ -20,6 +21,40 @@ SPECIAL_TOKENS = {
 
 # Current and former names in transformers for special tokens without a role.
 ADDITIONAL = ("additional_special_tokens", "extra_special_tokens")
+# Fields that a tokenizer or a preprocessor is made by.
+SWITCHES = (
+    *("do_lower_case", "strip_accents", "tokenize_chinese_chars"),
+    *("do_basic_tokenize", "keep_accents", "split_by_punct"),
+    *("add_prefix_space", "trim_offsets"),
+)
+LENGTHS = ("model_max_length", "max_len")
+SIDES = ("truncation_side", "padding_side")
+KEYS = Keys(
+    followed=(
+        *("tokenizer_class", DECODER, *SPECIAL_TOKENS, *ADDITIONAL),
+        *(*SWITCHES, *LENGTHS, *SIDES),
+    ),
+    only={"never_split": None, "sp_model_kwargs": {}, "remove_space": True},
+    ignored=(
+        # What wrote the file.
+        *("name_or_path", "vocab_file", "merges_file", "tokenizer_file"),
+        *("special_tokens_map_file", "auto_map", "processor_class", "backend"),
+        *("is_local", "local_files_only", "from_slow", "init_inputs"),
+        *("fast_tokenizer_files", "use_fast", "legacy", "vocab_type", "unk_id"),
+        # Of generation, and of text that is made of ids.
+        *("bos_token", "eos_token", "chat_template", "errors"),
+        *("clean_up_tokenization_spaces", "spaces_between_special_tokens"),
+        # How transformers calls the tokenizer unless it is told otherwise, and what
+        # it returns; special tokens in a text are plain text here.
+        *("model_input_names", "max_length", "stride", "padding", "truncation"),
+        *("truncation_strategy", "pad_to_multiple_of", "pad_token_type_id"),
+        *("split_special_tokens", "return_token_type_ids"),
+        "model_specific_special_tokens",
+    ),
+)
+SPECIAL_KEYS = Keys(
+    followed=(*SPECIAL_TOKENS, *ADDITIONAL), ignored=("bos_token", "eos_token")
+)
 
 
 def optional_json(path: Path) -> dict[str, Any]:
@@ -37,7 +72,14 @@ def read_config(directory: Path) -> dict[str, Any]:
     if DECODER in config:
         return config
     special = optional_json(directory / SPECIAL_TOKENS_MAP)
-    return config | {name: x for name, x in special.items() if name in SPECIAL_TOKENS}
+    read = (*SPECIAL_TOKENS, *ADDITIONAL)
+    return config | {name: x for name, x in special.items() if name in read}
+
+
+def check_keys(directory: Path) -> None:
+    """Checks the keys of tokenizer_config.json and of special_tokens_map.json."""
+    for name, keys in ((CONFIG, KEYS), (SPECIAL_TOKENS_MAP, SPECIAL_KEYS)):
+        keys.check(optional_json(directory / name), directory / name)
 
 
 def special_tokens(directory: Path, config: dict[str, Any]) -> dict[str, str]:
@@ -77,8 +119,10 @@ def additional_special_tokens(
         for token in tokens:
             content = token.get("content") if isinstance(token, dict) else token
             if not isinstance(content, str) or content not in vocabulary:
+                files = (CONFIG, SPECIAL_TOKENS_MAP)
+                file = next(x for x in files if name in optional_json(directory / x))
                 raise ValueError(
-                    f"{directory / CONFIG}: `{name}` must be tokens of the vocabulary. "
+                    f"{directory / file}: `{name}` must be tokens of the vocabulary. "
                     f"Received: {token!r}"
                 )
             found.append(content)

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from keras_bert_lite.checkpoints.core.known_keys import Keys
 from keras_bert_lite.checkpoints.sources import read_json
 from keras_bert_lite.checkpoints.tokenizers import added_tokens
 from keras_bert_lite.checkpoints.tokenizers.post_processor import template
@@ -24,6 +25,18 @@ REQUIRED = {
     ("normalizer", "type"): "BertNormalizer",
     ("normalizer", "clean_text"): True,
     ("pre_tokenizer", "type"): "BertPreTokenizer",
+}
+MODEL_KEYS = Keys(
+    (
+        *("type", "unk_token", "continuing_subword_prefix", "vocab"),
+        "max_input_chars_per_word",
+    )
+)
+PART_KEYS = {
+    "normalizer": Keys(
+        ("type", "clean_text", "handle_chinese_chars", "strip_accents", "lowercase")
+    ),
+    "pre_tokenizer": Keys(("type",)),
 }
 
 
@@ -74,6 +87,8 @@ def _from_json(path: Path) -> dict[str, Any]:
                 f"{path}: `{part}.{key}` must be {expected!r}. "
                 f"Received: {section[key]!r}"
             )
+    for part, keys in PART_KEYS.items():
+        keys.check(content[part], f"{path}, `{part}`")
     model, normalizer = content["model"], content["normalizer"]
     added = added_tokens.read(content, path)
     arguments = {

@@ -3,6 +3,7 @@
 import keras
 
 from keras_bert_lite import layers
+from keras_bert_lite.checks import check_not_negative
 from keras_bert_lite.models.encoder_model import config_of, id_inputs
 from keras_bert_lite.models.tasks.sequence_head import grouped_inputs
 from keras_bert_lite.models.tasks.task import (
@@ -26,6 +27,7 @@ def sentence_encoder(
     encoder: keras.Model,
     pooling: str = "mean",
     normalize: bool = True,
+    prompt_length: int = 0,
     name: str = "sentence_encoder",
 ) -> keras.Model:
     """Builds a model that turns a text into one vector.
@@ -34,6 +36,9 @@ def sentence_encoder(
         encoder: An encoder.
         pooling: How to pool the tokens; see `layers.Pooler`.
         normalize: Whether to scale the vector to length 1.
+        prompt_length: Number of tokens at the beginning of each row to leave out of
+            the pooling: `[CLS]` and the prompt (`include_prompt` of
+            sentence-transformers); see `Preprocessor.prompt_length`.
         name: Name of the model.
 
     Returns:
@@ -49,11 +54,14 @@ def sentence_encoder(
 
     Reference: [Reimers and Gurevych, 2019](https://arxiv.org/abs/1908.10084).
     """
+    check_not_negative("prompt_length", prompt_length)
     inputs = id_inputs()
-    tokens = encoder(inputs)["sequence_output"]
+    tokens, mask = encoder(inputs)["sequence_output"], inputs["padding_mask"]
+    if prompt_length:
+        tokens, mask = tokens[:, prompt_length:], mask[:, prompt_length:]
     initializer_range = config_of(encoder).initializer_range
     pooler = layers.Pooler(pooling, initializer_range, name="pooling")
-    vector = pooler(tokens, padding_mask=inputs["padding_mask"])
+    vector = pooler(tokens, padding_mask=mask)
     if normalize:
         vector = keras.layers.UnitNormalization(name="normalize")(vector)
     return task_model(
@@ -64,6 +72,7 @@ def sentence_encoder(
         name,
         pooling=pooling,
         normalize=normalize,
+        **({"prompt_length": prompt_length} if prompt_length else {}),
     )
 
 

@@ -35,14 +35,14 @@ def few_strings(preprocessor: Preprocessor) -> Callable[[Any], Ids | None]:
     ):
         return lambda texts: None
     encode = _words_to_ids(tokenizer)
-    longest = preprocessor.sequence_length
+    longest, prompt = preprocessor.sequence_length, preprocessor.prompt
     room = None if longest is None else longest - 2
 
     def rows(texts: Any) -> Ids | None:
         if not _are_few(texts):
             return None
         try:
-            found = encode(texts, add_special_tokens=False)
+            found = encode([prompt + x for x in texts], add_special_tokens=False)
         except (TypeError, UnicodeError):  # a lone surrogate: TensorFlow says which
             return None
         return _rows(tokenizer, [x.ids[:room] for x in found])

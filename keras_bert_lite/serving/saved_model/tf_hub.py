@@ -61,6 +61,7 @@ def export_tf_hub(
         )
     if preprocessor.sequence_length is None:
         raise ValueError("`preprocessor` must have a `sequence_length`. Received: None")
+    preprocessor.check_without_prompt("TF Hub's format, which has no place for one")
     target = Path(directory)
     check_directory(target.parent)
     if target.exists():

@@ -48,6 +48,11 @@ def test_the_same_rows(options, length):
     check(preprocessor, ["a day", "", "[SEP] it was a fine day [PAD]"])
 
 
+def test_a_prompt():
+    prompts = {"prompts": {"q": "It was: "}, "default_prompt_name": "q"}
+    check(kbl.Preprocessor(tiny.tokenizer(), **prompts), ["a day", ""])
+
+
 @pytest.mark.parametrize(
     "texts",
     [
