@@ -96,11 +96,15 @@ def _watch_files():
 
 @pytest.fixture
 def secret(tmp_path, monkeypatch):
-    """A file that no configuration may read, and which TensorFlow must not open."""
+    """A file that no configuration may read, by Python or by TensorFlow."""
     path = tmp_path / "secret.txt"
     path.write_text("\n".join(tiny.VOCABULARY))
-    for name in ("GFile", "Open"):
-        monkeypatch.delattr(tf.io.gfile, name, raising=False)
+    for module, name in (
+        (tf.io.gfile, "GFile"),
+        (tf.io, "read_file"),
+        (tf.lookup, "TextFileInitializer"),
+    ):
+        monkeypatch.setattr(module, name, lambda path, *_: opened_files.append(path))
     return str(path)
 
 

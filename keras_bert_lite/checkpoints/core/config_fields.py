@@ -49,7 +49,7 @@ IGNORED = (
     *("begin_suppress_tokens", "task_specific_params", "prefix", "use_task_prefix"),
     # Of the tokenizer, whose own files have them.
     *("tokenizer_class", "bos_token_id", "eos_token_id", "sep_token_id"),
-    *("cls_token_id", "mask_token_id", "unk_token_id"),
+    *("cls_token_id", "mask_token_id", "unk_token_id", "pad_token_id"),
     # Of Google's first files; no code reads them.
     *("directionality", "pooler_fc_size", "pooler_num_attention_heads"),
     *("pooler_num_fc_layers", "pooler_size_per_head", "pooler_type"),

@@ -45,7 +45,6 @@ FOLLOWED = (
     "num_labels",
     "problem_type",
     "tie_word_embeddings",
-    "pad_token_id",
 )
 
 
@@ -146,6 +145,7 @@ def _roberta(class_prefix: str, prefix: str = "roberta.") -> Family:
         prefix,
         family_names.BERT,
         HEADS["roberta"],
+        followed=("pad_token_id",),
         read=_positions_after_padding,
         write=_rows_with_padding,
     )
