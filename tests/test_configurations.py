@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 
 import keras_bert_lite as kbl
-from keras_bert_lite.text.byte_pair.byte_level import CHARACTERS
+from keras_bert_lite.text.byte_pair.byte_level import BYTES
 from tests import tiny
 
 CONFIG = tiny.config().to_dict()
@@ -30,15 +30,15 @@ ARGUMENTS = {
     "output": lambda: "logits",
     "model": tiny.encoder,
     "preprocessor": tiny.preprocessor,
-    "generator": lambda: kbl.layers.Embeddings(tiny.config()),
-    "discriminator": lambda: kbl.layers.Embeddings(tiny.config()),
+    "generator": lambda: CONFIG,
+    "discriminator": lambda: CONFIG,
 }
 # Those of single classes.
 SPECIAL = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
 INSTANCES = {
     "WordPieceTokenizer": tiny.tokenizer,
     "BytePairTokenizer": lambda: kbl.BytePairTokenizer(
-        [*SPECIAL, *CHARACTERS, "fi"], ["f i"]
+        [*SPECIAL, *BYTES, "fi"], ["f i"]
     ),
     "SentencePieceTokenizer": lambda: kbl.SentencePieceTokenizer(
         ["<pad>", "<unk>", "[CLS]", "[SEP]", "▁", "a"], [0.0] * 6
@@ -53,6 +53,9 @@ INSTANCES = {
     ),
     "DisentangledAttention": lambda: _class("DisentangledAttention")(
         {**CONFIG, "relative_positions": {"max_distance": 8}}
+    ),
+    "TokenConvolution": lambda: _class("TokenConvolution")(
+        {**CONFIG, "convolution_size": 3}
     ),
     "RelativeBiasTable": lambda: _class("RelativeBiasTable")(
         {**CONFIG, "relative_bias": {"num_buckets": 32, "max_distance": 128}}

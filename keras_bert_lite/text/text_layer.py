@@ -59,7 +59,12 @@ def layer_from_config(config: Any, kind: type, what: str) -> Any:
     found = keras.saving.get_registered_object(name) if isinstance(name, str) else None
     layer = None
     if isinstance(found, type) and issubclass(found, kind):
-        layer = keras.saving.deserialize_keras_object(config)
+        try:
+            layer = keras.saving.deserialize_keras_object(config)
+        except TypeError as error:
+            # Keras puts the whole configuration before the cause.
+            reason = str(error).rsplit("Exception encountered: ", 1)[-1]
+            raise ValueError(f"{what} cannot be made: {reason}") from error
     if not isinstance(layer, kind):
         raise ValueError(
             f"{what} must be the configuration of a registered `{kind.__name__}`. "

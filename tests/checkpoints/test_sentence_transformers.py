@@ -64,8 +64,8 @@ class TestPrompts:
         loaded = keras.models.load_model(tmp_path / "model.keras")
         answers = loaded.predict(tiny.TEXTS, verbose=0)["sentence_embedding"]
         np.testing.assert_allclose(answers, expected, atol=1e-6)
-        kbl.export_saved_model(served, tmp_path / "exported")
-        signatures = tf.saved_model.load(str(tmp_path / "exported")).signatures
+        exported = kbl.export_saved_model(served, tmp_path / "exported")
+        signatures = tf.saved_model.load(str(exported)).signatures
         answers = signatures["serving_default"](text=tf.constant(tiny.TEXTS))
         np.testing.assert_allclose(answers["sentence_embedding"], expected, atol=1e-6)
         kbl.save_hugging_face(model, preprocessor, tmp_path / "saved")
