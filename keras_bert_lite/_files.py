@@ -7,16 +7,26 @@ writers.
 """
 
 import contextlib
+import errno
 import fcntl
+import json
+import math
 import os
 import shutil
 import tempfile
 from collections.abc import Collection, Iterator
 from pathlib import Path
+from typing import Any
 
 DRAFT = ".draft-"  # prefix of the names of drafts
 LOCK = "keras_bert_lite.lock"  # every draft has this file and two folders
 NEW, OLD = "new", "old"
+FULL = (errno.ENOSPC, errno.EDQUOT)
+ALMOST_NOTHING = 64 << 10  # bytes free on a disk that is full
+
+
+class FullDisk(OSError):
+    """A disk is full; `filename` is what was to be written."""
 
 
 @contextlib.contextmanager
@@ -33,7 +43,7 @@ def replaced_file(path: Path, tidy: bool = True) -> Iterator[Path]:
     """
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a directory, where a file is to be written")
-    with _draft(path.parent, tidy) as draft:
+    with _draft(path, tidy) as draft:
         made = draft / NEW / path.name
         yield made
         made.replace(path)
@@ -45,6 +55,24 @@ def write_text(path: Path, text: str, tidy: bool = True) -> None:
         draft.write_text(text, encoding="utf-8")
 
 
+def to_json(value: Any, **options: Any) -> str:
+    """Returns JSON, which has no NaN and no infinity: `null` stands for them.
+
+    Args:
+        value: A JSON value.
+        **options: Options of `json.dumps`.
+    """
+    return json.dumps(_with_null(value), allow_nan=False, **options)
+
+
+def _with_null(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _with_null(x) for name, x in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_with_null(x) for x in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
 @contextlib.contextmanager
 def draft_directory(folder: Path, name: str = "draft") -> Iterator[Path]:
     """Yields a folder to fill and to move by `move_to_new`; it is removed if it stays.
@@ -53,7 +81,7 @@ def draft_directory(folder: Path, name: str = "draft") -> Iterator[Path]:
         folder: Where it is made.
         name: Its name.
     """
-    with _draft(folder) as draft:
+    with _draft(folder / name) as draft:
         made = draft / NEW / name
         made.mkdir()
         yield made
@@ -73,6 +101,35 @@ def move_to_new(draft: Path, path: Path) -> None:
         raise FileExistsError(
             f"{path} must not exist. Another process wrote it in the meantime"
         ) from error
+
+
+def check_directory(directory: str | os.PathLike) -> None:
+    """Refuses a path where no directory is or can be made.
+
+    Raises:
+        ValueError: If it, or what it would lie in, is a file or a device.
+    """
+    path = Path(directory)
+    there = next(x for x in (path, *path.absolute().parents) if x.exists())
+    if not there.is_dir():
+        raise ValueError(
+            f"`directory` must not be, or be in, a file. "
+            f"Received: {os.fspath(directory)!r}"
+        )
+
+
+@contextlib.contextmanager
+def folder_to_fill(folder: Path) -> Iterator[None]:
+    """Makes a directory; if it is still empty after an error, it is removed again."""
+    new = [x for x in (folder, *folder.parents) if not x.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    except BaseException:
+        for path in new:
+            with contextlib.suppress(OSError):  # it is not empty
+                path.rmdir()
+        raise
 
 
 @contextlib.contextmanager
@@ -103,7 +160,7 @@ def replaced_directory(
     """
     target = Path(directory)
     check_replaceable(target, marker, names)
-    with _draft(target.parent) as draft:
+    with _draft(target) as draft:
         made = draft / NEW / target.name
         made.mkdir()
         yield made
@@ -140,23 +197,6 @@ def check_replaceable(
         )
 
 
-def check_directory(directory: Path) -> None:
-    """Raises an error if a directory cannot be made: a file is in its place.
-
-    Raises:
-        ValueError: If `directory` is a file, or lies in one.
-    """
-    for path in (directory, *directory.parents):
-        if path.exists():
-            if not path.is_dir():
-                where = "" if path == directory else f", which lies in the file {path}"
-                raise ValueError(
-                    "`directory` must not be a file. Received: "
-                    f"{os.fspath(directory)!r}{where}"
-                )
-            return
-
-
 def remove_left_over(folder: Path) -> None:
     """Removes the drafts of killed writers.
 
@@ -175,26 +215,42 @@ def remove_left_over(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def _draft(folder: Path, tidy: bool = True) -> Iterator[Path]:
-    missing = [x for x in (folder, *folder.parents) if not x.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
-    if tidy:
-        remove_left_over(folder)
-    draft, descriptor = _locked_draft(folder)
+def _draft(path: Path, tidy: bool = True) -> Iterator[Path]:
+    """Yields the draft of a file or a directory."""
+    with folder_to_fill(path.parent), _full_disk_by_name(path):
+        if tidy:
+            remove_left_over(path.parent)
+        draft, descriptor = _locked_draft(path.parent)
+        try:
+            (draft / NEW).mkdir()
+            (draft / OLD).mkdir()
+            with _full_disk_by_name(path):  # before the draft's space is free again
+                yield draft
+        finally:
+            _remove(draft)
+            os.close(descriptor)
+
+
+@contextlib.contextmanager
+def _full_disk_by_name(path: Path) -> Iterator[None]:
+    """Names the disk and the file where writing failed because the disk is full.
+
+    Libraries that write (h5py, NumPy, safetensors, TensorFlow) each say it in another
+    way, so it is the disk that is asked.
+    """
     try:
-        (draft / NEW).mkdir()
-        (draft / OLD).mkdir()
-        yield draft
-    except OSError as error:
-        if error.errno is not None and error.filename is None:
-            error.filename = os.fspath(folder)  # as on a full disk
-        raise
-    finally:
-        _remove(draft)
-        os.close(descriptor)
-        with contextlib.suppress(OSError):  # not empty: something was written
-            for path in missing:
-                path.rmdir()
+        yield
+    except Exception as error:
+        free = shutil.disk_usage(path.parent).free
+        full = isinstance(error, OSError) and error.errno in FULL
+        if isinstance(error, FullDisk) or not (full or free < ALMOST_NOTHING):
+            raise
+        raise FullDisk(
+            errno.ENOSPC,
+            f"The disk must have room for what is written. Received: {free} bytes "
+            f"free, of {path.parent.absolute()}",
+            os.fspath(path),
+        ) from error
 
 
 @contextlib.contextmanager

@@ -1,7 +1,9 @@
 """What is written appears whole or not at all, and what was killed goes."""
 
 import errno
+import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -240,3 +242,62 @@ def test_a_directory_is_told_before_anything_is_written(tmp_path):
     told = pytest.raises(IsADirectoryError, match="is a directory, where a file")
     with told, files.replaced_file(tmp_path):
         raise AssertionError
+
+
+def test_json_has_null_for_what_it_has_no_number_for():
+    value = {"a": [1.5, float("nan")], "b": {"c": float("-inf")}, "d": "é"}
+    text = files.to_json(value, ensure_ascii=False)
+    assert json.loads(text, parse_constant=pytest.fail) == {
+        "a": [1.5, None],
+        "b": {"c": None},
+        "d": "é",
+    }
+    assert "é" in text
+
+
+@pytest.mark.parametrize("path", ["file", "file/run", "/dev/null", "/dev/null/run"])
+def test_no_directory_can_be_made_of_a_file(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(ValueError, match=f"must not be, or be in, a file.*'{path}'"):
+        files.check_directory(path)
+    files.check_directory(tmp_path / "new" / "run")
+
+
+def test_folders_made_for_what_failed_are_removed(tmp_path):
+    kept, new = tmp_path / "kept", tmp_path / "new" / "run"
+    kept.mkdir()
+    for folder in (kept, new):
+        with pytest.raises(KeyboardInterrupt), files.replaced_file(folder / "a"):
+            raise KeyboardInterrupt
+    assert [x.name for x in tmp_path.iterdir()] == ["kept"]
+    with (
+        pytest.raises(KeyboardInterrupt),
+        files.folder_to_fill(new),
+        files.replaced_file(new / "a" / "b"),
+    ):
+        raise KeyboardInterrupt
+    assert [x.name for x in tmp_path.iterdir()] == ["kept"]
+
+
+@pytest.mark.parametrize(
+    ("error", "free", "full"),
+    [
+        (OSError(errno.ENOSPC, "no space"), 10**9, True),
+        (RuntimeError("12 requested and 0 written"), 0, True),
+        (RuntimeError("another"), 10**9, False),
+    ],
+)
+def test_a_full_disk_is_named_with_the_file(error, free, full, tmp_path, monkeypatch):
+    usage = shutil.disk_usage(tmp_path)._replace(free=free)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
+    expected = files.FullDisk if full else type(error)
+    with (
+        pytest.raises(expected) as raised,
+        files.replaced_file(tmp_path / "model.keras"),
+    ):
+        raise error
+    if full:
+        assert raised.value.filename == str(tmp_path / "model.keras")
+        assert f"free, of {tmp_path}" in str(raised.value)
+    assert not list(tmp_path.iterdir())
