@@ -28,6 +28,13 @@ def check_not_negative(name: str, value: Any) -> None:
         )
 
 
+def check_seed(value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**32:
+        raise ValueError(
+            f"`seed` must be a whole number, from 0 to 2**32 - 1. Received: {value!r}"
+        )
+
+
 def check_bool(name: str, value: Any) -> None:
     if not isinstance(value, bool):
         raise ValueError(f"`{name}` must be True or False. Received: {value!r}")

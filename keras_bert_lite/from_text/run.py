@@ -8,6 +8,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from keras_bert_lite.checks import check_seed
 from keras_bert_lite.config import EncoderConfig
 from keras_bert_lite.models.encoder_model import encoder
 from keras_bert_lite.text.preprocessor import Preprocessor
@@ -18,6 +19,7 @@ Config = EncoderConfig | str | os.PathLike
 
 def begin(seed: int, deterministic: bool) -> None:
     """Sets the random seed and, if requested, determinism."""
+    check_seed(seed)
     keras.utils.set_random_seed(seed)
     if deterministic:
         tf.config.experimental.enable_op_determinism()

@@ -7,7 +7,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_bert_lite.checks import check_choice, check_positive
+from keras_bert_lite.checks import check_choice, check_positive, check_seed
 from keras_bert_lite.config import EncoderConfig
 from keras_bert_lite.models.encoder_model import (
     check_plain_weights,
@@ -65,6 +65,7 @@ def resize(
             f"Received: the string-in model {model.name!r}"
         )
     check_choice("positions", positions, WAYS)
+    check_seed(seed)
     check_plain_weights(model)
     encoder_config = encoder_layers(encoder_of(model))[0].config
     changes: dict[str, int] = {}

@@ -19,6 +19,7 @@ def as_strings(value: Any, name: str) -> tf.Tensor | tf.RaggedTensor:
 
     Raises:
         TypeError: If anything in `value` is not a string.
+        ValueError: If a string holds half of a surrogate pair.
     """
     if isinstance(value, np.ndarray) or hasattr(value, "to_numpy"):  # a pandas Series
         value = np.asarray(value).tolist()
@@ -62,6 +63,18 @@ def _refuse_other_than_strings(value: Any, name: str) -> None:
             f"`{name}` must be strings. Received: {value!r} "
             f"(of type {type(value).__name__})"
         )
+    elif isinstance(value, str) and not value.isascii():
+        _refuse_surrogates(value, name)
+
+
+def _refuse_surrogates(value: str, name: str) -> None:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ValueError(
+            f"`{name}` must be text that UTF-8 can encode. Received: half of a "
+            f"surrogate pair in {value!r:.200}"
+        ) from None
 
 
 def valid_utf8(strings: tf.Tensor) -> tf.Tensor:

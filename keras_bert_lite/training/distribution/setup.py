@@ -8,7 +8,7 @@ from pathlib import Path
 import keras
 import tensorflow as tf
 
-from keras_bert_lite.checks import check_positive
+from keras_bert_lite.checks import check_positive, check_seed
 from keras_bert_lite.training.distribution.layout import (
     BATCH,
     MODEL,
@@ -131,6 +131,7 @@ def setup(
     """
     check_positive("model", model)
     check_positive("timeout", timeout)
+    check_seed(seed)
     if layout is not None and model == 1:
         raise ValueError(
             "`layout` says how weights are cut over `model` devices, so `model` must "

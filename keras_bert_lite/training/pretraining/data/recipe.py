@@ -6,7 +6,7 @@ from typing import Any
 
 import keras
 
-from keras_bert_lite.checks import check_choice, check_positive, check_rate
+from keras_bert_lite.checks import check_choice, check_positive, check_rate, check_seed
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.training.pretraining.data.masking import Masking
 
@@ -65,6 +65,7 @@ class Recipe:
         check_rate("short_share", self.short_share)
         check_positive("repeats", self.repeats)
         check_positive("chunk_bytes", self.chunk_bytes)
+        check_seed(self.seed)
         if self.pack and self.objective != "none":
             raise ValueError(
                 '`pack` needs `objective="none"`: pairs fill rows of their own. '
