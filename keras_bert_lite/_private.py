@@ -3,6 +3,7 @@
 `tests/test_private.py` fails when one of them changes.
 """
 
+import contextlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -41,6 +42,31 @@ def adam_state(
     """
     index = optimizer._get_variable_index(variable)
     return index, optimizer._momentums[index], optimizer._velocities[index]
+
+
+@contextlib.contextmanager
+def without_traced_gradients() -> Iterator[None]:
+    """Forgets the gradients of what is traced in the context, when it ends.
+
+    TensorFlow registers the gradient of each `tf.custom_gradient` that it traces, for
+    ever, and with it the whole graph. It is looked up only while another function that
+    takes gradients of this graph is traced. What two threads trace at once is forgotten
+    when the last of their contexts ends.
+    """
+    from tensorflow.python.framework.ops import gradient_registry
+
+    entries = gradient_registry._registry
+    _registered_before.append(set(entries))
+    try:
+        yield
+    finally:
+        before = _registered_before.pop()
+        if not _registered_before:
+            for name in set(entries) - before:
+                del entries[name]
+
+
+_registered_before: list[set[str]] = []  # of each context that has not ended
 
 
 def build_from_one_replica(model: keras.Model) -> None:

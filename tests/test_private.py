@@ -1,13 +1,16 @@
 """The private names of other packages still are and do what `_private` needs."""
 
 import ast
+import gc
 import re
+import weakref
 from pathlib import Path
 
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from tensorflow.python.framework.ops import gradient_registry
 
 import keras_bert_lite as kbl
 from keras_bert_lite import _private
@@ -128,3 +131,31 @@ def test_no_other_file_uses_private_modules():
         )
     ]
     assert found == []
+
+
+@tensorflow
+def test_traced_gradients_are_forgotten_with_their_graph():
+    @tf.custom_gradient
+    def double(x):
+        return 2 * x, lambda gradient: 5 * gradient
+
+    def trace():
+        def step(x):
+            return tf.gradients(double(x), x)[0]
+
+        traced = tf.function(step, autograph=False)
+        assert traced(tf.constant(1.0)) == 5
+        return traced, weakref.ref(traced.get_concrete_function(tf.constant(1.0)).graph)
+
+    registered = gradient_registry.list()
+    before = set(registered)
+    with _private.without_traced_gradients():
+        traced, graph = trace()
+        with _private.without_traced_gradients():
+            other, _ = trace()
+        assert len(set(registered) - before) == 2  # still needed
+    assert set(registered) == before
+    assert traced(tf.constant(3.0)) == other(tf.constant(3.0)) == 5
+    del traced
+    gc.collect()
+    assert graph() is None
