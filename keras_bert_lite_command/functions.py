@@ -1,6 +1,5 @@
 """The verbs on tasks and checkpoints; see `verbs.py`."""
 
-import json
 import sys
 from typing import Any, Literal
 
@@ -130,9 +129,10 @@ def evaluate(model: str, data: str, columns: Columns = None, **reading: Any) -> 
         columns: names of columns that differ from those of the run
     """
     import keras_bert_lite as kbl
+    from keras_bert_lite._files import to_json
 
     scores = kbl.evaluate(model, data, columns, **reading)
-    print(json.dumps(scores, indent=1, ensure_ascii=False))
+    print(to_json(scores, indent=1, ensure_ascii=False))
 
 
 @reads_files

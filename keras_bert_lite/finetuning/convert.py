@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import keras
 
 from keras_bert_lite._files import check_directory, replaced_directory
+from keras_bert_lite._finite import check_finite_weights
 from keras_bert_lite.checkpoints.hugging_face.saving import save_hugging_face
 from keras_bert_lite.checkpoints.keras_hub.exchange import to_keras_hub
 from keras_bert_lite.checkpoints.load import load_model, load_preprocessor
@@ -52,8 +53,8 @@ def convert(
         The directory.
 
     Raises:
-        ValueError: If an argument is invalid, `directory` is a file or holds other
-            files, or the form has no such model.
+        ValueError: If an argument is invalid, a weight is NaN or infinite,
+            `directory` is a file or holds other files, or the form has no such model.
 
     Example:
 
@@ -66,9 +67,10 @@ def convert(
         raise ValueError(
             f'`dtype` must be "float32" in the form {form!r}. Received: {dtype!r}'
         )
-    check_directory(Path(directory))
+    check_directory(directory)
     loaded = _run(source) if _is_run(Path(source)) else _checkpoint(source)
     folder = Path(directory)
+    check_finite_weights(loaded.model, "source")
     FORMS[form](loaded, folder, dtype)
     return folder
 

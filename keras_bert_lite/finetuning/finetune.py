@@ -11,16 +11,23 @@ from typing import Any, Unpack
 
 import keras
 
+from keras_bert_lite._finite import check_finite_weights
+from keras_bert_lite._private import without_traced_gradients
 from keras_bert_lite.checkpoints.load import load_encoder, load_preprocessor
 from keras_bert_lite.checkpoints.sources import Source, resolve
-from keras_bert_lite.checks import check_above_zero, check_choice, check_positive
+from keras_bert_lite.checks import (
+    check_above_zero,
+    check_choice,
+    check_positive,
+    check_seed,
+)
 from keras_bert_lite.finetuning.course.plan import (
     Plan,
     batch_size_for,
     epochs_for,
     rate_for,
 )
-from keras_bert_lite.finetuning.course.run import Run, check_directory, folder_of
+from keras_bert_lite.finetuning.course.run import Run, check_run_directory, folder_of
 from keras_bert_lite.finetuning.course.trainer import Trainer
 from keras_bert_lite.finetuning.kinds import KINDS, Kind
 from keras_bert_lite.finetuning.kinds.base import Labels, Rows
@@ -129,7 +136,8 @@ def finetune(
             SavedModel, `report.json` and a model card. What was interrupted goes on
             if it is called again with the same arguments. `None`: nothing is saved.
         minutes: How long it may take, from the first training step, which is
-            traced, to the end. The linear model then reads as many rows as take a
+            traced, to the end; if the least that is possible is more, a warning says so
+            once that step is timed. The linear model then reads as many rows as take a
             quarter of it, if there are more. `None`: as long as the recipe takes. More
             time than that is not used.
         epochs: Passes over the rows; `None`: 10 for up to 100 rows, falling to 1
@@ -161,7 +169,7 @@ def finetune(
             the rows have it; `{"text_pair": None}` leaves it out) and `label` (texts);
             `words`, `tags` and `intent`; `question`, `context` and `answers`; or
             `text`, `choices` and `label`: `{"text": "sentence"}`.
-        seed: Of the held-out rows, their order and dropout.
+        seed: Of the held-out rows, their order and dropout; from 0 to 2**32 - 1.
         verbose: As in `keras.Model.fit`, whose epochs are the steps between two
             evaluations here.
         **reading: Options of `data.read`, for `train` and `validation`, if they are
@@ -170,9 +178,15 @@ def finetune(
     Returns:
         A `FineTuned`: the models and the report.
 
+    Warns:
+        UserWarning: If training diverges (its loss, a weight or a score is NaN or
+            infinite): it ends there, the best weights before are kept, and the message,
+            which the report has as `diverged`, names the learning rate.
+
     Raises:
-        ValueError: If an argument or a row is invalid, or `directory` holds another
-            run that was interrupted.
+        ValueError: If an argument or a row is invalid, a weight of the encoder is not
+            finite, `directory` holds another run that was interrupted, or training
+            diverges before it has better weights than random ones.
         FileExistsError: If `directory` holds a finished run, or files of others.
         NotImplementedError: If the backend is not TensorFlow, or under a strategy of
             `tf.distribute` that Keras 3 does not support.
@@ -189,7 +203,7 @@ def finetune(
     then fine-tuning; [Tunstall et al., 2022](https://arxiv.org/abs/2209.11055), pairs;
     [Guo et al., 2017](https://arxiv.org/abs/1706.04599), temperature.
     """
-    _check_arguments(task, pairs, batch_size, directory)
+    _check_arguments(task, pairs, batch_size, seed, directory)
     _check_given(minutes=minutes, epochs=epochs, learning_rate=learning_rate)
     check_reading(reading)
     began = time.monotonic()
@@ -236,7 +250,7 @@ def finetune(
     if lengths.cut:
         most = config_of(encoder_of(trainer.model)).max_sequence_length
         _warn_of_cut_rows(lengths, len(rows), TASKS[task].windowed, most)
-    with unwarned(), folder_of(directory) as folder:
+    with unwarned(), without_traced_gradients(), folder_of(directory) as folder:
         run = Run(trainer, parts, folder, minutes, directory is not None, verbose)
         report |= run.train(plan, baseline, pairs_alone=epochs is None)
         report["minutes"] = round((time.monotonic() - began) / 60, 2)
@@ -255,6 +269,7 @@ def _check_arguments(
     task: str,
     pairs: str,
     batch_size: int | None,
+    seed: int,
     directory: str | os.PathLike | None,
 ) -> None:
     """Refuses arguments that need no data to be seen as invalid."""
@@ -264,8 +279,9 @@ def _check_arguments(
     check_choice("pairs", pairs, PAIRS)
     if batch_size is not None:
         check_positive("batch_size", batch_size)
+    check_seed(seed)
     if directory is not None:
-        check_directory(directory)
+        check_run_directory(directory)
 
 
 def _check_given(**numbers: float | None) -> None:
@@ -331,6 +347,7 @@ def _trainer(
 ) -> Trainer:
     """Loads the encoder and builds the model."""
     encoder = load_encoder(source, pooling=None)
+    check_finite_weights(encoder, "encoder")
     most, asked = config_of(encoder).max_sequence_length, preprocessor.sequence_length
     if most is not None and asked is not None and asked > most:
         raise ValueError(
@@ -341,6 +358,7 @@ def _trainer(
 
 
 @unwarned()
+@without_traced_gradients()
 def _better(make: Callable[[], Trainer], kind: Kind, rows: Rows) -> Trainer:
     """Reads pairs apart, unless linear models predict rows surely better together.
 

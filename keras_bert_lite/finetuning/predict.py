@@ -2,7 +2,6 @@
 
 import csv
 import itertools
-import json
 import os
 import re
 import sys
@@ -14,7 +13,8 @@ from typing import Any, TextIO, Unpack
 
 import numpy as np
 
-from keras_bert_lite._files import replaced_file
+from keras_bert_lite._files import replaced_file, to_json
+from keras_bert_lite._finite import NotFinite, is_finite
 from keras_bert_lite.checks import check_bool, check_positive
 from keras_bert_lite.finetuning.kinds import KINDS
 from keras_bert_lite.finetuning.kinds.base import is_unicode
@@ -297,9 +297,19 @@ def _records(
 def _readable(
     model: TextModel, answers: Iterable[dict[str, Any]]
 ) -> Iterator[dict[str, Any]]:
-    """Converts answers to Python's values, without padding."""
+    """Converts answers to Python's values, without padding.
+
+    Raises:
+        NotFinite: If an answer is NaN or infinite.
+    """
     answer = answer_of(model)
-    for found in answers:
+    for number, found in enumerate(answers):
+        for name, value in found.items():
+            if not is_finite(value):
+                raise NotFinite(
+                    "`model` must answer with finite numbers",
+                    f"NaN or infinity in {name!r} for record {number} of `source`",
+                )
         kept = found if answer is None else answer.without_padding(found)
         yield {name: _rounded(value) for name, value in kept.items()}
 
@@ -316,7 +326,7 @@ def _rounded(value: Any) -> Any:
 def _write_json(rows: Iterable[Record], file: TextIO) -> int:
     count = 0
     for row in rows:
-        print(_encodable(json.dumps(row, ensure_ascii=False)), file=file)
+        print(_encodable(to_json(row, ensure_ascii=False)), file=file)
         count += 1
     return count
 
@@ -350,7 +360,7 @@ def _cell(value: Any, spreadsheet: bool) -> str:
         text = _encodable(" ".join(re.split(r"[\t\r\n]", value)))
         formula = spreadsheet and text.lstrip().startswith(FORMULAS)
         return f"'{text}" if formula else text
-    return _encodable(json.dumps(value, ensure_ascii=False))
+    return _encodable(to_json(value, ensure_ascii=False))
 
 
 def _encodable(text: str) -> str:

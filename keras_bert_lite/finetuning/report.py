@@ -1,13 +1,12 @@
 """The files of a run: the model in two forms, the report and the model card."""
 
 import html
-import json
 import re
 import shutil
 from pathlib import Path
 from typing import Any
 
-from keras_bert_lite._files import write_text
+from keras_bert_lite._files import to_json, write_text
 from keras_bert_lite._version import __version__
 from keras_bert_lite.finetuning.kinds import KINDS
 from keras_bert_lite.models.text_model import MODEL_FILE, TextModel
@@ -26,7 +25,7 @@ def save_run(model: TextModel, report: dict[str, Any], folder: Path) -> None:
     export_saved_model(model, folder / SAVED_MODEL)
     write_text(folder / CARD, card(report))
     write_text(folder / MISTAKES, mistakes_page(report))
-    write_text(folder / REPORT, json.dumps(report, indent=1, ensure_ascii=False))
+    write_text(folder / REPORT, to_json(report, indent=1, ensure_ascii=False))
 
 
 def card(report: dict[str, Any]) -> str:

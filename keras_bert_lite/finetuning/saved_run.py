@@ -73,11 +73,31 @@ def load_run(source: TextModel | str | os.PathLike, argument: str = "run") -> Sa
 
     Raises:
         FileNotFoundError: If there is no such file.
+        NotFinite: If a weight of the model is NaN or infinite.
+        ValueError: If the run's report is damaged.
         TypeError: If it is not a model made by `with_text`.
     """
     columns: dict[str, Any] = {}
     if not isinstance(source, keras.Model):
         report = Path(source) / REPORT
         if report.is_file():
-            columns = json.loads(report.read_text(encoding="utf-8"))["columns"]
+            columns = _columns(report)
     return SavedRun(load_text_model(source, argument), columns)
+
+
+def _columns(path: Path) -> dict[str, Any]:
+    """Returns the columns in a report.
+
+    Raises:
+        ValueError: If it is damaged.
+    """
+    try:
+        columns = json.loads(path.read_text(encoding="utf-8"))["columns"]
+        if not isinstance(columns, dict):
+            raise TypeError(f"columns={columns!r:.80}")
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(
+            f"{path}: must be the report of a run, JSON with `columns`; delete it to "
+            f"use the model without. Received: {type(error).__name__}: {error}"
+        ) from error
+    return columns

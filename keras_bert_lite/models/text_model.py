@@ -9,6 +9,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from keras_bert_lite._finite import check_finite_weights
 from keras_bert_lite.models.compatibility import check_fits
 from keras_bert_lite.models.tasks.registry import task_of
 from keras_bert_lite.models.tasks.string_form import (
@@ -219,10 +220,12 @@ def with_text(
             "`model` must return a dictionary of outputs, which names those of the "
             f"SavedModel. Received: {model.output!r}"
         )
+    # Without the optimizer that it may be compiled with, which would be saved too.
+    body = keras.Model(model.inputs, model.output, name=model.name)
     task = task_of(model)
     form, answer = (task.string_form, task.answer) if task else (plain_form, None)
     check_options(model, answer, options)
-    inputs, answers = form(answer, model, preprocessor, pairs, options)
+    inputs, answers = form(answer, body, preprocessor, pairs, options)
     return TextModel(inputs, answers, name=f"{model.name}_with_text")
 
 
@@ -255,7 +258,7 @@ def model_on_ids(model: TextModel) -> keras.Model:
 def load_text_model(
     source: "TextModel | str | os.PathLike", argument: str = "model"
 ) -> TextModel:
-    """Returns a model that takes strings, or loads it.
+    """Returns a model that takes strings, or loads it, for use or for an export.
 
     Args:
         source: The model, its `.keras` file, or a directory with a `model.keras`, as
@@ -265,6 +268,7 @@ def load_text_model(
     Raises:
         FileNotFoundError: If there is no such file.
         NotImplementedError: If the backend is not TensorFlow.
+        NotFinite: If a weight is NaN or infinite.
         TypeError: If the model was not made by `with_text`.
         ValueError: If the file does not describe a model, or its parts do not fit.
     """
@@ -287,6 +291,7 @@ def load_text_model(
             f"`{argument}` must be a model that takes strings, made by `with_text`. "
             f"Received: {model!r}"
         )
+    check_finite_weights(model, argument)
     return model
 
 

@@ -129,7 +129,8 @@ class LinearModel:
             yield None, np.zeros((vectors.shape[1], self.units)), bias
             return
         # One number for all vectors: it can be folded into the kernel, as sums can.
-        scale, width = np.linalg.norm(vectors, axis=1).mean(), len(self.sums)
+        scale = np.linalg.norm(vectors, axis=1).mean() or 1.0  # all may be zeros
+        width = len(self.sums)
         deviations = np.maximum((vectors @ self.sums).std(axis=0), NARROW)
         sums = scale * self.sums / deviations
         x = np.hstack([vectors, vectors @ sums])

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import keras
+import numpy as np
 import tensorflow as tf
 from keras import ops
 
@@ -326,10 +327,26 @@ def build_optimizer(model: keras.Model) -> None:
         model.optimizer.build(model.trainable_variables)
 
 
-def start_over(optimizer: keras.optimizers.Optimizer) -> None:
-    """Gives a built optimizer the state that it began with.
+class OptimizerStart:
+    """The values that a built optimizer's variables begin with, to start it over.
 
     Compiled with another optimizer, the model's training step would be traced again.
+
+    Args:
+        optimizer: A built optimizer, before its first update.
     """
-    for variable in optimizer.variables:
-        variable.assign(keras.ops.zeros_like(variable))
+
+    def __init__(self, optimizer: keras.optimizers.Optimizer) -> None:
+        values = [(x, ops.convert_to_numpy(x)) for x in optimizer.variables]
+        self._values = [(x, _compact(value)) for x, value in values]
+
+    def restore(self) -> None:
+        """Gives each variable the value that it began with."""
+        for variable, value in self._values:
+            variable.assign(np.broadcast_to(value, variable.shape))
+
+
+def _compact(value: np.ndarray) -> np.ndarray:
+    """Returns a value as one number if it is the same everywhere, as most are."""
+    same = value.size and (value == value.flat[0]).all()
+    return np.array(value.flat[0] if same else value)

@@ -1,11 +1,13 @@
 """Linear probing: heads that start from a linear model of the encoder's vectors."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import keras
 import numpy as np
 
+from keras_bert_lite._finite import NotFinite, is_finite
 from keras_bert_lite.layers import CompareTexts, DenseHead
 from keras_bert_lite.models.tasks.registry import losses_of
 from keras_bert_lite.models.tasks.task import head_layers, marked_model
@@ -58,8 +60,8 @@ def warm_start(
 
     Raises:
         ValueError: If an output of the model has no head for a linear model, the head
-            has LoRA weights or is quantized, `data` has no rows, or a strength is not
-            above 0.
+            has LoRA weights or is quantized, `data` has no rows, a strength is not
+            above 0, or the model's vectors are not finite.
 
     Example:
 
@@ -109,7 +111,7 @@ class WarmStart:
         validation_data: Iterable | None = None,
         strengths: Sequence[float] = STRENGTHS,
     ) -> dict[str, Probe]:
-        if not strengths or min(strengths) <= 0:
+        if not strengths or not all(0 < x < math.inf for x in strengths):
             raise ValueError(
                 f"`strengths` must be numbers above 0. Received: {list(strengths)}"
             )
@@ -160,6 +162,11 @@ class WarmStart:
             if y is None:
                 raise ValueError("`data` must have targets. Received: inputs alone")
             for output, vectors in predict(x).items():
+                if not is_finite(vectors):
+                    raise NotFinite(
+                        "`model` must compute finite vectors",
+                        f"NaN or infinity in what the head of {output!r} reads",
+                    )
                 given = _of(y, output), _of(weights, output)
                 found = _flat(vectors, *given, self._forms[output].link)
                 parts[output].append(found._replace(rows=found.rows + count))

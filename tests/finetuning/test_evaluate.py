@@ -81,3 +81,18 @@ def test_refuses_a_task_without_scores():
     model = kbl.with_text(kbl.sentence_encoder(tiny.encoder()), tiny.preprocessor())
     with pytest.raises(ValueError, match="'sentence_embedding'"):
         kbl.evaluate(model, [{"text": "a"}])
+
+
+def test_a_model_of_no_numbers_is_not_scored():
+    model = tiny.classifier()
+    model.get_layer("head").dense.bias.assign([float("nan"), 0.0])
+    text_model = kbl.with_text(model, tiny.preprocessor())
+    with pytest.raises(ValueError, match=r"`model` must have finite weights.*head"):
+        kbl.evaluate(text_model, samples.texts(6))
+
+
+@pytest.mark.parametrize("text", ['{"colu', "[]", "{}", '{"columns": 3}', "\udcff"])
+def test_a_damaged_report_is_named(text, tmp_path):
+    (tmp_path / "report.json").write_bytes(text.encode("utf-8", "surrogateescape"))
+    with pytest.raises(ValueError, match=r"report\.json: must be the report of a run"):
+        kbl.evaluate(tmp_path, samples.texts(6))

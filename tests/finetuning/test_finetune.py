@@ -16,6 +16,7 @@ from keras_bert_lite.finetuning.course.trainer import Trainer
 from keras_bert_lite.finetuning.kinds import KINDS
 from keras_bert_lite.finetuning.kinds.questions import FEW_CHOICES
 from keras_bert_lite.finetuning.report import card
+from keras_bert_lite.training.divergence import Diverged
 from keras_bert_lite.training.linear_model import FOLDS, JUDGED
 from tests import tiny
 from tests.finetuning import samples
@@ -315,6 +316,8 @@ def test_rows_longer_than_the_model_are_counted(monkeypatch):
         ({"train": []}, "`train` must hold records"),
         ({"train": [{"text": "a", "label": "b"}] * 3}, "at least four rows"),
         ({"train": [{"sentence": "a"}]}, r"record 0: `text` must be one of .*sentence"),
+        ({"seed": -1}, "`seed` must be a whole number, from 0 to .*: -1"),
+        ({"directory": "/dev/null"}, "`directory` must not be, or be in, a file"),
         ({"minutes": 0}, "`minutes` must be"),
         ({"learning_rate": -1}, "`learning_rate` must be"),
         ({"train": [{"text": "a", "label": " "}] * 4}, "record 0: `label` must be"),
@@ -396,3 +399,22 @@ def test_a_batch_has_no_row_twice(size, rows):
 def test_refuses_before_work_begins(options, error, message):
     with pytest.raises(error, match=message):
         kbl.finetune("text_classification", samples.texts(8), **options)
+
+
+def test_a_run_that_diverges_keeps_its_best_weights(tmp_path):
+    options = {"learning_rate": 1e9, "epochs": 1, "baseline": False}
+    with pytest.warns(UserWarning, match="`learning_rate` must be smaller.*1000000000"):
+        tuned = tune(directory=tmp_path, **options)
+    assert tuned.report["best"] == 0
+    assert not tuned.report["refitted"]
+    assert all(np.isfinite(x).all() for x in tuned.model.get_weights())
+    text = (tmp_path / "report.json").read_text()
+    report = json.loads(text, parse_constant=pytest.fail)
+    assert "diverged" in report["diverged"]
+
+
+def test_a_run_that_diverges_without_a_trained_start_is_refused(tmp_path):
+    options = {"learning_rate": 1e9, "epochs": 1, "directory": tmp_path / "run"}
+    with pytest.raises(Diverged, match="`learning_rate` must be smaller"):
+        tune("question_answering", **options)
+    assert not (tmp_path / "run").exists()

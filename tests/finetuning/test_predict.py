@@ -2,6 +2,7 @@ import io
 import json
 import sys
 
+import numpy as np
 import pytest
 
 import keras_bert_lite as kbl
@@ -248,3 +249,26 @@ def test_half_a_surrogate_beside_the_text_is_kept(model, tmp_path, capsys):
     assert r"\ud800" in line
     kbl.predict_file(model, source)
     assert json.loads(capsys.readouterr().out)["x"] == "\ud800"
+
+
+def test_numbers_that_json_lacks(model, tmp_path):
+    source = tmp_path / "rows.jsonl"
+    source.write_text('{"text": "a day", "score": NaN}', encoding="utf-8")
+    _, (line,) = written(model, source, tmp_path / "out.jsonl")
+    assert json.loads(line, parse_constant=pytest.fail)["score"] is None
+    _, (_, line) = written(model, source, tmp_path / "out.tsv")
+    assert line.split("\t")[1] == "null"
+
+
+def test_an_answer_that_is_no_number_is_refused(tmp_path):
+    model = tiny.classifier()
+    huge = 3e38 * np.ones(model.get_layer("head").dense.kernel.shape, "float32")
+    model.get_layer("head").dense.kernel.assign(huge)
+    text_model = kbl.with_text(model, tiny.preprocessor())
+    source = tmp_path / "rows.txt"
+    source.write_text("a day\n", encoding="utf-8")
+    with pytest.raises(
+        ValueError, match="infinity in 'scores' for record 0 of `source"
+    ):
+        written(text_model, source, tmp_path / "out.jsonl")
+    assert not (tmp_path / "out.jsonl").exists()

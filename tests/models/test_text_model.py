@@ -1,5 +1,7 @@
 """The string-in form: Python strings in, answers out, everywhere the same."""
 
+import zipfile
+
 import keras
 import numpy as np
 import pytest
@@ -191,3 +193,27 @@ def test_points_to_what_trains_and_scores(model):
         model.fit(["a"], [0])
     with pytest.raises(NotImplementedError, match=r"keras_bert_lite\.evaluate"):
         model.evaluate(["a"], [0])
+
+
+def test_the_optimizer_is_not_saved(tmp_path):
+    body = tiny.classifier()
+    text_model = kbl.with_text(body, tiny.preprocessor())
+    text_model.save(tmp_path / "plain.keras")
+    kbl.compile(body, kbl.optimizers.bert_adamw(steps=None))
+    trained = kbl.with_text(body, tiny.preprocessor())
+    for name, model in (("compiled", text_model), ("trained", trained)):
+        model.save(tmp_path / f"{name}.keras")
+        plain, other = (
+            zipfile.ZipFile(tmp_path / f"{x}.keras") for x in ("plain", name)
+        )
+        for file in ("model.weights.h5", "config.json"):
+            same = len(plain.read(file)) == len(other.read(file))
+            assert same or file == "config.json"
+        assert b"compile_config" not in other.read("config.json")
+    weights = [x.path for x in body.weights]
+    assert [x.path for x in trained.weights] == weights
+
+
+def test_half_of_a_surrogate_pair_is_named(model):
+    with pytest.raises(ValueError, match=r"half of a surrogate pair in 'a .ud800'"):
+        model.predict(["a day", "a \ud800"], verbose=0)

@@ -8,6 +8,7 @@ import keras_bert_lite as kbl
 from keras_bert_lite.training.optimizers import (
     AdamW,
     Lamb,
+    OptimizerStart,
     bert_adamw,
     bert_lamb,
     depths_below_head,
@@ -330,3 +331,49 @@ def test_lamb_is_keras_own_with_the_schedule():
 def test_lamb_refuses_arguments(argument, value):
     with pytest.raises(ValueError, match=f"`{argument}` must .*Received: .*{value}"):
         bert_lamb(**{"steps": 10, argument: value})
+
+
+STARTS = {
+    "adamw": lambda: bert_adamw(steps=4, learning_rate=0.1),
+    "lamb": lambda: bert_lamb(steps=None, learning_rate=0.1),
+    "accumulation": lambda: bert_adamw(steps=4, accumulate=2),
+    "moving averages": lambda: bert_adamw(steps=4, use_ema=True),
+    "adagrad": lambda: keras.optimizers.Adagrad(0.1, initial_accumulator_value=0.3),
+    "nadam": lambda: keras.optimizers.Nadam(0.1),
+    "ftrl": lambda: keras.optimizers.Ftrl(0.1, initial_accumulator_value=0.2),
+    "adafactor": lambda: keras.optimizers.Adafactor(0.1),
+    "loss scale": lambda: keras.optimizers.LossScaleOptimizer(
+        bert_adamw(steps=4, learning_rate=0.1), initial_scale=8.0
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STARTS)
+def test_an_optimizer_starts_over(name):
+    optimizer = STARTS[name]()
+    weight = keras.Variable(np.ones((2, 3), "float32"), name="kernel")
+    optimizer.build([weight])
+    start = OptimizerStart(optimizer)
+    before = [keras.ops.convert_to_numpy(x.value) for x in optimizer.variables]
+    ends = []
+    for _ in range(2):
+        weight.assign(np.ones((2, 3), "float32"))
+        for gradient in (0.5, 3.0):
+            optimizer.apply([keras.ops.full((2, 3), gradient)], [weight])
+        ends.append(keras.ops.convert_to_numpy(weight.value))
+        start.restore()
+        for a, b in zip(before, optimizer.variables, strict=True):
+            np.testing.assert_array_equal(a, keras.ops.convert_to_numpy(b.value))
+    np.testing.assert_array_equal(*ends)
+    assert (ends[0] != 1).all()
+
+
+def test_values_that_differ_start_over_too():
+    optimizer = keras.optimizers.SGD(0.1, momentum=0.9)
+    optimizer.build([keras.Variable(np.ones((3,), "float32"), name="kernel")])
+    slot = next(x for x in optimizer.variables if x.shape == (3,))
+    slot.assign([1.0, 2.0, 3.0])
+    start = OptimizerStart(optimizer)
+    slot.assign([0.0, 0.0, 0.0])
+    start.restore()
+    assert keras.ops.convert_to_numpy(slot.value).tolist() == [1.0, 2.0, 3.0]

@@ -11,6 +11,7 @@ import ml_dtypes
 import numpy as np
 
 from keras_bert_lite._files import replaced_directory
+from keras_bert_lite._finite import check_finite_weights
 from keras_bert_lite.checkpoints.core.name_table import Target, model_parts, targets
 from keras_bert_lite.checkpoints.hugging_face import sentence_transformers
 from keras_bert_lite.checkpoints.hugging_face.architectures import (
@@ -69,7 +70,8 @@ def save_hugging_face(
     Raises:
         ValueError: If the family's architecture cannot represent a part of the
             model, such as a pooling other than `"cls_dense"`; if the model is
-            quantized or has LoRA; or if a weight is too large for `dtype`.
+            quantized or has LoRA; or if a weight is NaN, infinite or too large for
+            `dtype`.
 
     Example:
 
@@ -81,6 +83,7 @@ def save_hugging_face(
     """
     check_choice("dtype", dtype, tuple(DTYPES))
     check_plain_weights(model)
+    check_finite_weights(model)
     config = config_of(encoder_of(model))
     family = LAYOUTS[config.family]
     suffix = suffix_of(model)

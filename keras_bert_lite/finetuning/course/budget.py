@@ -1,6 +1,7 @@
 """How many steps there is time for."""
 
 import time
+import warnings
 from typing import Any
 
 import keras
@@ -69,8 +70,27 @@ class Budget:
             held_out: How many rows are held out.
         """
         assert self.minutes is not None
-        row = FORWARD * step / batch_size
+        row = self.reading(step, batch_size, 1)
         return max(FEWEST, int(LINEAR * 60 * self.minutes / row) - held_out)
+
+    def reading(self, step: float, batch_size: int, rows: int) -> float:
+        """Returns the seconds in which the encoder reads some rows."""
+        return FORWARD * step / batch_size * rows
+
+    def warn_if_below(self, least: float) -> None:
+        """Warns at once if a run takes longer, whatever it leaves out.
+
+        Args:
+            least: Seconds of one step and of all that is never left out.
+        """
+        assert self.minutes is not None
+        if 60 * self.minutes < least:
+            warnings.warn(
+                f"`minutes` must be {least / 60:.2g} or more for these rows and this "
+                "encoder; the run takes about that, for a single step of training. "
+                f"Received: {self.minutes}",
+                stacklevel=5,
+            )
 
     def steps(self, step: float, overhead: float) -> int:
         """Returns how many steps fit into what is left, at least one.

@@ -10,10 +10,11 @@ from keras_bert_lite.models.encoder_model import encoder_of
 from keras_bert_lite.models.tasks.sentence_embedding import EMBEDDING, sentence_encoder
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.training.data.sequences import text_dataset
+from keras_bert_lite.training.divergence import StopAtDivergence
 from keras_bert_lite.training.optimizers import (
+    OptimizerStart,
     bert_adamw,
     build_optimizer,
-    start_over,
 )
 
 TEXTS = 16  # of a step, about
@@ -48,10 +49,15 @@ class Contrast:
         losses = {EMBEDDING: SameLabelLoss()}
         self._encoder.compile(bert_adamw(steps, learning_rate), losses)
         build_optimizer(self._encoder)
+        self._start = OptimizerStart(self._encoder.optimizer)
 
     def __call__(self, texts: Sequence[str], labels: Sequence[str], seed: int) -> None:
-        """Trains on rows, whose order depends on `seed`."""
-        start_over(self._encoder.optimizer)
+        """Trains on rows, whose order depends on `seed`.
+
+        Raises:
+            Diverged: If the loss is not finite.
+        """
+        self._start.restore()
         batches = in_turn(labels, self._steps, seed)
         rows = [{"text": texts[i], "label": labels[i]} for i in batches.ravel()]
         data = text_dataset(
@@ -60,7 +66,9 @@ class Contrast:
             labels=sorted({*labels}),
             batch_size=batches.shape[1],
         )
-        self._encoder.fit(data, shuffle=False, verbose=0)
+        self._encoder.fit(
+            data, shuffle=False, verbose=0, callbacks=[StopAtDivergence()]
+        )
 
 
 class SameLabelLoss(keras.losses.Loss):

@@ -8,19 +8,28 @@ import os
 import shutil
 import tempfile
 import time
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from keras_bert_lite._files import write_text
+from keras_bert_lite._files import (
+    check_directory,
+    folder_to_fill,
+    to_json,
+    write_text,
+)
+from keras_bert_lite._finite import NotFinite, check_finite_weights
 from keras_bert_lite.finetuning.baseline import baselines
-from keras_bert_lite.finetuning.course.budget import Budget
+from keras_bert_lite.finetuning.course.budget import FEWEST as LINEAR_ROWS, Budget
 from keras_bert_lite.finetuning.course.calibration import calibrate, fold
+from keras_bert_lite.finetuning.course.contrast import STEPS as PAIR_STEPS
 from keras_bert_lite.finetuning.course.plan import FIRST, Plan, with_steps
 from keras_bert_lite.finetuning.course.selection import (
     Selection,
+    reaches,
     standard_error,
 )
 from keras_bert_lite.finetuning.course.trainer import StepTimes, Trainer
@@ -29,29 +38,31 @@ from keras_bert_lite.finetuning.kinds.base import Rows, Scores
 from keras_bert_lite.finetuning.report import REPORT
 from keras_bert_lite.finetuning.rows import Split, sample
 from keras_bert_lite.models.encoder_model import encoder_of
+from keras_bert_lite.training.divergence import Diverged
 from keras_bert_lite.training.linear_model import Probe
 from keras_bert_lite.training.pretraining.state import weights_digest
 
-ENDED = "ended"  # a file, once training on the rows not held out has ended
+# A file, once training on the rows not held out has ended: empty, or why it diverged.
+ENDED = "ended"
 STATE = "state"  # what an interrupted run goes on from; removed in the end
 PLAN = "plan.json"
 REFITTED = 1000  # rows below which the held-out ones are trained on in the end
 FEW = 64  # rows a label up to which pairs are tried
 VERY_FEW, VERY_FEW_ROWS = 16, 128  # rows a label, and all, up to which they are trusted
 FIRST_FIT = 0.6  # of the time, if a second one takes as many steps, but no evaluations
+EVALUATIONS = 4  # of a fit, those during training not counted
 EXPORT = 6.0  # seconds for saving the model
 
 
-def check_directory(directory: str | os.PathLike) -> None:
+def check_run_directory(directory: str | os.PathLike) -> None:
     """Refuses a directory where a run would overwrite what it did not write.
 
     Raises:
         ValueError: If it is a file.
         FileExistsError: If it holds a finished run, or other files.
     """
+    check_directory(directory)
     folder, received = Path(directory), f"Received: {os.fspath(directory)!r}"
-    if folder.is_file():
-        raise ValueError(f"`directory` must be no file. {received}")
     if (folder / REPORT).exists():
         raise FileExistsError(
             "`directory` must not hold a finished run; delete it to train again. "
@@ -75,14 +86,8 @@ def folder_of(directory: str | os.PathLike | None) -> Iterator[Path]:
     """Gives the directory of a run, or a temporary one."""
     if directory is not None:
         folder = Path(directory)
-        known = folder.exists()
-        folder.mkdir(parents=True, exist_ok=True)
-        try:
+        with folder_to_fill(folder):
             yield folder
-        finally:
-            if not known:
-                with contextlib.suppress(OSError):  # it is not empty
-                    folder.rmdir()
         return
     with tempfile.TemporaryDirectory() as temporary:
         yield Path(temporary)
@@ -111,6 +116,7 @@ class Run:
     ) -> None:
         self.trainer, self.parts, self.verbose = trainer, parts, verbose
         self.state = folder / STATE
+        self._temporary = not saves
         self.budget = Budget(minutes, EXPORT if saves else 0.0)
         self.refits = not parts.given and len(parts.train) < REFITTED
         self._count = len(parts.validation)
@@ -122,6 +128,9 @@ class Run:
             plan: What training does.
             baseline: Whether simple models are fitted too.
             pairs_alone: Whether pairs are all that very few rows are trained on.
+
+        Raises:
+            Diverged: If the loss is not finite and no earlier weights are of use.
         """
         trainer = self.trainer
         asked = self._asked(plan)
@@ -135,10 +144,10 @@ class Run:
         if not kept:
             plan = self._new_plan(plan, asked, times)
         if pairs_alone and contrasted and self._very_few:
-            history, best = [{"epoch": 0, **self._scores()}], 0
+            history, best, diverged = [{"epoch": 0, **self._scores()}], 0, ""
             plan = dataclasses.replace(plan, epochs=0, steps=0)
         else:
-            selection = self._selected(plan)
+            selection, diverged = self._selected(plan)
             history, best = selection.history, selection.best["epoch"]
         report = {
             "baselines": simple,
@@ -149,9 +158,12 @@ class Run:
             "best": best,
             **self._choose(),
         }
-        if self.refits:
-            self._refit(initial, plan, probes, report)
-        return {**report, "refitted": self.refits}
+        if self.refits and not diverged:
+            diverged = self._refit(initial, plan, probes, report)
+        if diverged:
+            _warn_of_divergence(diverged)
+        refitted = self.refits and not diverged
+        return {**report, "diverged": diverged, "refitted": refitted}
 
     def _timed(self, plan: Plan) -> tuple[Plan, StepTimes | None]:
         """Times training steps, if the time is limited, and the linear model's rows."""
@@ -159,16 +171,35 @@ class Run:
             return plan, None
         self._scores()  # traces it
         times = self.trainer.time_steps(self.parts.train, plan)
+        self.budget.warn_if_below(self._least_seconds(plan, times))
         most = self.budget.linear_rows(times.step, plan.batch_size, self._count)
         return dataclasses.replace(plan, linear_rows=most), times
+
+    def _least_seconds(self, plan: Plan, times: StepTimes) -> float:
+        """Returns about how long the run takes, however little it trains."""
+        rows, fits = min(len(self.parts.train), LINEAR_ROWS), 2 if self.refits else 1
+        # The rows of the linear model, then evaluations, as `_affordable` counts them.
+        read = fits * (rows + EVALUATIONS * self._count)
+        reading = self.budget.reading(times.step, plan.batch_size, read)
+        pairs = 0.0
+        if self.trainer.kind.few_of_a_label(self.parts.train, FEW):
+            pairs = times.first + fits * PAIR_STEPS * times.step
+        return times.first + fits * times.step + reading + pairs + self.budget.reserve
 
     def _started(self, plan: Plan) -> dict[str, Probe]:
         """Starts the heads from linear models of the rows that are not held out."""
         rows = sample(self.parts.train, plan.linear_rows, plan.seed)
         return self.trainer.start(rows, self.parts.validation)
 
-    def _selected(self, plan: Plan) -> Selection:
-        """Trains all weights and keeps those that the held-out rows judge well."""
+    def _selected(self, plan: Plan) -> tuple[Selection, str]:
+        """Trains all weights and keeps those that the held-out rows judge well.
+
+        Returns:
+            The selection, and why training diverged; empty if it did not.
+
+        Raises:
+            Diverged: If it did, and the start is not a trained one.
+        """
         trainer, rows = self.trainer, self.parts.train
         first, metric = self.state / "held_out", trainer.kind.metric
         staged = len(trainer.kind.first(rows)) < len(rows)
@@ -183,10 +214,17 @@ class Run:
         )
         if not (first / ENDED).is_file():  # or an early stop would be undone
             deadlines = self.budget.deadlines(FIRST_FIT if self.refits else 1.0)
-            trainer.fit(rows, plan, first, [selection, *deadlines], self.verbose)
-            write_text(first / ENDED, "")
+            diverged = ""
+            try:
+                self._fit(rows, plan, first, [selection, *deadlines])
+            except Diverged as error:
+                if not (trainer.kind.linear or selection.best["epoch"]):
+                    self.tidy()
+                    raise
+                diverged = str(error)
+            write_text(first / ENDED, diverged)
         selection.restore(trainer.model)
-        return selection
+        return selection, (first / ENDED).read_text(encoding="utf-8")
 
     def _contrasted(
         self, initial: list[np.ndarray], probes: dict[str, Probe], plan: Plan
@@ -203,12 +241,13 @@ class Run:
         metric, plain = trainer.kind.metric, trainer.snapshot()
         before = self._scores()[metric]
         error = standard_error(before, self._count)
+        margin = -2 * error if self._very_few else error
         trainer.reset(initial)
-        trainer.contrast(parts.train, plan)
-        others = self._started(plan)
-        least = before - 2 * error if self._very_few else before + error
-        if self._scores()[metric] >= least:
-            return others, True
+        with contextlib.suppress(NotFinite):  # the pairs' training has diverged
+            trainer.contrast(parts.train, plan)
+            others = self._started(plan)
+            if reaches(self._scores()[metric], before, margin):
+                return others, True
         trainer.reset(plain)
         return probes, False
 
@@ -271,7 +310,7 @@ class Run:
         if times is not None:
             whole = with_steps(plan, per_epoch, self._affordable(whole, times))
         kept = {"asked": asked, "recipe": dataclasses.asdict(whole)}
-        write_text(self.state / PLAN, json.dumps(kept))
+        write_text(self.state / PLAN, to_json(kept))
         return whole
 
     def _affordable(self, plan: Plan, times: StepTimes) -> int:
@@ -282,7 +321,7 @@ class Run:
         fits = 2 if self.refits else 1
         # During training, at the start, and three times to calibrate and to choose;
         # a second fit is not traced again.
-        overhead = times.first + 4 * evaluation * fits
+        overhead = times.first + EVALUATIONS * evaluation * fits
         step = times.step * fits + evaluation / plan.evaluate_every
         return self.budget.steps(step, overhead)
 
@@ -313,8 +352,29 @@ class Run:
         plan: Plan,
         probes: dict[str, Probe],
         report: dict[str, Any],
+    ) -> str:
+        """Trains on all rows, by the whole plan, and as the held-out ones decided.
+
+        Returns:
+            Why this training diverged, and the weights are still those that were
+            chosen; empty if it did not.
+        """
+        chosen = self.trainer.snapshot()
+        try:
+            self._train_on_all(initial, plan, probes, report)
+            check_finite_weights(self.trainer.model)
+        except NotFinite as error:
+            self.trainer.reset(chosen)
+            return str(error)
+        return ""
+
+    def _train_on_all(
+        self,
+        initial: list[np.ndarray],
+        plan: Plan,
+        probes: dict[str, Probe],
+        report: dict[str, Any],
     ) -> None:
-        """Trains on all rows, by the whole plan, and as the held-out ones decided."""
         trainer, rows = self.trainer, self._all_rows
         trainer.reset(initial)
         if report["contrasted"]:
@@ -326,13 +386,24 @@ class Run:
             if self.verbose:
                 print("Again, on all rows, those that were held out too:", flush=True)
             deadlines = self.budget.deadlines()
-            trainer.fit(rows, plan, self.state / "all", deadlines, self.verbose)
+            self._fit(rows, plan, self.state / "all", deadlines)
         for output, found in report["calibration"].items():
             fold(trainer.model, output, found["temperature"])
+
+    def _fit(self, rows: Rows, plan: Plan, folder: Path, callbacks: list) -> None:
+        self.trainer.fit(rows, plan, folder, callbacks, self.verbose, self._temporary)
 
     @property
     def _all_rows(self) -> Rows:
         return [*self.parts.train, *self.parts.validation]
+
+
+def _warn_of_divergence(reason: str) -> None:
+    warnings.warn(
+        f"{reason}. The best weights before are kept, and the model was not trained "
+        "again on the held-out rows.",
+        stacklevel=4,
+    )
 
 
 def _digest(rows: Rows) -> str:

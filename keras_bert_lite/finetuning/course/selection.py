@@ -9,7 +9,9 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_bert_lite._files import replaced_file, write_text
+from keras_bert_lite._files import replaced_file, to_json, write_text
+from keras_bert_lite._finite import NotFinite, check_finite_weights
+from keras_bert_lite.training.divergence import Diverged
 
 PATIENCE = 4  # evaluations surely worse than the best, after which training ends
 HISTORY, START, TUNED = "history.json", "start.npz", "tuned.npz"
@@ -22,6 +24,16 @@ def standard_error(score: float, rows: int) -> float:
     """
     share = (min(max(score, 0.0), 1.0) * rows + 1) / (rows + 2)
     return math.sqrt(share * (1 - share) / rows)
+
+
+def reaches(score: float, other: float, margin: float = 0.0) -> bool:
+    """Whether a score is at least another one plus a margin.
+
+    One that is not finite reaches nothing, and every other reaches it.
+    """
+    if not (math.isfinite(score) and math.isfinite(other)):
+        return math.isfinite(score)
+    return score >= other + margin
 
 
 class Selection(keras.callbacks.Callback):
@@ -41,6 +53,10 @@ class Selection(keras.callbacks.Callback):
             otherwise only if training makes it surely worse.
         least: Evaluations before which patience does not count.
         begin: Called before the first step, when the start has been scored.
+
+    Raises:
+        NotFinite: If the score of the start, or a weight, is not finite.
+        Diverged: If that is so after an epoch.
     """
 
     def __init__(
@@ -92,8 +108,9 @@ class Selection(keras.callbacks.Callback):
         standard error: fine-tuning helps more than few rows can show.
         """
         start, (most, error) = self.history[0], self._most()
-        gain = most - start[self.metric]
-        return start if gain < (error if self.trusted else -error) else self._tuned()
+        margin = error if self.trusted else -error
+        better = reaches(most, start[self.metric], margin)
+        return self._tuned() if better else start
 
     def restore(self, model: keras.Model) -> None:
         """Gives a model the weights kept, also those of a run that had ended."""
@@ -105,7 +122,7 @@ class Selection(keras.callbacks.Callback):
     def _tuned(self) -> dict[str, Any]:
         """Returns the last evaluation, after the start, that is nearly the best."""
         most, error = self._most()
-        nearly = [x for x in self._later if x[self.metric] >= most - error]
+        nearly = [x for x in self._later if reaches(x[self.metric], most, -error)]
         return nearly[-1]
 
     def _most(self) -> tuple[float, float]:
@@ -118,12 +135,26 @@ class Selection(keras.callbacks.Callback):
         return self.history[1:] or self.history
 
     def _add(self, epoch: int, logs: dict[str, Any] | None = None) -> dict[str, float]:
-        scores = self.score()
+        scores = self._finite_scores(epoch)
         loss = {} if logs is None else {"loss": float(logs["loss"])}
         self.history.append({"epoch": epoch, **loss, **scores})
         if self._tuned()["epoch"] == epoch:
             name = TUNED if epoch else START
             with replaced_file(self.directory / name) as beside:
                 np.savez(beside, *self.model.get_weights())
-        write_text(self.directory / HISTORY, json.dumps(self.history, indent=1))
+        write_text(self.directory / HISTORY, to_json(self.history, indent=1))
+        return scores
+
+    def _finite_scores(self, epoch: int) -> dict[str, float]:
+        """Scores the model, if its weights are finite."""
+        try:
+            check_finite_weights(self.model)
+            scores = self.score()
+            if not math.isfinite(scores[self.metric]):
+                found = f"a score of {scores[self.metric]}"
+                raise NotFinite(f"{self.metric!r} must be finite", found)
+        except NotFinite as error:
+            if not epoch:
+                raise
+            raise Diverged(error.found, self.model.optimizer) from error
         return scores

@@ -27,7 +27,11 @@ from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.training.data.records import Records
 from keras_bert_lite.training.linear_model import Probe
 from keras_bert_lite.training.objectives import compile
-from keras_bert_lite.training.optimizers import bert_adamw, start_over
+from keras_bert_lite.training.optimizers import (
+    OptimizerStart,
+    bert_adamw,
+    build_optimizer,
+)
 from keras_bert_lite.training.pretraining.state import fit_from_state
 from keras_bert_lite.training.progress import progress_of
 from keras_bert_lite.training.warm_start import WarmStart
@@ -80,6 +84,7 @@ class Trainer:
     labels: Labels
     class_weight: list[float] | None = None
     _compiled: Any = dataclasses.field(default=None, init=False, repr=False)
+    _start: OptimizerStart = dataclasses.field(init=False, repr=False)
     _contrast: Contrast | None = dataclasses.field(default=None, init=False, repr=False)
 
     def batches(self, rows: Rows, size: int = READ) -> tf.data.Dataset:
@@ -134,10 +139,12 @@ class Trainer:
         """Compiles the model; for the same optimizer as before, starts it over."""
         options = (plan.steps, plan.learning_rate, plan.warmup)
         if (options, plan.layer_decay) == self._compiled:
-            start_over(self.model.optimizer)
+            self._start.restore()
             return
         optimizer = bert_adamw(*options, layer_decay=plan.layer_decay)
         compile(self.model, optimizer)
+        build_optimizer(self.model)
+        self._start = OptimizerStart(self.model.optimizer)
         self._compiled = (options, plan.layer_decay)
 
     @functools.cached_property
@@ -183,13 +190,14 @@ class Trainer:
         directory: Path,
         callbacks: Sequence[keras.callbacks.Callback],
         verbose: Any,
+        temporary: bool = False,
     ) -> None:
         """Trains, or goes on where an interrupted run stopped.
 
         Args:
             rows: The rows; those of the interrupted run, which is not checked here.
             plan: What training does.
-            directory: Where the state is kept.
+            directory: Where the state is kept; `temporary`: only while it runs.
             callbacks: Callbacks of `fit`.
             verbose: As in `keras.Model.fit`.
         """
@@ -204,6 +212,7 @@ class Trainer:
             plan.steps,
             plan.evaluate_every,
             callbacks=[*callbacks, *progress],
+            temporary=temporary,
             verbose=verbose,
         )
 

@@ -8,6 +8,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from keras_bert_lite._finite import NotFinite, is_finite
 from keras_bert_lite.models.tasks.registry import TASKS
 from keras_bert_lite.models.tasks.task import labels_of
 from keras_bert_lite.models.text_model import TextModel, with_text
@@ -290,9 +291,17 @@ class Kind(abc.ABC):
                 )
 
     def answer(self, model: TextModel, rows: Rows, size: int = 64) -> Answers:
-        """Answers rows, in their order, in batches of similar length."""
+        """Answers rows, in their order, in batches of similar length.
+
+        Raises:
+            NotFinite: If an answer is NaN or infinite.
+        """
         order = np.argsort([self.length(row) for row in rows], kind="stable")
         found = model.predict(self.texts([rows[i] for i in order]), size, verbose=0)
+        for name, value in found.items():
+            if not is_finite(value):
+                rule = "`model` must answer with finite numbers"
+                raise NotFinite(rule, f"NaN or infinity in the answers' {name!r}")
         back = np.argsort(order)
         return {name: np.asarray(value)[back] for name, value in found.items()}
 

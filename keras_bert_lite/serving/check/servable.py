@@ -8,6 +8,7 @@ from typing import Any
 import tensorflow as tf
 from tensorflow.core.protobuf import meta_graph_pb2
 
+from keras_bert_lite._finite import is_finite
 from keras_bert_lite.serving.check import server_operations as servers, signatures
 from keras_bert_lite.serving.check.batching import batching_problems
 from keras_bert_lite.serving.check.file_operations import file_problems
@@ -155,7 +156,7 @@ def _running_findings(
         loaded = _load(directory)
     except Exception as error:  # any error of the loader is a finding
         return [f"It does not load here: {signatures.cause(error)}"], []
-    problems, warnings = [], []
+    problems, warnings = _weight_problems(loaded), []
     try:
         replay_warmup(directory, loaded)
     except ValueError as error:
@@ -174,6 +175,16 @@ def _running_findings(
             else:
                 problems.append(str(error))
     return problems, warnings
+
+
+def _weight_problems(loaded: Any) -> list[str]:
+    functions = loaded.signatures.values()
+    weights = {x.name: x for function in functions for x in function.variables}
+    return [
+        f"Its weight {name!r} holds NaN or infinity, so it answers nonsense."
+        for name, x in weights.items()
+        if not is_finite(x.numpy())
+    ]
 
 
 def _load(directory: Path) -> Any:

@@ -1,10 +1,12 @@
 """Evaluation on whole data sets during training."""
 
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import keras
 
+from keras_bert_lite._finite import is_finite
 from keras_bert_lite.checks import check_positive
 
 Score = Callable[[keras.Model], Mapping[str, float]]
@@ -36,6 +38,10 @@ class EvaluationCallback(keras.callbacks.Callback):
         every: The number of epochs between evaluations. In other epochs, the logs
             lack the scores, as with `validation_freq` of `model.fit`.
 
+    Warns:
+        UserWarning: If a score is NaN or infinite, as a correlation of constant numbers
+            is. The logs lack it, so that nothing takes it for the best.
+
     Raises:
         TypeError: If `score` is not a function, or does not return numbers by name.
         ValueError: If `every` is not a positive integer, or a name is already in
@@ -59,12 +65,25 @@ class EvaluationCallback(keras.callbacks.Callback):
             return
         numbers = _numbers(self.score(self.model))
         numbers = {self.prefix + name: x for name, x in numbers.items()}
+        numbers = _finite(numbers, epoch)
         if taken := sorted(set(numbers) & set(logs)):
             raise ValueError(
                 f"`prefix` must make names that are not in the logs; {taken} are. "
                 f"Received: {self.prefix!r}"
             )
         logs.update(numbers)
+
+
+def _finite(numbers: dict[str, float], epoch: int) -> dict[str, float]:
+    """Leaves out what Keras's callbacks would take for the best, if it came first."""
+    odd = {name: x for name, x in numbers.items() if not is_finite(x)}
+    if odd:
+        warnings.warn(
+            f"`score` must return finite numbers; others are left out of the logs. "
+            f"Received: {odd} after epoch {epoch + 1}",
+            stacklevel=2,
+        )
+    return {name: x for name, x in numbers.items() if name not in odd}
 
 
 def _numbers(report: Any) -> dict[str, float]:

@@ -7,6 +7,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from keras_bert_lite._finite import NotFinite
 from keras_bert_lite.models.tasks.registry import task_of
 from keras_bert_lite.models.tasks.sentence_embedding import (
     EMBEDDING,
@@ -79,11 +80,14 @@ class Predictor:
         for known, call in self._traced:
             if known == inputs:
                 return call
-        call = tf.function(
+        traced = tf.function(
             lambda x: self.model(x, training=False),
             input_signature=[inputs],
             autograph=False,
         )
+        # TensorFlow counts the traces of all models' functions of this line, and warns
+        # of retracing; it does not count those that are asked for.
+        call = traced.get_concrete_function()
         self._traced.append((inputs, call))
         return call
 
@@ -99,9 +103,13 @@ def scores_of(
     They are those of `predict`, a `Predictor`'s, if it is given.
 
     Raises:
+        NotFinite: If a prediction is NaN, of which the first label is the "best".
         ValueError: If the model has several outputs and `output` is not one of them.
     """
     outputs = (predict or model.predict_on_batch)(inputs)
+    if any(np.isnan(x).any() for x in keras.tree.flatten(outputs)):
+        rule = f"{model.name!r} must predict numbers, or its scores would mean nothing"
+        raise NotFinite(rule, "NaN")
     if not isinstance(outputs, dict):
         return outputs
     names = list(marked_model(model)[1] or outputs)

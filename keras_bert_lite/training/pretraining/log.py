@@ -18,6 +18,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from keras_bert_lite._files import to_json
 from keras_bert_lite._version import __version__
 from keras_bert_lite.training.flops import peak_tflops
 
@@ -74,7 +75,7 @@ class Journal:
 
     def write(self, event: str, **facts: Any) -> None:
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-        line = json.dumps({"event": event, "time": now, **facts}, default=str)
+        line = to_json({"event": event, "time": now, **facts}, default=str)
         with self._one_at_a_time:  # states are written by another thread
             self._file.write(line + "\n")
             self._file.flush()

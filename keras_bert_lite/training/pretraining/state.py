@@ -14,11 +14,13 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_bert_lite._files import remove_left_over, write_text
+from keras_bert_lite._files import remove_left_over, to_json, write_text
+from keras_bert_lite._finite import is_finite
 from keras_bert_lite._private import sublayers
 from keras_bert_lite.checks import check_positive
 from keras_bert_lite.layers import Teacher
 from keras_bert_lite.training import hosts
+from keras_bert_lite.training.divergence import Diverged, StopAtDivergence
 from keras_bert_lite.training.optimizers import build_optimizer
 from keras_bert_lite.training.pretraining.data.recipe import nameless
 from keras_bert_lite.training.pretraining.log import (
@@ -39,6 +41,7 @@ from keras_bert_lite.training.pretraining.state_files import (
 )
 
 SETTINGS = "run.json"  # pretraining data in the same directory has its own file
+WEIGHTS = "model/"  # what the names of the model's values in a state begin with
 KEPT = 2  # states that are kept: a failing disk may corrupt the last one
 # Layer options that change only memory use and speed.
 FREE = ("gradient_checkpointing", "unpadding")
@@ -53,6 +56,7 @@ def fit_from_state(
     save_every: int,
     callbacks: list[keras.callbacks.Callback],
     work: Work | None = None,
+    temporary: bool = False,
     **options: Any,
 ) -> keras.callbacks.History:
     """Trains for a number of steps, resuming from the last save if there is one.
@@ -67,6 +71,8 @@ def fit_from_state(
         save_every: Steps between saves; this is one epoch of `fit`.
         callbacks, **options: See `keras.Model.fit`.
         work: What a step does, to log its speed; see `RunLog`.
+        temporary: Whether the directory is deleted when the process ends, so that no
+            run can go on from it.
 
     Returns:
         The history of `fit`.
@@ -75,6 +81,7 @@ def fit_from_state(
         ValueError: If `steps` is not a multiple of `save_every`, another run uses
             `directory`, processes differ in versions or settings, or as
             `TrainingState.restore`.
+        Diverged: If the loss or a weight is not finite. No such state is saved.
     """
     save_every = check_steps(steps, save_every)
     settings = {**settings, "steps": steps, "save_every": save_every}
@@ -87,14 +94,17 @@ def fit_from_state(
     with contextlib.ExitStack() as stack:
         write = _journal(Path(directory), model, stack)
         stop = stack.enter_context(hosts.StopRequest())
-        state = TrainingState(Path(directory), settings, save_every, stop, write)
+        state = TrainingState(
+            Path(directory), settings, save_every, stop, write, temporary
+        )
         stack.enter_context(hosts.Watch(stop, state.finish))
         stack.callback(state.close)
         done = state.restore(model)
         if work is not None:
             log = RunLog(work, save_every, write, lambda: state.blocked)
             callbacks, batches = [log, *callbacks], log.timed(batches)
-        given = {**options, "shuffle": False, "callbacks": [*callbacks, state]}
+        callbacks = [StopAtDivergence(), *callbacks, state]
+        given = {**options, "shuffle": False, "callbacks": callbacks}
         return _fit(model, batches, done, steps, save_every, given)
 
 
@@ -178,6 +188,7 @@ class TrainingState(keras.callbacks.Callback):
         save_every: Steps of each epoch.
         stop: Tells when to end.
         write: Writes an event of the journal.
+        temporary: Whether `directory` is deleted when the process ends.
     """
 
     def __init__(
@@ -187,8 +198,10 @@ class TrainingState(keras.callbacks.Callback):
         save_every: int,
         stop: hosts.StopRequest,
         write: Callable[..., None],
+        temporary: bool = False,
     ) -> None:
         super().__init__()
+        self._temporary = temporary
         self.directory, self.save_every = directory, save_every
         self.settings = json.loads(json.dumps(settings, default=str))
         self.blocked = 0.0  # seconds, by the last save
@@ -271,11 +284,12 @@ class TrainingState(keras.callbacks.Callback):
             self._save(step)
         self.finish()
         self._journal("interrupted", step=step)
-        print(
-            f"\nSIGTERM: saved after step {step} in {str(self.directory)!r}. Begun "
-            "again, the run goes on from there.",
-            flush=True,
+        saved_in = (
+            f"saved after step {step} in {str(self.directory)!r}. Begun again, the run "
+            "goes on from there."
         )
+        lost = f"ended after step {step}. No `directory` was given, so nothing is kept."
+        print(f"\nSIGTERM: {lost if self._temporary else saved_in}", flush=True)
         raise KeyboardInterrupt
 
     def _save(self, step: int) -> None:
@@ -293,6 +307,10 @@ class TrainingState(keras.callbacks.Callback):
 
     def _write(self, step: int, values: Values) -> None:
         begin = time.perf_counter()
+        for name, value in values.items():
+            if name.startswith(WEIGHTS) and not is_finite(value):
+                found = f"NaN or infinity in a weight after step {step}"
+                raise Diverged(found, self.model.optimizer)
         write_state(state_path(self.directory, step), values)
         for old in state_paths(self.directory)[:-KEPT]:
             old.unlink()
@@ -322,7 +340,7 @@ class TrainingState(keras.callbacks.Callback):
     def _check_settings(self) -> None:
         path = self.directory / SETTINGS
         if not state_paths(self.directory):  # nothing would be lost
-            write_text(path, json.dumps(self.settings, indent=1))
+            write_text(path, to_json(self.settings, indent=1))
             return
         if not path.is_file():
             raise ValueError(
@@ -368,9 +386,9 @@ def _variables(model: keras.Model) -> dict[str, keras.Variable]:
     others = [*model.metrics, *_teachers(model)]
     passing = {id(x) for part in others for x in part.variables}
     kept = [x for x in model.variables if id(x) not in passing]
-    parts = {"model": kept, "optimizer": model.optimizer.variables}
+    parts = {WEIGHTS: kept, "optimizer/": model.optimizer.variables}
     return {
-        f"{part}/{i:05}": variable
+        f"{part}{i:05}": variable
         for part, variables in parts.items()
         for i, variable in enumerate(variables)
     }

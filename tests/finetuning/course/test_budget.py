@@ -2,6 +2,7 @@ import time
 
 import keras
 import numpy as np
+import pytest
 
 from keras_bert_lite.finetuning.course.budget import FEWEST, Budget
 
@@ -47,3 +48,11 @@ def test_a_linear_model_reads_for_a_quarter_of_the_time():
     # A hundred rows a second.
     assert budget.linear_rows(step=0.3, batch_size=10, held_out=200) == 1300
     assert budget.linear_rows(step=30.0, batch_size=10, held_out=200) == FEWEST
+
+
+def test_the_least_time_is_said():
+    budget = Budget(minutes=1, reserve=10)
+    budget.warn_if_below(59.0)
+    assert budget.reading(step=0.3, batch_size=10, rows=200) == pytest.approx(2.0)
+    with pytest.warns(UserWarning, match="`minutes` must be 1.5 or more.*Received: 1$"):
+        budget.warn_if_below(90.0)

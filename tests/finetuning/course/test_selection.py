@@ -1,9 +1,12 @@
+import json
+
 import keras
 import numpy as np
 import pytest
 
-from keras_bert_lite.finetuning.course.selection import PATIENCE, Selection
+from keras_bert_lite.finetuning.course.selection import PATIENCE, Selection, reaches
 from keras_bert_lite.finetuning.kinds import KINDS
+from keras_bert_lite.training.divergence import Diverged
 from tests.finetuning import samples
 
 
@@ -92,3 +95,42 @@ def test_few_pairs_trust_the_linear_model():
     assert not pairs.trusts_linear(samples.texts(1000))
     assert not KINDS["text_classification"]().trusts_linear(samples.texts(20))
     assert not KINDS["token_classification"]().trusts_linear(samples.tagged(20))
+
+
+@pytest.mark.parametrize(
+    ("score", "other", "margin", "reached"),
+    [
+        (0.5, 0.4, 0.1, True),
+        (0.5, 0.45, 0.1, False),
+        (0.4, 0.45, -0.1, True),
+        (-0.2, -0.16, 0.0, False),
+        (np.nan, 0.5, -9.0, False),
+        (np.inf, 0.5, 0.0, False),
+        (-0.2, np.nan, 9.0, True),
+        (np.nan, np.nan, 0.0, False),
+    ],
+)
+def test_one_score_reaches_another(score, other, margin, reached):
+    assert reaches(score, other, margin) == reached
+
+
+def test_a_score_that_is_no_number_ends_training(tmp_path):
+    with pytest.raises(Diverged, match=r"a score of nan. Received: 0.01"):
+        fitted([0.5, 0.7, np.nan, 0.9], tmp_path)
+    history = json.loads((tmp_path / "history.json").read_text())
+    assert [x["f1"] for x in history] == [0.5, 0.7]
+
+
+def test_weights_that_are_no_numbers_end_training(tmp_path):
+    model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1, name="d")])
+    model.compile("sgd", "mse")
+    selection = Selection(lambda: {"f1": 0.5}, "f1", 9, tmp_path)
+    selection.set_model(model)
+    selection.on_train_begin()
+    selection.on_epoch_begin(0)
+    model.layers[0].bias.assign([np.inf])
+    with pytest.raises(Diverged, match=r"infinity in the weight '.*d/bias'"):
+        selection.on_epoch_end(0, {"loss": 1.0})
+    assert selection.best["epoch"] == 0
+    selection.restore(model)
+    assert np.isfinite(model.get_weights()[1]).all()

@@ -8,6 +8,7 @@ from tests import tiny
 from tests.conformance import to_numpy
 from tests.finetuning import samples
 from tests.models import samples as model_samples
+from tests.policies import dtype_policy
 
 
 def test_a_second_fit_from_the_same_start_ends_alike(tmp_path):
@@ -28,6 +29,42 @@ def test_a_second_fit_from_the_same_start_ends_alike(tmp_path):
     for a, b in zip(*ends, strict=True):
         np.testing.assert_array_equal(a, b)
     assert any((a != b).any() for a, b in zip(start, ends[0], strict=True))
+
+
+# Keras's `normalize` casts its largest number to float16.
+@pytest.mark.filterwarnings("ignore:overflow encountered in cast")
+@pytest.mark.parametrize(
+    "policy", ["float32", "mixed_float16", "mixed_bfloat16", "float64"]
+)
+def test_pairs_and_two_fits_under_a_policy(policy, tmp_path):
+    kind = KINDS["text_classification"]()
+    labels = {"labels": ["bad", "good"]}
+    with dtype_policy(policy):
+        encoder = tiny.encoder(pooling=None, num_layers=1, dropout=0.0)
+        model = kind.build(encoder, labels)
+        trainer = Trainer(kind, model, tiny.preprocessor(), labels)
+        rows = samples.texts(16)
+        plan = Plan(1, 4, 1e-3, None, 0, steps=2, evaluate_every=2)
+        start, ends = trainer.snapshot(), []
+        for folder in ("first", "second"):
+            trainer.reset(start)
+            trainer.contrast(rows, plan)
+            paired = trainer.snapshot()
+            trainer.fit(rows, plan, tmp_path / folder, [], 0)
+            ends.append(trainer.snapshot())
+    for values in (paired, ends[0]):
+        assert all(np.isfinite(x.astype("float64")).all() for x in values)
+    assert changes(start, paired)
+    assert changes(paired, ends[0])
+    for a, b in zip(*ends, strict=True):
+        np.testing.assert_array_equal(a, b)
+    scale = getattr(model.optimizer, "dynamic_scale", None)
+    assert (scale is not None) == (policy == "mixed_float16")
+
+
+def changes(before, after):
+    pairs = zip(before, after, strict=False)
+    return any((a != b).any() for a, b in pairs)
 
 
 @pytest.mark.parametrize(

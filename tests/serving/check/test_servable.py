@@ -236,3 +236,15 @@ def test_a_warm_up_record_that_fails(tmp_path):
 def test_path_must_be_a_path():
     with pytest.raises(TypeError, match=r"`path` must be a path\. Received: 7"):
         check_servable(7)
+
+
+def test_weights_that_are_no_numbers(tmp_path):
+    module = tf.Module()
+    module.weight = tf.Variable([1.0, float("nan")], name="kernel")
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 2], tf.float32, name="x")])
+    def call(x):
+        return {"y": x * module.weight}
+
+    tf.saved_model.save(module, str(tmp_path / "1"), {"serving_default": call})
+    assert "weight 'kernel:0' holds NaN" in only_problem(tmp_path)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from keras_bert_lite.training.evaluation import EvaluationCallback
+from keras_bert_lite.training.evaluation.outputs import scores_of
 
 X = np.linspace(-1, 1, 8, dtype="float32")[:, None]
 
@@ -108,3 +109,21 @@ def test_refuses_bad_arguments():
         EvaluationCallback({"f1": 1})
     with pytest.raises(ValueError, match="`every` must be a positive integer"):
         EvaluationCallback(scripted(), every=0)
+
+
+def test_what_is_no_number_is_never_the_best():
+    stop = keras.callbacks.EarlyStopping("val_spearman", mode="max", patience=9)
+    scores = scripted(np.nan, -0.2, np.inf, -0.1)
+    with pytest.warns(UserWarning, match="finite numbers|conditioned on") as caught:
+        _, history = fit(EvaluationCallback(scores), stop)
+    ours = [x for x in caught if "must return finite numbers" in str(x.message)]
+    assert len(ours) == 2
+    assert history["val_spearman"] == [-0.2, -0.1]
+    assert stop.best == -0.1
+
+
+def test_predictions_that_are_no_numbers_are_not_scored():
+    model, _ = fit(epochs=1)
+    model.layers[-1].bias.assign([np.nan])
+    with pytest.raises(ValueError, match=r"must predict numbers.*Received: NaN"):
+        scores_of(model, X)

@@ -12,12 +12,21 @@ import safetensors
 import tensorflow as tf
 
 from keras_bert_lite._files import DRAFT, LOCK
+from keras_bert_lite.training.divergence import Diverged
 from keras_bert_lite.training.pretraining import state
 from keras_bert_lite.training.pretraining.state import fit_from_state
 from tests.training.pretraining.interrupts import Interrupts
 
 
-def run(directory, steps=6, optimizer="adam", batch_size=4, callbacks=(), dropout=0):
+def run(
+    directory,
+    steps=6,
+    optimizer="adam",
+    batch_size=4,
+    callbacks=(),
+    dropout=0,
+    temporary=False,
+):
     keras.utils.set_random_seed(0)
     layers = [keras.layers.Dropout(dropout), keras.layers.Dense(1)]
     model = keras.Sequential([keras.Input((2,)), *layers])
@@ -25,6 +34,7 @@ def run(directory, steps=6, optimizer="adam", batch_size=4, callbacks=(), dropou
     rows = tf.data.Dataset.from_tensors((np.ones((batch_size, 2)), np.ones(batch_size)))
     settings = {"batch_size": batch_size}
     given = {"steps": steps, "save_every": 2, "callbacks": list(callbacks)}
+    given["temporary"] = temporary
     batches = rows.repeat()
     return model, fit_from_state(
         model, lambda start: batches, directory, settings, **given, verbose=0
@@ -193,3 +203,30 @@ def test_the_log_of_a_run(tmp_path):
     assert begun["command"] == sys.argv
     assert begun["versions"]["keras"] == keras.__version__
     assert saved["step"] == 2
+
+
+def test_a_run_without_a_directory_promises_nothing(tmp_path, capsys):
+    terminates = Interrupts(3, lambda: signal.raise_signal(signal.SIGTERM))
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "run", callbacks=[terminates], temporary=True)
+    message = capsys.readouterr().out
+    assert "SIGTERM: ended after step 3" in message
+    assert "goes on" not in message
+
+
+def test_no_state_of_a_run_that_diverged(tmp_path):
+    class Spoils(keras.callbacks.Callback):
+        def on_epoch_end(self, epoch, logs=None):
+            if epoch == 1:
+                self.model.layers[-1].bias.assign([np.nan])
+
+    for callbacks in ([Spoils()], [Interrupts(99)]):
+        rate = 0.25 if isinstance(callbacks[0], Spoils) else 1e30
+        with pytest.raises(Diverged, match=f"Received: {rate}"):
+            run(tmp_path / str(rate), optimizer=keras.optimizers.SGD(rate),
+                callbacks=callbacks)  # fmt: skip
+    names = [x.name for x in (tmp_path / "0.25").glob("*.safetensors")]
+    assert names == ["step_000000002.safetensors"]
+    assert not list((tmp_path / "1e+30").glob("*.safetensors"))
+    for line in (tmp_path / "0.25" / "log.jsonl").read_text().splitlines():
+        json.loads(line, parse_constant=pytest.fail)
