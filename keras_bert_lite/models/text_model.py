@@ -221,7 +221,7 @@ def with_text(
             f"SavedModel. Received: {model.output!r}"
         )
     # Without the optimizer that it may be compiled with, which would be saved too.
-    body = keras.Model(model.inputs, model.output, name=model.name)
+    body = keras.Model(model.input, model.output, name=model.name)
     task = task_of(model)
     form, answer = (task.string_form, task.answer) if task else (plain_form, None)
     check_options(model, answer, options)

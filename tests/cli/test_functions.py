@@ -222,7 +222,7 @@ def test_convert_keeps_the_files_of_others(tmp_path):
     (tmp_path / "report.json").write_text("{}")
     with pytest.raises(ValueError, match=r"hold a model\.keras and .*other files"):
         kbl.convert(samples.encoder(), tmp_path, form="keras")
-    with pytest.raises(ValueError, match="`directory` must not be a file"):
+    with pytest.raises(ValueError, match="`directory` must not be, or be in, a file"):
         kbl.convert(samples.encoder(), tmp_path / "report.json", form="keras")
 
 
