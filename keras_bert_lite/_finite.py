@@ -37,7 +37,6 @@ def check_finite_weights(model: keras.layers.Layer, argument: str = "model") -> 
         NotFinite: If a weight holds NaN or infinity; the message has its path.
     """
     for weight in model.weights:
-        tensor = keras.ops.convert_to_tensor(weight)
-        if not is_finite(keras.ops.convert_to_numpy(tensor)):
+        if not bool(keras.ops.all(keras.ops.isfinite(weight))):
             rule = f"`{argument}` must have finite weights"
             raise NotFinite(rule, f"NaN or infinity in the weight {weight.path!r}")

@@ -18,7 +18,7 @@ class Diverged(NotFinite):
 
     def __init__(self, found: str, optimizer: keras.optimizers.Optimizer) -> None:
         rule = f"`learning_rate` must be smaller, as training has diverged: {found}"
-        super().__init__(rule, f"{peak_rate(optimizer)}")
+        super().__init__(rule, str(peak_rate(optimizer)))
 
 
 class StopAtDivergence(keras.callbacks.Callback):
@@ -57,6 +57,6 @@ def peak_rate(optimizer: keras.optimizers.Optimizer) -> Any:
     inner = getattr(optimizer, "inner_optimizer", optimizer)  # of `LossScaleOptimizer`
     rate = inner.get_config()["learning_rate"]
     if not isinstance(rate, dict):
-        return float(rate)
+        return float(f"{float(rate):.6g}")  # a float32
     config = rate["config"]
     return config.get("peak", config)

@@ -403,8 +403,11 @@ def test_refuses_before_work_begins(options, error, message):
 
 def test_a_run_that_diverges_keeps_its_best_weights(tmp_path):
     options = {"learning_rate": 1e9, "epochs": 1, "baseline": False}
-    with pytest.warns(UserWarning, match="`learning_rate` must be smaller.*1000000000"):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         tuned = tune(directory=tmp_path, **options)
+    messages = [str(x.message) for x in caught if x.category is UserWarning]
+    assert any("`learning_rate` must be smaller" in x for x in messages)
     assert tuned.report["best"] == 0
     assert not tuned.report["refitted"]
     assert all(np.isfinite(x).all() for x in tuned.model.get_weights())
