@@ -250,7 +250,7 @@ def cases():
     """Yields `(name, family, suffix, configuration)` of every checkpoint."""
     for family, (prefix, base, unusual) in FAMILIES.items():
         yield f"{family}-Model", family, "Model", base
-        for i, changes in enumerate(unusual):
+        for i, changes in enumerate([*unusual, one_head(base)]):
             yield f"{family}-Model-{i}", family, "Model", {**base, **changes}
         for suffix in HEADS:
             if hasattr(transformers, prefix + suffix):
@@ -259,6 +259,12 @@ def cases():
         base = FAMILIES[family][1]
         changes = {**labels(suffix), **changes}
         yield f"{family}-{suffix}-{i}", family, suffix, {**base, **changes}
+
+
+def one_head(base):
+    """Returns the changes with which a configuration has one head."""
+    names = ("num_attention_heads", "n_heads", "num_key_value_heads")
+    return {name: 1 for name in names if name in base}
 
 
 def labels(suffix):

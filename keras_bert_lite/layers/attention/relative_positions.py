@@ -113,8 +113,13 @@ def scores_by_distance(x, table):
         Floats, float32, of shape `(B, N, S, S)`.
     """
     _, num_heads, _, size = x.shape
-    heads = ops.reshape(table, (-1, num_heads, size))
-    scores = ops.matmul(x, ops.transpose(heads, (1, 2, 0)))
+    if num_heads == 1:
+        # With oneDNN on AVX-512, TensorFlow's product of (B, 1, S, D) and (1, D, 2 S)
+        # writes outside of its output; see `tests/layers/attention/broadcast_product`.
+        scores = ops.matmul(ops.squeeze(x, 1), ops.transpose(table))[:, None]
+    else:
+        heads = ops.reshape(table, (-1, num_heads, size))
+        scores = ops.matmul(x, ops.transpose(heads, (1, 2, 0)))
     return ops.cast(skew(scores), "float32")
 
 

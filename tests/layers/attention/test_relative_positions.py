@@ -1,7 +1,11 @@
 """Rows of distances, and the skew."""
 
 import math
+import subprocess
+import sys
+from pathlib import Path
 
+import keras
 import numpy as np
 import pytest
 from keras import ops
@@ -11,10 +15,15 @@ from keras_bert_lite.layers.attention.relative_positions import (
     falling_distances,
     log_buckets,
     rows_by_distance,
+    scores_by_distance,
     skew,
     table_rows,
 )
 from tests.conformance import to_numpy
+from tests.layers.attention import broadcast_product
+
+CPU = Path("/proc/cpuinfo")
+HAS_AVX512 = CPU.exists() and "avx512f" in CPU.read_text()
 
 
 def test_near_distances_are_their_own_buckets():
@@ -80,3 +89,27 @@ def test_skew_puts_distances_at_positions(length):
             (column,) = np.flatnonzero(falling_distances(length) == i - j)
             want[:, :, i, j] = x[:, :, i, column]
     assert (to_numpy(skew(ops.convert_to_tensor(x))) == want).all()
+
+
+@pytest.mark.parametrize("heads", [1, 2])
+def test_scores_by_distance_with_any_number_of_heads(heads):
+    # With these sizes, TensorFlow's own product is wrong for one head; see below.
+    batch, length, size = 4, 24, 8
+    generator = np.random.default_rng(0)
+    x = generator.normal(size=(batch, heads, length, size)).astype("float32")
+    table = generator.normal(size=(2 * length, heads * size)).astype("float32")
+    got = scores_by_distance(*map(ops.convert_to_tensor, (x, table)))
+    vectors = table.reshape(2 * length, heads, size)
+    rows = np.arange(length)
+    distances = length - 1 - (rows[:, None] - rows)  # the columns of `table`
+    want = np.einsum("bnid,ijnd->bnij", x, vectors[distances])
+    np.testing.assert_allclose(to_numpy(got), want, atol=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not HAS_AVX512, reason="the product is right without AVX-512")
+@pytest.mark.skipif(keras.backend.backend() != "tensorflow", reason="of TensorFlow")
+def test_one_head_still_needs_a_product_of_its_own():
+    """Fails once TensorFlow is right: `scores_by_distance` may then be simpler."""
+    command = [sys.executable, broadcast_product.__file__]
+    assert subprocess.run(command, capture_output=True, timeout=300).returncode
