@@ -32,6 +32,27 @@ def stored_value(variable: keras.Variable) -> Any:
         return variable.value
 
 
+def keras_mask(x: Any) -> Any:
+    """Returns the mask that Keras attached to a tensor, or `None`.
+
+    Keras gives it to layers whose `call` has an argument `mask`; there is no public
+    function for those that call it otherwise.
+    """
+    from keras.src.backend import get_keras_mask
+
+    return get_keras_mask(x)
+
+
+def set_keras_mask(x: Any, mask: Any) -> None:
+    """Attaches a mask to a tensor, for the Keras layers that it is given to.
+
+    `Layer.compute_mask` knows only a layer's first argument, not its `padding_mask`.
+    """
+    from keras.src.backend import set_keras_mask
+
+    set_keras_mask(x, mask)
+
+
 def adam_state(
     optimizer: keras.optimizers.Adam, variable: Any
 ) -> tuple[int, keras.Variable, keras.Variable]:

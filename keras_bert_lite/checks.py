@@ -85,5 +85,7 @@ def check_label(name: str, value: str) -> None:
 
 
 def check_choice(name: str, value: Any, choices: tuple) -> None:
-    if value not in choices:
+    # `1 == True`, but 1 is no boolean.
+    same_kind = [x for x in choices if isinstance(value, bool) == isinstance(x, bool)]
+    if value not in same_kind:
         raise ValueError(f"`{name}` must be one of {choices}. Received: {value!r}")

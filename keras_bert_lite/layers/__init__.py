@@ -42,6 +42,7 @@ from keras_bert_lite.layers.pooler import Pooler
 from keras_bert_lite.layers.take_positions import SequencePositions, TakePositions
 from keras_bert_lite.layers.task_output import TaskOutput
 from keras_bert_lite.layers.token_convolution import TokenConvolution
+from keras_bert_lite.layers.unit_normalization import UnitNormalization
 
 __all__ = [
     "CRF",
@@ -76,5 +77,6 @@ __all__ = [
     "TaskOutput",
     "Teacher",
     "TokenConvolution",
+    "UnitNormalization",
     "VocabularyBias",
 ]

@@ -8,7 +8,7 @@ from typing import Any
 
 import keras
 
-from keras_bert_lite._private import sublayers
+from keras_bert_lite._private import keras_mask, sublayers
 from keras_bert_lite.checks import check_not_negative
 from keras_bert_lite.config import EncoderConfig, encoder_config
 from keras_bert_lite.layers.dropout import Dropout
@@ -23,8 +23,13 @@ class CompositeLayer(keras.layers.Layer):
     """A layer made of named Keras sublayers.
 
     Its configuration records the dtype policy of each quantized sublayer, so
-    that a model saved after `model.quantize("int8")` loads again.
+    that a model saved after `model.quantize("int8")` loads again. Its output has the
+    Keras mask of its first input, unless `compute_mask` says otherwise.
     """
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.supports_masking = True
 
     def get_config(self) -> dict[str, Any]:
         config = super().get_config()
@@ -136,6 +141,11 @@ class BlockPart(EncoderPart):
 
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "layer": self.layer}
+
+
+def padding_mask_of(x: Any, padding_mask: Any) -> Any:
+    """Returns the padding mask: the argument, or the Keras mask of the input."""
+    return keras_mask(x) if padding_mask is None else padding_mask
 
 
 def activation_function(name: str) -> Callable:

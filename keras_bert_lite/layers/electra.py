@@ -80,6 +80,9 @@ class AppendTokenIds(keras.layers.Layer):
     def call(self, logits, token_ids):
         return ops.stack([logits, ops.cast(token_ids, "float32")], axis=-1)
 
+    def compute_mask(self, logits, previous_mask):
+        return None
+
     def compute_output_spec(self, logits, token_ids):
         return keras.KerasTensor((*logits.shape, 2), dtype="float32")
 

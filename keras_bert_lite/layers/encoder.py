@@ -5,12 +5,12 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_bert_lite._private import compiles_with_xla
+from keras_bert_lite._private import compiles_with_xla, set_keras_mask
 from keras_bert_lite.checks import check_choice
 from keras_bert_lite.config import EncoderConfig
 from keras_bert_lite.layers.attention.relative_bias import RelativeBiasTable
 from keras_bert_lite.layers.attention.relative_positions import RelativeTable
-from keras_bert_lite.layers.base import EncoderPart
+from keras_bert_lite.layers.base import EncoderPart, padding_mask_of
 from keras_bert_lite.layers.encoder_block import EncoderBlock
 from keras_bert_lite.layers.execution.engines import engine_fuses_attention
 from keras_bert_lite.layers.execution.padded_rows import PaddedRows
@@ -43,7 +43,8 @@ class Encoder(EncoderPart):
         A dictionary: `sequence_output` `(B, S, H)`; on request, `hidden_states`, a
         list of L + 1 tensors `(B, S, H)` from the input to the `sequence_output`;
         and `attentions`, a list of L tensors `(B, N, S, S)`. Vectors at padding are
-        zeros.
+        zeros, and `padding_mask` is their Keras mask: Keras layers on them ignore
+        padding.
     """
 
     def __init__(
@@ -145,6 +146,7 @@ class Encoder(EncoderPart):
         return bool(self.unpadding)
 
     def call(self, x, padding_mask=None, sequence_ids=None, training=None):
+        padding_mask = padding_mask_of(x, padding_mask)
         if self._removes_padding(padding_mask, sequence_ids):
             mask = ops.cast(padding_mask, "bool")
             rows: Any = (
@@ -160,7 +162,7 @@ class Encoder(EncoderPart):
         states, maps = self._run(rows.without_padding(x), rows, training)
         kept = states if self.hidden_states else states[-1:]
         states = [rows.with_padding(state) for state in kept]
-        return self._named(states[-1], states, maps)
+        return self._named(states[-1], states, maps, rows.mask)
 
     def _run(self, x, rows, training) -> tuple[list[Any], list[Any]]:
         """Returns the input and the output of each layer, and the attention weights."""
@@ -204,15 +206,24 @@ class Encoder(EncoderPart):
             spec(x, return_weights=True) for _ in range(self.config.num_layers + 1)
         ]
         states = [output for output, _ in specs]
-        return self._named(spec(x), states, [weights for _, weights in specs[1:]])
+        maps = [weights for _, weights in specs[1:]]
+        mask = padding_mask_of(x, padding_mask)
+        return self._named(spec(x), states, maps, mask)
 
-    def _named(self, sequence_output, states, maps) -> dict[str, Any]:
+    def _named(self, sequence_output, states, maps, mask=None) -> dict[str, Any]:
+        if mask is not None:
+            for state in (sequence_output, *states):
+                set_keras_mask(state, mask)
         outputs = {"sequence_output": sequence_output}
         if self.hidden_states:
             outputs["hidden_states"] = states
         if self.attentions:
             outputs["attentions"] = maps
         return outputs
+
+    def compute_mask(self, x, previous_mask):
+        """Returns `None`: `call` sets the masks, which `padding_mask` determines."""
+        return None
 
     def compute_output_shape(
         self, x_shape, padding_mask_shape=None, sequence_ids_shape=None

@@ -10,7 +10,7 @@ from keras_bert_lite.layers.attention.disentangled_attention import (
     DisentangledAttention,
 )
 from keras_bert_lite.layers.attention.self_attention import SelfAttention
-from keras_bert_lite.layers.base import BlockPart
+from keras_bert_lite.layers.base import BlockPart, padding_mask_of
 from keras_bert_lite.layers.execution.padded_rows import PaddedRows
 from keras_bert_lite.layers.feed_forward import FeedForward
 
@@ -98,9 +98,8 @@ class EncoderBlock(BlockPart):
     ):
         if rows is None:
             shape = ops.shape(x)[:2]
-            rows = PaddedRows(
-                self.config, shape, padding_mask, sequence_ids, return_weights
-            )
+            mask = padding_mask_of(x, padding_mask)
+            rows = PaddedRows(self.config, shape, mask, sequence_ids, return_weights)
         relative: dict[str, Any] = {}
         if self.config.relative_positions is not None:
             relative["relative_embeddings"] = relative_embeddings

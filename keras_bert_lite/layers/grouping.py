@@ -10,6 +10,7 @@ import numpy as np
 from keras import ops
 
 from keras_bert_lite.checks import check_bool
+from keras_bert_lite.layers.unit_normalization import unit_vectors
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
@@ -80,7 +81,7 @@ class CompareTexts(keras.layers.Layer):
         self.choices = choices
 
     def call(self, x):
-        x = ops.normalize(x, axis=-1)
+        x = unit_vectors(x)
         u, v = (x[:, :1], x[:, 1:]) if self.choices else (x[:, 0], x[:, 1])
         u = u + ops.zeros_like(v)
         return ops.concatenate([u, v, ops.absolute(u - v), u * v], axis=-1)

@@ -53,6 +53,9 @@ class LayerMix(keras.layers.Layer):
         weights = self.scale * ops.softmax(self.scores)
         return sum(weights[i] * state for i, state in enumerate(states))
 
+    def compute_mask(self, states, previous_mask):
+        return previous_mask[0]
+
     def compute_output_shape(self, states_shape):
         return tuple(states_shape[0])
 

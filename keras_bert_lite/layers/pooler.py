@@ -7,7 +7,7 @@ from keras import ops
 
 from keras_bert_lite.checks import check_choice
 from keras_bert_lite.config import POOLINGS
-from keras_bert_lite.layers.base import CompositeLayer, Initializer
+from keras_bert_lite.layers.base import CompositeLayer, Initializer, padding_mask_of
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
@@ -28,8 +28,8 @@ class Pooler(CompositeLayer):
 
     Call arguments:
         x: Floats of shape `(B, S, H)`.
-        padding_mask: Booleans of shape `(B, S)`, true at real positions; all
-            are real if absent.
+        padding_mask: Booleans of shape `(B, S)`, true at real positions. `None`: the
+            Keras mask of `x`; without one, all are real.
 
     Output shape:
         `(B, H)`.
@@ -66,6 +66,7 @@ class Pooler(CompositeLayer):
             self.dense.build((x_shape[0], x_shape[-1]))
 
     def call(self, x, padding_mask=None):
+        padding_mask = padding_mask_of(x, padding_mask)
         if padding_mask is None:
             padding_mask = ops.ones(ops.shape(x)[:2], "bool")
         real = ops.cast(padding_mask, "bool")[:, :, None]  # (B, S, 1)
@@ -81,6 +82,9 @@ class Pooler(CompositeLayer):
         """Returns a softmax of scores over the real positions, (B, S, 1)."""
         scores = ops.cast(self.dense(x), "float32")
         return ops.softmax(ops.where(real, scores, -1e30), axis=1)
+
+    def compute_mask(self, x, previous_mask):
+        return None
 
     def compute_output_shape(self, x_shape, padding_mask_shape=None):
         return (x_shape[0], x_shape[-1])

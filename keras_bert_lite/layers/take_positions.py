@@ -23,6 +23,9 @@ class TakePositions(keras.layers.Layer):
         rows = ops.reshape(x, (-1, x.shape[-1]))
         return ops.take(rows, positions + first, axis=0)
 
+    def compute_mask(self, x, previous_mask):
+        return None
+
     def compute_output_spec(self, x, positions):
         shape = self.compute_output_shape(x.shape, positions.shape)
         return keras.KerasTensor(shape, dtype=x.dtype)

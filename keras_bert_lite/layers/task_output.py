@@ -5,10 +5,12 @@ from typing import Any
 
 import keras
 
+from keras_bert_lite._private import set_keras_mask
+
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class TaskOutput(keras.layers.Layer):
-    """Returns its input and records the task of the output.
+    """Returns its input, without a Keras mask, and records the task of the output.
 
     Task builders append one to each output. `models.tasks.registry.task_of` reads it to
     find the task of a model, even after loading or cloning.
@@ -40,11 +42,16 @@ class TaskOutput(keras.layers.Layer):
         self.output_name = output
         self.head = tuple(head)
         self.options = dict(options or {})
-        self.supports_masking = True
         self.built = True
 
     def call(self, x):
+        # Losses would weigh what has a mask by it, and the tasks' targets already say
+        # which tokens count.
+        set_keras_mask(x, None)
         return x
+
+    def compute_mask(self, x, previous_mask):
+        return None
 
     def compute_output_shape(self, x_shape):
         return x_shape

@@ -1,6 +1,7 @@
 """Encoders as functional models."""
 
 import contextlib
+import gc
 from typing import Any
 
 import keras
@@ -10,6 +11,8 @@ from keras_bert_lite._private import sublayers
 from keras_bert_lite.config import EncoderConfig
 
 GENERATOR = "generator_"  # name prefix of ELECTRA's generator layers
+# What Keras compiles once for `fit`, `evaluate` and `predict`.
+FUNCTIONS = ("train_function", "test_function", "predict_function")
 
 
 def encoder(
@@ -113,8 +116,19 @@ def set_unpadding(model: keras.Model, choice: bool | str) -> None:
 
 
 def recompile(model: keras.Model) -> None:
-    """Discards compiled functions, which still use the previous settings."""
-    model.train_function = model.test_function = model.predict_function = None
+    """Discards compiled functions of all models that share layers with a model.
+
+    The functions still use the settings from before. A layer does not know the models
+    around it, so they are looked for among all objects that are alive.
+    """
+    changed = {id(layer) for layer in sublayers(model)}
+    for candidate in gc.get_objects():
+        if not issubclass(type(candidate), keras.Model):
+            continue
+        compiled = [x for x in FUNCTIONS if vars(candidate).get(x) is not None]
+        if compiled and not changed.isdisjoint(map(id, sublayers(candidate))):
+            for name in compiled:
+                setattr(candidate, name, None)
 
 
 def encoder_of(model: keras.Model) -> keras.Model:
@@ -251,9 +265,8 @@ def check_plain_weights(model: keras.Model) -> None:
     for layer in sublayers(model):
         if getattr(layer, "lora_enabled", False):
             raise ValueError(
-                "`model` must be without LoRA: merge it with `model.save_weights` and "
-                "`load_weights` into a new model. Received: "
-                f"{layer.path!r} with LoRA"
+                "`model` must be without LoRA: `tuning.merge_lora(model)` returns a "
+                f"plain model. Received: {layer.path!r} with LoRA"
             )
         if getattr(layer, "quantization_mode", None) is not None:
             raise ValueError(

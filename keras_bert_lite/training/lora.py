@@ -34,7 +34,7 @@ def enable_lora(
 
     Args:
         model: An encoder or a model built on one.
-        rank: The rank of the updates.
+        rank: The rank of the updates, at most the width of the layers.
         targets: Names of dense layers inside the blocks, or ends of their paths:
             `"query"`, `"key"`, `"value"`, `"attention/output_dense"`,
             `"intermediate_dense"`, `"feed_forward/output_dense"`, or
@@ -62,6 +62,8 @@ def enable_lora(
         check_above_zero("alpha", alpha)
     encoder = encoder_of(model)
     chosen = _find(encoder, targets)
+    for dense in chosen:
+        _check_rank(rank, dense)
     thaw(encoder)  # A and B would be frozen in frozen layers
     for variable in encoder.weights:
         variable.trainable = False
@@ -86,6 +88,16 @@ def merge_lora(model: keras.Model) -> keras.Model:
         model.save_weights(path)  # Keras merges here
         plain.load_weights(path)
     return plain
+
+
+def _check_rank(rank: int, dense: keras.layers.Dense) -> None:
+    """Raises an error if A and B would hold more than the kernel that they change."""
+    width = min(dense.kernel.shape)
+    if rank > width:
+        raise ValueError(
+            f"`rank` must be at most {width}, the narrower side of {dense.path!r}. "
+            f"Received: {rank}"
+        )
 
 
 def _find(encoder: keras.Model, targets: Sequence[str]) -> list[keras.layers.Dense]:

@@ -168,6 +168,7 @@ CASES = {
         maker(layers.TokenConvolution, convolution_size=3),
         {"x": STATES, "residual": floats(*STATES.shape), "padding_mask": PADDING_MASK},
     ),
+    "UnitNormalization": Case(layers.UnitNormalization, {"inputs": VECTORS}),
     "VocabularyBias": Case(layers.VocabularyBias, {"x": STATES}),
 }
 

@@ -10,7 +10,7 @@ from keras import ops
 from keras_bert_lite.config import EncoderConfig
 from keras_bert_lite.layers.attention import fused_attention
 from keras_bert_lite.layers.attention.rotary import Rotation, rotate
-from keras_bert_lite.layers.base import BlockPart
+from keras_bert_lite.layers.base import BlockPart, padding_mask_of
 from keras_bert_lite.layers.execution.padded_rows import PaddedRows
 from keras_bert_lite.layers.execution.query_blocks import (
     attend_by_blocks,
@@ -41,7 +41,8 @@ class SelfAttention(BlockPart):
     Call arguments:
         x: Floats of shape `(B, S, H)`.
         padding_mask: Booleans of shape `(B, S)`, true at real positions. Padding is
-            not attended to. `None`: all positions are real.
+            not attended to. `None`: the Keras mask of `x`; without one, all positions
+            are real.
         sequence_ids: Integers of shape `(B, S)`: positions attend only to
             positions with the same number (a block-diagonal mask, for several
             sequences packed in a row).
@@ -109,9 +110,8 @@ class SelfAttention(BlockPart):
 
     def _padded(self, x, padding_mask, sequence_ids, return_weights) -> PaddedRows:
         shape = ops.shape(x)[:2]
-        return PaddedRows(
-            self.config, shape, padding_mask, sequence_ids, return_weights
-        )
+        mask = padding_mask_of(x, padding_mask)
+        return PaddedRows(self.config, shape, mask, sequence_ids, return_weights)
 
     def _attend(self, x, rows, scores_of, relative_biases, return_weights, training):
         """Computes attention with the scores `scores_of(queries, keys)`."""

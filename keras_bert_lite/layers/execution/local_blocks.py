@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 from keras import ops
 
 from keras_bert_lite.layers.attention.rotary import Rotation
@@ -66,7 +67,7 @@ class LocalBlocks:
         near = ops.abs(column - keys[0]) <= self._reach
         seen = ops.logical_and(near, sequence == keys[1])
         seen = ops.logical_and(seen, keys[2] == 1)
-        return ops.where(seen, 0.0, -1e30)[:, None]
+        return ops.where(seen, np.float32(0), np.float32(-1e30))[:, None]
 
     def cut(self, x):
         """(B, S, ...) -> (B n, c, ...), n blocks of each row, zeros at the end."""

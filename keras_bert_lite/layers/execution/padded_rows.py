@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from keras import ops
 
 from keras_bert_lite.config import EncoderConfig
@@ -211,4 +212,9 @@ def _bias(visible, length, window):
         visible = (
             near[None, None] if visible is None else ops.logical_and(visible, near)
         )
-    return None if visible is None else ops.where(visible, 0.0, -1e30)
+    return None if visible is None else mask_bias(visible)
+
+
+def mask_bias(visible):
+    """Returns 0 where a query attends to a key, else -1e30: float32 for any floatx."""
+    return ops.where(visible, np.float32(0), np.float32(-1e30))

@@ -87,6 +87,9 @@ class CRF(keras.layers.Layer):
         rows = ops.broadcast_to(rows, (batch, size + 2, size))
         return ops.concatenate([logits, rows], axis=1)
 
+    def compute_mask(self, logits, previous_mask):
+        return None
+
     def compute_output_shape(self, logits_shape):
         batch, length, size = logits_shape
         return (batch, None if length is None else length + size + 2, size)
@@ -115,6 +118,9 @@ class CRFDecoder(keras.layers.Layer):
 
     def call(self, crf_scores, word_mask):
         return viterbi(split_crf_scores(crf_scores), word_mask)[0]
+
+    def compute_mask(self, crf_scores, previous_mask):
+        return None
 
     def compute_output_spec(self, crf_scores, word_mask):
         return keras.KerasTensor(word_mask.shape, "int32")

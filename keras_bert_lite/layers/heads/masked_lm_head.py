@@ -107,6 +107,10 @@ class VocabularyBias(keras.layers.Layer):
         `(B, S, V)`.
     """
 
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.supports_masking = True
+
     def build(self, x_shape):
         self.bias = self.add_weight(
             shape=(x_shape[-1],), initializer="zeros", name="bias"

@@ -5,6 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_bert_lite.layers.base import padding_mask_of
 from keras_bert_lite.layers.heads.dense_heads import DenseHead
 
 PADDING_SCORE = -1e4
@@ -19,8 +20,8 @@ class SpanHead(DenseHead):
 
     Call arguments:
         x: Floats of shape `(B, S, H)`.
-        padding_mask: Booleans of shape `(B, S)`, true at real positions; all
-            are real if absent.
+        padding_mask: Booleans of shape `(B, S)`, true at real positions. `None`: the
+            Keras mask of `x`; without one, all are real.
 
     Output shape:
         A dictionary of `start_logits` and `end_logits`, `(B, S)` each. They are -10,000
@@ -37,10 +38,15 @@ class SpanHead(DenseHead):
 
     def call(self, x, training=None, padding_mask=None):
         scores = super().call(x, training=training)
+        padding_mask = padding_mask_of(x, padding_mask)
         if padding_mask is not None:
             real = ops.cast(padding_mask, "bool")[:, :, None]
             scores = ops.where(real, scores, ops.cast(PADDING_SCORE, scores.dtype))
         return {"start_logits": scores[..., 0], "end_logits": scores[..., 1]}
+
+    def compute_mask(self, x, previous_mask):
+        """Returns `None`: the scores at padding say that it is padding."""
+        return None
 
     def compute_output_shape(self, x_shape, padding_mask_shape=None):
         return {"start_logits": x_shape[:-1], "end_logits": x_shape[:-1]}

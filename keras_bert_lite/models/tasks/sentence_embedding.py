@@ -63,7 +63,7 @@ def sentence_encoder(
     pooler = layers.Pooler(pooling, initializer_range, name="pooling")
     vector = pooler(tokens, padding_mask=mask)
     if normalize:
-        vector = keras.layers.UnitNormalization(name="normalize")(vector)
+        vector = layers.UnitNormalization(name="normalize")(vector)
     return task_model(
         SENTENCE_EMBEDDING,
         inputs,
