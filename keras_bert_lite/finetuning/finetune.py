@@ -49,6 +49,7 @@ from keras_bert_lite.training.data.readers.read import Reading, check_reading
 from keras_bert_lite.training.data.truncation import unwarned
 from keras_bert_lite.training.distribution.strategies import check_strategy
 from keras_bert_lite.training.linear_model import FOLDS, JUDGED
+from keras_bert_lite.training.precision import warn_of_slow_float16
 
 ENCODER = "bert_mini_books"
 PAIRS = ("auto", "together", "apart")
@@ -275,6 +276,8 @@ def _check_arguments(
     """Refuses arguments that need no data to be seen as invalid."""
     require_tensorflow("`finetune`")
     check_strategy()
+    if keras.config.dtype_policy().compute_dtype == "float16":
+        warn_of_slow_float16()
     check_choice("task", task, tuple(KINDS))
     check_choice("pairs", pairs, PAIRS)
     if batch_size is not None:

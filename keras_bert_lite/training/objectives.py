@@ -9,7 +9,7 @@ from typing import Any
 
 import keras
 
-from keras_bert_lite._private import build_from_one_replica
+from keras_bert_lite._private import build_from_one_replica, sublayers
 from keras_bert_lite.models.tasks.registry import task_of
 from keras_bert_lite.models.tasks.task import (
     Output,
@@ -37,6 +37,7 @@ from keras_bert_lite.training.metrics import (
 )
 from keras_bert_lite.training.metrics.vocabulary_accuracy import VocabularyAccuracy
 from keras_bert_lite.training.optimizers import bert_adamw, build_optimizer
+from keras_bert_lite.training.precision import warn_of_slow_float16
 from keras_bert_lite.training.pretraining.data.dataset import pretraining_dataset
 
 LEARNING_RATE = 5e-5  # the highest of those tried in the BERT paper
@@ -150,6 +151,8 @@ def compile(
     """
     check_strategy(model)
     check_layout(model)
+    if any(layer.compute_dtype == "float16" for layer in sublayers(model)):
+        warn_of_slow_float16()
     outputs = _outputs(model)
     losses = {} if loss is None else _by_output("loss", loss, outputs)
     for name, given in losses.items():

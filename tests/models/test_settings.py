@@ -1,0 +1,86 @@
+"""Settings of an encoder reach the compiled models around it."""
+
+import keras
+import numpy as np
+import pytest
+
+import keras_bert_lite as kbl
+from keras_bert_lite.layers import Encoder
+from keras_bert_lite.models.encoder_model import check_plain_weights, encoder_layers
+from tests import tiny
+from tests.training.samples import INPUTS, LOSS, TARGETS
+
+FUNCTIONS = ("train_function", "test_function", "predict_function")
+SETTINGS = {
+    "checkpointing": lambda encoder: kbl.tuning.set_gradient_checkpointing(encoder),
+    "unpadding": lambda encoder: kbl.set_unpadding(encoder, False),
+    "freeze": lambda encoder: kbl.tuning.freeze(encoder, 1),
+    "lora": lambda encoder: kbl.tuning.enable_lora(encoder, 2),
+    "dropout": lambda encoder: kbl.tuning.set_fast_dropout(encoder, False),
+}
+
+
+class Trainer(keras.Model):
+    """A model of a user's own, around a model around an encoder."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def call(self, inputs):
+        return self.model(inputs)
+
+
+def own_model(encoder):
+    inputs = dict(encoder.input)
+    x = encoder(inputs)["pooled_output"]
+    return keras.Model(inputs, keras.layers.Dense(2)(x))
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_compiled_functions_of_models_around_are_discarded(setting):
+    encoder = tiny.encoder()
+    inner = own_model(encoder)
+    around = [inner, Trainer(inner), kbl.text_classifier(encoder, ["a", "b"])]
+    other = own_model(tiny.encoder())
+    for model in (*around, other):
+        for name in FUNCTIONS:
+            setattr(model, name, print)
+    SETTINGS[setting](encoder)
+    for model in around:
+        assert [getattr(model, name) for name in FUNCTIONS] == [None] * 3
+    assert [getattr(other, name) for name in FUNCTIONS] == [print] * 3
+
+
+@pytest.mark.tensorflow(reason="of the compiled step of TensorFlow")
+def test_frozen_weights_stay_where_they_are_in_a_model_that_ran_a_step():
+    encoder = tiny.encoder()
+    model = own_model(encoder)
+    model.compile(keras.optimizers.SGD(0.5), LOSS)
+    model.train_on_batch(INPUTS, TARGETS)
+    kbl.tuning.freeze(encoder, 2)
+    block = encoder_layers(encoder)[1].blocks[1]
+    before = block.get_weights()
+    model.train_on_batch(INPUTS, TARGETS)
+    for x, y in zip(before, block.get_weights(), strict=True):
+        np.testing.assert_array_equal(x, y)
+
+
+@pytest.mark.parametrize("choice", [1, 0, "yes", None])
+def test_refuses_another_unpadding(choice):
+    with pytest.raises(ValueError, match=f"`unpadding` must be .*Received: {choice!r}"):
+        Encoder(tiny.config(), unpadding=choice)
+
+
+def test_refuses_ranks_above_the_width():
+    encoder = tiny.encoder()
+    with pytest.raises(ValueError, match=r"`rank` must be at most 16, .* Received: 17"):
+        kbl.tuning.enable_lora(encoder, 17)
+    assert len(encoder.trainable_weights) == len(encoder.weights)  # nothing is frozen
+
+
+def test_what_refuses_lora_names_what_merges_it():
+    encoder = tiny.encoder()
+    kbl.tuning.enable_lora(encoder, 16)
+    with pytest.raises(ValueError, match=r"tuning.merge_lora\(model\)"):
+        check_plain_weights(encoder)
