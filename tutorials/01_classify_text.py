@@ -157,3 +157,27 @@ assert [x.decode() for x in answer["label"].numpy()] == answers["label"].tolist(
 # curl -d '{"instances": ["Where is my parcel?"]}' \
 #     http://localhost:8501/v1/models/messages:predict
 # ```
+
+# %% [markdown]
+# ## A head of your own
+#
+# Any Keras layers can follow an encoder. Its outputs carry Keras's mask, so an LSTM
+# ignores the padding of a batch. Here only the head is trained, on the encoder that was
+# trained above; `docs/how_to/my_own_head.md` has attention, two towers and numbers
+# beside the text.
+
+# %%
+encoder = kbl.encoder_of(model)
+encoder.trainable = False
+tokens = encoder(encoder.input)["sequence_output"]
+x = keras.layers.LSTM(16)(tokens)
+outputs = {"logits": keras.layers.Dense(len(LABELS))(x)}
+own = keras.Model(encoder.input, outputs)
+own.compile(
+    optimizer=keras.optimizers.AdamW(1e-2),
+    loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+)
+own.fit(dataset(training), shuffle=False)
+logits = kbl.with_text(own, preprocessor).predict(questions, verbose=0)["logits"]
+for text, row in zip(questions, logits, strict=True):
+    print(f"{LABELS[row.argmax()]:>10}  {text}")
