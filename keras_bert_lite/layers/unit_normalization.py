@@ -4,18 +4,24 @@ import keras
 from keras import ops
 
 
-def unit_vectors(x):
-    """Scales vectors `(..., H)` to length 1; zeros stay zeros.
+def in_float32(function, x):
+    """Calls a function of floats in float32, or float64 if they are.
 
-    Computed in float32: in float16, the squares of large numbers are infinite, and
-    what keeps zeros from a division by zero is zero.
+    In float16 the squares of large numbers are infinite, and the small number that
+    keeps zeros from a division by zero is zero.
     """
-    return ops.cast(ops.normalize(ops.cast(x, "float32"), axis=-1), x.dtype)
+    wide = keras.backend.result_type(x.dtype, "float32")
+    return ops.cast(function(ops.cast(x, wide)), x.dtype)
+
+
+def unit_vectors(x):
+    """Scales vectors `(..., H)` to length 1; zeros stay zeros."""
+    return in_float32(ops.normalize, x)
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class UnitNormalization(keras.layers.UnitNormalization):
-    """Keras's layer of the name over the last axis, computed in float32.
+    """Keras's layer of the name, computed in float32.
 
     Call arguments:
         inputs: Floats of shape `(..., H)`.
@@ -25,4 +31,4 @@ class UnitNormalization(keras.layers.UnitNormalization):
     """
 
     def call(self, inputs):
-        return unit_vectors(inputs)
+        return in_float32(super().call, inputs)

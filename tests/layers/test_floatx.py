@@ -1,0 +1,64 @@
+"""Layers under every floatx and dtype policy: finite numbers, blind to padding."""
+
+import contextlib
+
+import keras
+import numpy as np
+import pytest
+
+import keras_bert_lite as kbl
+from keras_bert_lite import layers
+from tests import tiny
+from tests.conformance import to_numpy
+from tests.models.samples import ids
+from tests.policies import dtype_policy
+
+PARTS = {
+    "absolute": {},
+    "disentangled": {
+        "relative_positions": kbl.config.RelativePositions(max_distance=8, buckets=4)
+    },
+    "bias": {"relative_bias": kbl.config.RelativeBias()},
+    "rotary and local": {
+        "rotary": kbl.config.Rotary(),
+        "local_attention": kbl.config.LocalAttention(window=2),
+    },
+}
+
+
+@contextlib.contextmanager
+def floatx(name):
+    before = keras.config.floatx()
+    keras.config.set_floatx(name)
+    try:
+        with dtype_policy(name):
+            yield
+    finally:
+        keras.config.set_floatx(before)
+
+
+@pytest.mark.parametrize("name", ["float64", "float16"])
+@pytest.mark.parametrize("part", PARTS)
+def test_encoders_compute_in_any_floatx(part, name):
+    with floatx(name):
+        for unpadding in (False, "auto"):
+            encoder = kbl.encoder(tiny.config(**PARTS[part]), unpadding=unpadding)
+            inputs = ids(lengths=(5, 3, 0))
+            row = {key: x[1:2, :3] for key, x in inputs.items()}
+            outputs = encoder(inputs)["sequence_output"]
+            alone = to_numpy(encoder(row)["sequence_output"])
+            assert keras.backend.standardize_dtype(outputs.dtype) == name
+            outputs = to_numpy(outputs)
+            assert np.isfinite(outputs).all()
+            assert not outputs[2].any()  # a row of padding
+            np.testing.assert_allclose(outputs[1:2, :3], alone, atol=1e-2)
+
+
+@pytest.mark.parametrize("policy", ["float32", "float16", "mixed_float16"])
+def test_zeros_stay_zeros_when_scaled_to_length_1(policy):
+    x = np.stack([np.zeros(4), np.full(4, 6e4)]).astype("float32")
+    unit = to_numpy(layers.UnitNormalization(dtype=policy)(x))
+    np.testing.assert_allclose(unit, [[0] * 4, [0.5] * 4], atol=1e-3)
+    joined = to_numpy(layers.CompareTexts(dtype=policy)(x[None]))
+    assert np.isfinite(joined).all()
+    assert not joined[0, :4].any()
