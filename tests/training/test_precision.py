@@ -31,4 +31,4 @@ def test_finetune_warns_of_float16_before_it_looks_at_the_data():
         pytest.warns(UserWarning, match=WARNING),
         pytest.raises(ValueError, match="`task`"),
     ):
-        kbl.finetune(tiny.TEXTS, task="no such task")
+        kbl.finetune("no such task", tiny.TEXTS)
