@@ -21,6 +21,12 @@ class WholeGradients(keras.optimizers.Optimizer):
         super().apply([_whole(x) for x in grads], trainable_variables)
 
     def _clip_gradients(self, grads) -> list[Any]:
+        dtypes = {x.dtype for x in grads if x is not None}
+        if len(dtypes) > 1:  # a CRF has float32 weights, whatever the others have
+            wide = keras.backend.result_type(*dtypes)
+            clipped = self._clip_gradients([_cast(x, wide) for x in grads])
+            pairs = zip(clipped, grads, strict=True)
+            return [None if x is None else _cast(x, y.dtype) for x, y in pairs]
         replicas = _replicas()
         if replicas == 1 or not self._clips():
             return super()._clip_gradients(grads)
@@ -30,6 +36,10 @@ class WholeGradients(keras.optimizers.Optimizer):
 
     def _clips(self) -> bool:
         return bool(self.global_clipnorm or self.clipnorm or self.clipvalue)
+
+
+def _cast(gradient, dtype):
+    return None if gradient is None else keras.ops.cast(gradient, dtype)
 
 
 def _replicas() -> int:
