@@ -32,3 +32,6 @@ class UnitNormalization(keras.layers.UnitNormalization):
 
     def call(self, inputs):
         return in_float32(super().call, inputs)
+
+    def compute_output_shape(self, inputs_shape):
+        return inputs_shape
