@@ -12,8 +12,12 @@ from tests import tiny
 from tests.checkpoints import directories
 
 PROMPTS = {"query": "the day: ", "document": ""}
-TRANSFORMER = {"type": "sentence_transformers.models.Transformer"}
-POOLING = {"type": "sentence_transformers.models.Pooling", "path": "1_Pooling"}
+TRANSFORMER = {"name": "0", "type": "sentence_transformers.models.Transformer"}
+POOLING = {
+    "name": "1",
+    "type": "sentence_transformers.models.Pooling",
+    "path": "1_Pooling",
+}
 MEAN = {"pooling_mode_mean_tokens": True}
 
 
