@@ -299,7 +299,7 @@ class TestShards:
         write_index(tmp_path, weight_map)
         refuse(tmp_path, INDEX, "`weight_map` must map tensors to files")
 
-    @pytest.mark.parametrize("text", ["", "{", "[]", "5", "[" * 10**5, "\ufeff{}"])
+    @pytest.mark.parametrize("text", ["", "{", "[]", "5", "[" * 10**5])
     def test_index_that_is_broken(self, tmp_path, text):
         write(tmp_path, "sharded")
         (tmp_path / INDEX).write_text(text, encoding="utf-8")
@@ -543,7 +543,7 @@ class TestTokenizers:
         self._write(tmp_path, content)
         refuse(tmp_path, "`model.vocab`", "0 to n - 1", load=load_tokenizer)
 
-    @pytest.mark.parametrize("text", ["", "{", "[]", "5", "[" * 10**5, "\ufeff{}"])
+    @pytest.mark.parametrize("text", ["", "{", "[]", "5", "[" * 10**5])
     @pytest.mark.parametrize(
         "file",
         [

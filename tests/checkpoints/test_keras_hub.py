@@ -353,6 +353,7 @@ def test_sizes_of_a_preset_that_are_not_stored_take_no_memory(
     # buckets are fewer than distances.
     reasons = {
         ("DebertaV3", "max_sequence_length"): "must be at most 4096",
+        (name, "num_layers"): "`num_layers` must be at most 512",
         ("DebertaV3", "bucket_size"): "`buckets` must be at least 2, and half of it",
     }
     reason = reasons.get((name, field), "must fit the stored weights")

@@ -240,7 +240,7 @@ def test_what_an_export_needs_is_told(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(SystemExit):
         command("export", "onnx", tmp_path, tmp_path / "m.onnx")
-    assert "`pip install onnx onnxscript tf2onnx`" in capsys.readouterr().err
+    assert "`pip install 'keras-bert-lite[onnx]'`" in capsys.readouterr().err
 
 
 def test_exports(tmp_path):

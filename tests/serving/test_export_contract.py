@@ -13,7 +13,7 @@ import tensorflow as tf
 import keras_bert_lite as kbl
 from tests import tiny
 
-LABELS = ("bad", 'fine\n"day"')
+LABELS = ("bad", 'fine \\ "day"')
 
 
 @pytest.fixture(scope="module")

@@ -131,7 +131,7 @@ def test_a_keras_file_with_other_labels(model, labels, tmp_path, monkeypatch):
     answer = model.get_layer("answer")
     monkeypatch.setattr(answer, "labels", labels)
     model.save(tmp_path / "model.keras")
-    message = "model.keras cannot be loaded: .*`labels` must be .* the 2 logits"
+    message = r"(?s)model.keras cannot be loaded: .*`labels` must be .* the 2 logits"
     with pytest.raises(ValueError, match=message):
         load_text_model(tmp_path / "model.keras")
     with pytest.raises(ValueError, match=r"`labels` must be .* the 2 logits"):
