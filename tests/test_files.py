@@ -148,7 +148,7 @@ def test_a_swap_waits_for_another(tmp_path):
 def test_a_file_in_the_place_of_a_directory(tmp_path):
     (tmp_path / "file").touch()
     for path in (tmp_path / "file", tmp_path / "file" / "x" / "y"):
-        with pytest.raises(ValueError, match=r"`directory` must not be, or be in, a file.*file"):
+        with pytest.raises(ValueError, match=r"must not be, or be in, a file.*file"):
             files.check_directory(path)
     files.check_directory(tmp_path / "new")
 
