@@ -2,6 +2,7 @@
 
 import gc
 import multiprocessing.process
+import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,11 @@ import hypothesis
 import pytest
 
 from tests import quick
+
+# As many processes as cores run at once (`make test`): one thread each is faster.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
+    os.environ.setdefault("TF_NUM_INTEROP_THREADS", "1")
 
 # The same few examples each time. To look for others:
 # python -m pytest tests/text --hypothesis-profile=many
