@@ -12,6 +12,7 @@ from tests import tiny
 from tests.conformance import to_numpy
 from tests.models.samples import ids
 from tests.policies import dtype_policy
+from tests.training.samples import changed, values
 
 PARTS = {
     "absolute": {},
@@ -52,6 +53,22 @@ def test_encoders_compute_in_any_floatx(part, name):
             assert np.isfinite(outputs).all()
             assert not outputs[2].any()  # a row of padding
             np.testing.assert_allclose(outputs[1:2, :3], alone, atol=1e-2)
+
+
+def test_a_crf_trains_beside_weights_of_another_type():
+    with floatx("float64"):
+        model = kbl.token_classifier(
+            tiny.encoder(num_layers=1), ["O", "B-X"], crf=True
+        )
+        optimizer = kbl.optimizers.bert_adamw(10, 1e-2, warmup=0.0, clip_norm=1.0)
+        kbl.compile(model, optimizer, run_eagerly=True)
+        before = values(model)
+        loss = model.train_on_batch(ids(lengths=(5, 3)), np.ones((2, 5), "int32"))
+    assert np.isfinite(loss).all()
+    crf = {path for path in before if path.startswith("crf/")}
+    assert {str(before[path].dtype) for path in crf} == {"float32"}
+    assert {str(before[path].dtype) for path in before.keys() - crf} == {"float64"}
+    assert {"head/dense/kernel", *crf} <= changed(before, values(model))
 
 
 @pytest.mark.parametrize("policy", ["float32", "float16", "mixed_float16"])

@@ -8,7 +8,14 @@ import keras_bert_lite as kbl
 from keras_bert_lite.layers import Encoder
 from keras_bert_lite.models.encoder_model import check_plain_weights, encoder_layers
 from tests import tiny
-from tests.training.samples import INPUTS, LOSS, TARGETS
+from tests.training.samples import (
+    INPUTS,
+    LOSS,
+    TARGETS,
+    changed,
+    compiled,
+    values,
+)
 
 FUNCTIONS = ("train_function", "test_function", "predict_function")
 SETTINGS = {
@@ -64,6 +71,25 @@ def test_frozen_weights_stay_where_they_are_in_a_model_that_ran_a_step():
     model.train_on_batch(INPUTS, TARGETS)
     for x, y in zip(before, block.get_weights(), strict=True):
         np.testing.assert_array_equal(x, y)
+
+
+@pytest.mark.tensorflow(reason="of the compiled step of TensorFlow")
+def test_lora_in_a_model_that_ran_a_fit_asks_for_another_optimizer():
+    encoder = tiny.encoder(num_layers=1)
+    model = own_model(encoder)
+    batch = {"x": INPUTS, "y": TARGETS, "verbose": 0}
+    model.compile(keras.optimizers.SGD(0.5), LOSS)
+    model.fit(**batch)
+    kbl.tuning.enable_lora(encoder, 4)
+    before = values(model)
+    with pytest.raises(ValueError, match=r"(?s)lora_kernel_a.* new optimizer"):
+        model.fit(**batch)
+    assert not changed(before, values(model))
+    compiled(model, keras.optimizers.SGD(0.5)).fit(**batch, epochs=2)
+    moved = changed(before, values(model))
+    assert {"lora_kernel_a", "lora_kernel_b"} <= {x.split("/")[-1] for x in moved}
+    trainable = [*encoder.trainable_weights, *model.layers[-1].weights]
+    assert moved <= {x.path for x in trainable}
 
 
 @pytest.mark.parametrize("choice", [1, 0, "yes", None])

@@ -9,6 +9,7 @@ import keras
 import tensorflow as tf
 
 from keras_bert_lite._files import check_directory, new_directory
+from keras_bert_lite._finite import check_finite_weights
 from keras_bert_lite.models.encoder_model import with_hidden_states
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.text.text_layer import require_tensorflow
@@ -45,8 +46,8 @@ def export_tf_hub(
         The path of the directory.
 
     Raises:
-        ValueError: If the encoder has no `pooled_output`, or the preprocessor
-            has no `sequence_length`.
+        ValueError: If the encoder has no `pooled_output` or a weight that is NaN or
+            infinite, or the preprocessor has no `sequence_length`.
         NotImplementedError: If the backend is not TensorFlow.
         FileExistsError: If the directory exists.
 
@@ -66,6 +67,7 @@ def export_tf_hub(
     check_directory(target.parent)
     if target.exists():
         raise FileExistsError(f"`directory` must not exist. Received: {target}")
+    check_finite_weights(encoder, "encoder")
     with new_directory(target) as draft:
         tf.saved_model.save(_preprocess(preprocessor), str(draft / "preprocess"))
         tf.saved_model.save(_encode(encoder), str(draft / "encoder"))

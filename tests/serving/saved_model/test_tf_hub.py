@@ -87,4 +87,8 @@ def test_refusals(encoder, tmp_path):
         )
     with pytest.raises(FileExistsError, match="must not exist"):
         kbl.serving.export_tf_hub(encoder, tiny.preprocessor(), tmp_path)
+    diverged = tiny.encoder()
+    diverged.weights[0].assign(np.full(diverged.weights[0].shape, np.nan))
+    with pytest.raises(ValueError, match=r"`encoder` must have finite weights.*NaN"):
+        kbl.serving.export_tf_hub(diverged, tiny.preprocessor(), tmp_path / "x")
     assert list(tmp_path.iterdir()) == []
