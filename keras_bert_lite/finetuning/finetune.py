@@ -36,9 +36,16 @@ from keras_bert_lite.finetuning.lengths import (
     count_tokens,
     lengths_of,
     limit_for,
+    shorten,
 )
 from keras_bert_lite.finetuning.report import beaten_by, save_run
-from keras_bert_lite.finetuning.rows import check_labels, read_rows, sample, split
+from keras_bert_lite.finetuning.rows import (
+    Split,
+    check_labels,
+    read_rows,
+    sample,
+    split,
+)
 from keras_bert_lite.layers.heads.dense_heads import check_labels as check_names
 from keras_bert_lite.models.encoder_model import config_of, encoder_of
 from keras_bert_lite.models.tasks.registry import TASKS
@@ -252,8 +259,14 @@ def finetune(
         most = config_of(encoder_of(trainer.model)).max_sequence_length
         _warn_of_cut_rows(lengths, len(rows), TASKS[task].windowed, most)
     with unwarned(), without_traced_gradients(), folder_of(directory) as folder:
-        run = Run(trainer, parts, folder, minutes, directory is not None, verbose)
-        report |= run.train(plan, baseline, pairs_alone=epochs is None)
+        read = Split(
+            shorten(parts.train, kind, preprocessor),
+            shorten(parts.validation, kind, preprocessor),
+            parts.given,
+        )
+        run = Run(trainer, read, folder, minutes, directory is not None, verbose)
+        whole = parts if baseline else None
+        report |= run.train(plan, whole, pairs_alone=epochs is None)
         report["minutes"] = round((time.monotonic() - began) / 60, 2)
         if simple := beaten_by(report):
             _warn_of_simple_models(report, simple)

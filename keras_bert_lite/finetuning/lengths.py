@@ -1,18 +1,22 @@
-"""How long rows are, in tokens, and how many a model would cut."""
+"""How long rows are, in tokens, and how much of them a model reads."""
 
+import re
 from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
 from keras_bert_lite.finetuning.kinds.base import Kind, Rows
+from keras_bert_lite.models.tasks.registry import TASKS
 from keras_bert_lite.text.preprocessor import Preprocessor
+from keras_bert_lite.training.data.records import Record
 
 CHOICES = (128, 192, 256, 384, 512)  # tokens in a row
 COVERED = 0.99  # the share of the rows that must not be cut
 FEW = 200  # rows, below which the longest says little about rows to come
 AROUND = 2  # special tokens in a row, beside those between two texts
 CHUNK = 1024  # rows tokenized at once
+CHARACTERS = 8  # of a beginning for each token that is read; words have fewer
 
 
 class Lengths(NamedTuple):
@@ -61,3 +65,52 @@ def limit_for(counts: np.ndarray, most: int | None) -> int:
 def lengths_of(counts: np.ndarray, limit: int | None) -> Lengths:
     cut = 0 if limit is None else int((counts > limit).sum())
     return Lengths(int(np.median(counts)), int(counts.max()), limit, cut)
+
+
+def shorten(rows: Rows, kind: Kind, preprocessor: Preprocessor) -> Rows:
+    """Replaces long texts by their beginnings, as far as the model reads the same.
+
+    Training tokenizes each row in every pass, which would take long for books. Texts
+    that are read in windows remain whole.
+    """
+    size = CHARACTERS * (preprocessor.sequence_length or 0)
+    names = kind.text_columns
+    if not size or TASKS[kind.name].windowed:
+        return rows
+    rows = list(rows)
+    long = [
+        i
+        for i, row in enumerate(rows)
+        if all(isinstance(row[x], str) for x in names) and kind.length(row) > 4 * size
+    ]
+    for start in range(0, len(long), CHUNK):
+        numbers = long[start : start + CHUNK]
+        texts = [rows[i] for i in numbers]
+        beginnings = [_beginning(row, names, size) for row in texts]
+        ids = _ids([*texts, *beginnings], kind, preprocessor)
+        same = (ids[: len(texts)] == ids[len(texts) :]).all(1)
+        for i, beginning, is_same in zip(numbers, beginnings, same, strict=True):
+            if is_same:
+                rows[i] = beginning
+    return rows
+
+
+def _beginning(row: Record, names: list[str], size: int) -> Record:
+    """Cuts the texts of a row before white space.
+
+    Of two texts the longer one remains the longer, as truncation depends on that.
+    """
+    longest = max(names, key=lambda name: len(row[name]))
+    cut = {}
+    for name in names:
+        space = re.compile(r"\s").search(row[name], size * (1 + (name == longest)))
+        cut[name] = row[name][: space.start() if space else None]
+    return {**row, **cut}
+
+
+def _ids(rows: Rows, kind: Kind, preprocessor: Preprocessor) -> np.ndarray:
+    """Returns all token ids that the model reads of each row."""
+    texts = kind.texts(rows)
+    inputs = texts.values() if kind.apart else [texts]
+    ids = [preprocessor(x)["token_ids"].numpy() for x in inputs]
+    return np.concatenate([x.reshape(len(rows), -1) for x in ids], axis=1)

@@ -174,7 +174,7 @@ def test_labels_in_the_scheme_of_the_rows():
 
 
 def test_labels_may_be_numbers(monkeypatch):
-    def stop(run, plan, baseline, pairs_alone):
+    def stop(run, plan, compared, pairs_alone):
         raise KeyboardInterrupt(run.trainer.labels)
 
     monkeypatch.setattr(Run, "train", stop)
@@ -185,7 +185,7 @@ def test_labels_may_be_numbers(monkeypatch):
 
 
 def test_a_column_of_second_texts_is_read(monkeypatch):
-    def stop(run, plan, baseline, pairs_alone):
+    def stop(run, plan, compared, pairs_alone):
         raise KeyboardInterrupt(run.trainer.kind.column["text_pair"])
 
     monkeypatch.setattr(Run, "train", stop)
@@ -225,7 +225,7 @@ def test_choices_are_compared_with_the_text():
 def test_linear_models_decide_how_pairs_are_read(
     task, count, together, apart, monkeypatch
 ):
-    def stop(run, plan, baseline, pairs_alone):
+    def stop(run, plan, compared, pairs_alone):
         raise KeyboardInterrupt(run.trainer.kind.apart)
 
     def expected_losses(trainer, rows):
@@ -241,7 +241,7 @@ def test_linear_models_decide_how_pairs_are_read(
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_the_fewest_pairs_are_read(count, monkeypatch):
-    def stop(run, plan, baseline, pairs_alone):
+    def stop(run, plan, compared, pairs_alone):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Run, "train", stop)
@@ -290,10 +290,14 @@ def test_very_few_rows_learn_from_pairs_alone(monkeypatch):
     assert answers["label"].tolist() == ["good", "bad"]
 
 
-def test_rows_longer_than_the_model_are_counted(monkeypatch):
-    rows = [{"text": "day " * 40, "label": "ab"[i % 2]} for i in range(8)]
+def test_rows_longer_than_the_model_are_counted_and_shortened(monkeypatch):
+    rows = [{"text": "day " * 400, "label": "ab"[i % 2]} for i in range(8)]
 
-    def stop(run, plan, baseline, pairs_alone):
+    def stop(run, plan, compared, pairs_alone):
+        for read, whole in zip(run.parts[:2], compared[:2], strict=True):
+            assert len(read) == len(whole)
+            assert max(len(row["text"]) for row in read) < 400
+            assert {row["text"] for row in whole} == {"day " * 400}
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Run, "train", stop)
@@ -302,7 +306,7 @@ def test_rows_longer_than_the_model_are_counted(monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             kbl.finetune("text_classification", rows, encoder=samples.encoder())
     message = (
-        "8 of 8 rows are longer than 24 tokens (the longest has 42): the model reads "
+        "8 of 8 rows are longer than 24 tokens (the longest has 402): the model reads "
         "only the first 24 of them. The encoder reads no more."
     )
     assert any(message in str(x.message) for x in caught)

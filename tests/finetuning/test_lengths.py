@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
+import keras_bert_lite as kbl
 from keras_bert_lite.finetuning.kinds import KINDS
-from keras_bert_lite.finetuning.lengths import FEW, count_tokens, limit_for
+from keras_bert_lite.finetuning.lengths import FEW, count_tokens, limit_for, shorten
 from tests import tiny
+from tests.text.token_samples import MAKERS
 
 
 @pytest.mark.parametrize(
@@ -47,3 +49,46 @@ def test_special_tokens_are_counted(pair, apart, separators, count):
         given = {"text": ["fine day"], "text_pair": [pair]} if pair else ["fine day"]
         mask = preprocessor(given)["padding_mask"]
         assert int(mask.numpy().sum()) == count
+
+
+LONG = [
+    "fine weather, the day is not " * 90,
+    "the fine\tday e\u0301 " * 90,
+    "東京 fine 東京 " * 90,
+    "f" * 900 + " fine",  # no white space to cut before
+    "fine day" + " " * 900 + "day",
+    "the bad weather",
+]
+
+
+@pytest.mark.tensorflow(reason="strings need TensorFlow")
+@pytest.mark.parametrize("form", ["alone", "together", "apart"])
+@pytest.mark.parametrize("tokenizer", MAKERS)
+def test_the_same_ids_are_read_of_shortened_texts(tokenizer, form):
+    column = None if form == "alone" else "text_pair"
+    kind = KINDS["text_classification"](text_pair=column)
+    kind.apart = form == "apart"
+    rows = [{"text": x, "label": "x"} for x in LONG]
+    if column:
+        pairs = [*LONG[1:], LONG[0]]
+        rows = [{**row, column: x} for row, x in zip(rows, pairs, strict=True)]
+    preprocessor = kbl.Preprocessor(
+        MAKERS[tokenizer](), 13, prompts={"x": "day: "}, default_prompt_name="x"
+    )
+    short = shorten(rows, kind, preprocessor)
+    assert [row["label"] for row in short] == ["x"] * len(rows)
+    inputs = [kind.texts(x) for x in (rows, short)]
+    for name in kind.text_columns if kind.apart else [None]:
+        whole, beginnings = (preprocessor(x[name] if name else x) for x in inputs)
+        for output, ids in whole.items():
+            np.testing.assert_array_equal(ids, beginnings[output])
+    assert [len(row["text"]) for row in rows] == list(map(len, LONG))
+    lengths = [kind.length(row) for row in short]
+    assert max(lengths[:2]) < 500
+    assert lengths[-1] == kind.length(rows[-1]) or column
+
+
+def test_texts_that_are_read_in_windows_remain_whole():
+    kind = KINDS["question_answering"]()
+    rows = [{"question": "x", "context": LONG[0], "answers": {}}]
+    assert shorten(rows, kind, tiny.preprocessor()) == rows

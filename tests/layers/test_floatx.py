@@ -57,9 +57,7 @@ def test_encoders_compute_in_any_floatx(part, name):
 
 def test_a_crf_trains_beside_weights_of_another_type():
     with floatx("float64"):
-        model = kbl.token_classifier(
-            tiny.encoder(num_layers=1), ["O", "B-X"], crf=True
-        )
+        model = kbl.token_classifier(tiny.encoder(num_layers=1), ["O", "B-X"], crf=True)
         optimizer = kbl.optimizers.bert_adamw(10, 1e-2, warmup=0.0, clip_norm=1.0)
         kbl.compile(model, optimizer, run_eagerly=True)
         before = values(model)

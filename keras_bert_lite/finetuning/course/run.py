@@ -98,7 +98,7 @@ class Run:
 
     Args:
         trainer: Trains the model.
-        parts: The rows.
+        parts: The rows, of long texts at least what the model reads.
         folder: Where states are kept while it runs.
         minutes: See `Budget`.
         saves: Whether the model will be saved, which takes time too.
@@ -121,12 +121,14 @@ class Run:
         self.refits = not parts.given and len(parts.train) < REFITTED
         self._count = len(parts.validation)
 
-    def train(self, plan: Plan, baseline: bool, pairs_alone: bool) -> dict[str, Any]:
+    def train(
+        self, plan: Plan, compared: Split | None, pairs_alone: bool
+    ) -> dict[str, Any]:
         """Trains the model and returns what the report says about it.
 
         Args:
             plan: What training does.
-            baseline: Whether simple models are fitted too.
+            compared: The rows, in full, of simple models to compare with, if any.
             pairs_alone: Whether pairs are all that very few rows are trained on.
 
         Raises:
@@ -140,7 +142,7 @@ class Run:
         self.budget.begin()
         probes = self._started(plan)
         probes, contrasted = self._contrasted(initial, probes, plan)
-        simple = self._baselines() if baseline else {}
+        simple = self._baselines(compared) if compared else {}
         if not kept:
             plan = self._new_plan(plan, asked, times)
         if pairs_alone and contrasted and self._very_few:
@@ -325,8 +327,8 @@ class Run:
         step = times.step * fits + evaluation / plan.evaluate_every
         return self.budget.steps(step, overhead)
 
-    def _baselines(self) -> dict[str, Scores]:
-        trainer, parts = self.trainer, self.parts
+    def _baselines(self, parts: Split) -> dict[str, Scores]:
+        trainer = self.trainer
         return baselines(trainer.kind, parts.train, parts.validation, trainer.labels)
 
     def _scores(self) -> Scores:
