@@ -1,6 +1,5 @@
 """A model's outputs for the batches of data sets."""
 
-import keras
 import pytest
 import tensorflow as tf
 
