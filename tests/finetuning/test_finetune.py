@@ -321,6 +321,7 @@ def test_rows_longer_than_the_model_are_counted_and_shortened(monkeypatch):
         ({"train": [{"text": "a", "label": "b"}] * 3}, "at least four rows"),
         ({"train": [{"sentence": "a"}]}, r"record 0: `text` must be one of .*sentence"),
         ({"seed": -1}, "`seed` must be a whole number, from 0 to .*: -1"),
+        ({"seed": 2**32}, "`seed` must be a whole number, from 0 to .*: 4294967296"),
         ({"directory": "/dev/null"}, "`directory` must not be, or be in, a file"),
         ({"minutes": 0}, "`minutes` must be"),
         ({"learning_rate": -1}, "`learning_rate` must be"),

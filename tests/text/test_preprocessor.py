@@ -133,6 +133,11 @@ class TestPairs:
         assert_same(preprocessor(reversed_order), preprocessor(pair))
         assert_same(preprocessor({"text": pair[0]}), preprocessor(pair[0]))
 
+    def test_a_prompt_precedes_the_first_text(self, tokenizer):
+        prompts = {"prompts": {"x": "b "}, "default_prompt_name": "x"}
+        outputs = Preprocessor(tokenizer, **prompts)((["a"], ["a b"]))
+        assert_same(outputs, Preprocessor(tokenizer)((["b a"], ["a b"])))
+
     def test_a_list_of_two_is_a_batch(self, tokenizer):
         assert Preprocessor(tokenizer)(["a", "b"])["token_ids"].shape == (2, 3)
 

@@ -181,9 +181,33 @@ FILES = {
     },
 }
 
+# What would change numbers here, and must not become a key that is ignored.
+REFUSED_IN_EVERY_FAMILY = (
+    *("position_embedding_type", "is_decoder", "is_encoder_decoder"),
+    *("add_cross_attention", "quantization_config", "pruned_heads"),
+)
+REFUSED = {
+    "tokenizer_config.json": ("never_split", "sp_model_kwargs", "remove_space"),
+    "config_sentence_transformers.json": ("model_type", "truncate_dim"),
+    "sentence_bert_config.json": (
+        *("transformer_task", "processing_kwargs", "tokenizer_args"),
+        *("query_length", "document_length", "query_expansion"),
+        *("processor_kwargs", "config_args", "config_kwargs"),
+    ),
+    "config.json of albert": ("inner_group_num",),
+    "config.json of mpnet": ("pad_token_id", "relative_attention_num_buckets"),
+    "config.json of deberta": ("talking_head",),
+    "config.json of gte": ("layer_norm_type", "logn_attention_scale"),
+    "config.json of eurobert": ("pretraining_tp",),
+}
+
 
 @pytest.mark.parametrize("name", FILES)
 class TestFiles:
+    def test_what_is_refused(self, name):
+        shared = REFUSED_IN_EVERY_FAMILY if name.startswith("config.json of") else ()
+        assert {*FILES[name][0].only} == {*shared, *REFUSED.get(name, ())}
+
     def test_an_unknown_key_is_reported(self, tmp_path, name):
         _, write, load = FILES[name]
         write(tmp_path, {"a_new_key": 1})

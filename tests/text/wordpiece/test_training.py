@@ -123,6 +123,8 @@ class TestUse:
         with pytest.warns(UserWarning, match="more than 3 .* were left out: 2"):
             pieces = learn(["kalo mi mi", "kalo"], max_characters_per_word=3)
         assert "mi" in pieces
+        with pytest.warns(UserWarning, match="more than 10 .* were left out: 1"):
+            learn(["각각각각 mi mi"], max_characters_per_word=10)  # 12 letters
         with pytest.raises(ValueError, match="`max_characters_per_word` must be"):
             learn(LINES, max_characters_per_word=0)
 

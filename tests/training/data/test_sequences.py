@@ -175,7 +175,9 @@ class TestNumbers:
         dataset = text_dataset(source, as_strings, label=["label", "other"])
         assert only(dataset)[1].numpy().tolist() == [[0.5, 3], [2, 3]]
 
-    @pytest.mark.parametrize("label", [float("nan"), float("inf"), 1e39, "0.5", None])
+    @pytest.mark.parametrize(
+        "label", [float("nan"), float("inf"), 1e39, -1e39, "0.5", None]
+    )
     def test_refuses_others(self, label):
         with pytest.raises(ValueError, match="Record 1: `label` must be a number"):
             text_dataset(with_labels([1.0, label]), as_strings)

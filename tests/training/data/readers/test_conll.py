@@ -80,6 +80,7 @@ def test_comments(tmp_path):
     path = write(tmp_path, "a.conll", content)
     rows = list(read_conll(path))
     assert (rows[0]["words"][0], rows[0]["tags"][0]) == ("#", "domain=en")
+    assert lone_comments(path) == ["# id 1\tdomain=en"]
     rows = list(read_conll(path, comments="# "))
     assert [x["words"] for x in rows] == [["Ann", "#"], ["#x"]]
     path = write(tmp_path, "b.conll", "#\thttp://x [2009]\n1\tAnn\tB-PER\tO\n")

@@ -88,6 +88,7 @@ def test_quoting(tmp_path):
         ('text\tlabel\n"""No"", he said"\t1\nb\t0\n', ['"No", he said', "b"]),
         ('"text"\t"label"\n"Yes"\t1\n"b\nc"\t0\n', ["Yes", "b\nc"]),
         ('text\tlabel\n"a ""b"""\t1\n"c\td"\t0\n', ['a "b"', "c\td"]),
+        ('text\tlabel\n"a ""b"""\t1\n"c, d"\t0\n', ['a "b"', "c, d"]),
         # Not as programs quote: marks of the texts.
         ('text\tlabel\n"Yes"\t1\nb\t0\n', ['"Yes"', "b"]),
         ('text\tlabel\n"a ""b"""\t1\n5" disk\t0\n', ['"a ""b"""', '5" disk']),
