@@ -12,6 +12,7 @@ TESTS = Path(__file__).parent
 MODELS = (
     "layers",
     "models/test_encoder_model.py",
+    "models/test_own_heads.py",
     "models/tasks/test_classifier.py",
     "training/test_warm_start.py",
 )
