@@ -18,6 +18,8 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
     os.environ.setdefault("TF_NUM_INTEROP_THREADS", "1")
 
+OTHER_SUITES = ("slow", "parity", "serving", "tpu")
+
 # The same few examples each time. To look for others:
 # python -m pytest tests/text --hypothesis-profile=many
 hypothesis.settings.register_profile(
@@ -41,7 +43,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     backend = keras.backend.backend()
     for item in items:
         _, _, name = item.nodeid.partition("::")
-        if quick.is_quick(f"{relative(item.path)}::{name}"):
+        is_fast = not any(map(item.get_closest_marker, OTHER_SUITES))
+        if is_fast and quick.is_quick(f"{relative(item.path)}::{name}"):
             item.add_marker(pytest.mark.quick)
         mark = item.get_closest_marker("tensorflow")
         if mark and backend != "tensorflow":
