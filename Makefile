@@ -18,7 +18,7 @@ FILES = setup.cfg pyproject.toml constraints.txt
 demo: .venv/ready  ## fine-tune, evaluate, export and serve a small classifier
 	TF_CPP_MIN_LOG_LEVEL=2 .venv/bin/keras-bert-lite demo
 
-quick: .venv/ready  ## in a minute: what breaks most often (tests/quick.py)
+quick: .venv/ready  ## what breaks most often (tests/quick.py)
 	.venv/bin/python $(PYTEST) -m quick
 
 test: .venv/ready  ## the fast tests

@@ -113,7 +113,7 @@ def check_directory(directory: str | os.PathLike) -> None:
     there = next(x for x in (path, *path.absolute().parents) if x.exists())
     if not there.is_dir():
         raise ValueError(
-            f"`directory` must not be, or be in, a file. "
+            "`directory` must not be, or be in, a file. "
             f"Received: {os.fspath(directory)!r}"
         )
 

@@ -1,4 +1,4 @@
-"""What `make quick` runs: the promises that break most often, in about a minute.
+"""What `make quick` runs: the promises that break most often.
 
 A quick test neither calls `fit` nor starts a process, which `conftest.py` refuses under
 `-m quick`, and traces as little as it can. Write a new promise into a file below, or

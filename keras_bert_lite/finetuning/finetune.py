@@ -259,12 +259,12 @@ def finetune(
         most = config_of(encoder_of(trainer.model)).max_sequence_length
         _warn_of_cut_rows(lengths, len(rows), TASKS[task].windowed, most)
     with unwarned(), without_traced_gradients(), folder_of(directory) as folder:
-        read = Split(
+        shortened = Split(
             shorten(parts.train, kind, preprocessor),
             shorten(parts.validation, kind, preprocessor),
             parts.given,
         )
-        run = Run(trainer, read, folder, minutes, directory is not None, verbose)
+        run = Run(trainer, shortened, folder, minutes, directory is not None, verbose)
         whole = parts if baseline else None
         report |= run.train(plan, whole, pairs_alone=epochs is None)
         report["minutes"] = round((time.monotonic() - began) / 60, 2)

@@ -67,7 +67,7 @@ class LocalBlocks:
         near = ops.abs(column - keys[0]) <= self._reach
         seen = ops.logical_and(near, sequence == keys[1])
         seen = ops.logical_and(seen, keys[2] == 1)
-        return ops.where(seen, np.float32(0), np.float32(-1e30))[:, None]
+        return mask_bias(seen)[:, None]
 
     def cut(self, x):
         """(B, S, ...) -> (B n, c, ...), n blocks of each row, zeros at the end."""
@@ -113,3 +113,8 @@ class LocalBlocks:
         return ops.reshape(
             self.join(ops.transpose(heads, (0, 2, 1, 3))), ops.shape(like)
         )
+
+
+def mask_bias(visible):
+    """Returns 0 where a query attends to a key, else -1e30: float32 for any floatx."""
+    return ops.where(visible, np.float32(0), np.float32(-1e30))

@@ -3,14 +3,17 @@
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from keras import ops
 
 from keras_bert_lite.config import EncoderConfig
 from keras_bert_lite.layers.attention.rotary import Rotation, rotations
 from keras_bert_lite.layers.execution import query_blocks
 from keras_bert_lite.layers.execution.engines import traced_for_engine
-from keras_bert_lite.layers.execution.local_blocks import LocalBlocks, blocks_pay
+from keras_bert_lite.layers.execution.local_blocks import (
+    LocalBlocks,
+    blocks_pay,
+    mask_bias,
+)
 
 
 class PaddedRows:
@@ -213,8 +216,3 @@ def _bias(visible, length, window):
             near[None, None] if visible is None else ops.logical_and(visible, near)
         )
     return None if visible is None else mask_bias(visible)
-
-
-def mask_bias(visible):
-    """Returns 0 where a query attends to a key, else -1e30: float32 for any floatx."""
-    return ops.where(visible, np.float32(0), np.float32(-1e30))

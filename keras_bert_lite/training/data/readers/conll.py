@@ -93,7 +93,7 @@ def is_conll(
 ) -> bool:
     """Returns whether the last words of lines are tags of entities, from the first on.
 
-    That is, whether a file is surely in CoNLL format, whatever its name is.
+    Such a file is in CoNLL format, whatever its name.
     """
     lines = itertools.islice(read_rows(path), LOOKED_AT)
     try:

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
+from keras_bert_lite._json import parse_json
 from keras_bert_lite.training.data.readers.lines import (
     Line,
     Paths,
     as_paths,
-    parse_json,
     read_lines,
 )
 from keras_bert_lite.training.data.records import Record, Records
@@ -48,7 +48,7 @@ def read_jsonl(path: Paths, required: Sequence[str] = ()) -> Records:
 def _record(line: Line, required: Sequence[str]) -> Record:
     try:
         record = parse_json(line.text)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise line.error(
             f"must be JSON ({error}). Received: {line.text[:200]!r}"
         ) from None

@@ -1,10 +1,9 @@
 """Reading lines of text files, with file and line number for error messages."""
 
-import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from keras_bert_lite.text.text_files import BOM, BROKEN, opened
 
@@ -107,23 +106,6 @@ def check_comments(comments: str | None) -> None:
             "`comments` must be what lines begin with that are skipped, such as '#'. "
             f"Received: {comments!r}"
         )
-
-
-def parse_json(text: str) -> Any:
-    """Parses JSON; of a name that occurs twice in an object, one value would be lost.
-
-    Raises:
-        ValueError: If it is not JSON, or a name occurs twice.
-    """
-    return json.loads(text, object_pairs_hook=_object)
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    values = dict(pairs)
-    if len(values) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"{sorted({x for x in names if names.count(x) > 1})} twice")
-    return values
 
 
 def read_text(path: Path) -> str:

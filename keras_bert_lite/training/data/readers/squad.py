@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from keras_bert_lite._json import parse_json
 from keras_bert_lite.checks import check_choice
 from keras_bert_lite.training.data.readers.lines import (
     Paths,
     as_paths,
-    parse_json,
     read_text,
 )
 from keras_bert_lite.training.data.records import Record, Records
@@ -118,7 +118,7 @@ def _questions(path: Path) -> Iterator[tuple[Any, Any, Any]]:
         raise ValueError(
             f"{path}:{error.lineno}: must be JSON. Received: {error}"
         ) from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise ValueError(f"{path}: must be SQuAD's JSON. Received: {error}") from None
     for article in _field(whole, "data", list, f"{path}"):
         for paragraph in _field(article, "paragraphs", list, f"{path}"):
