@@ -12,6 +12,7 @@ import pytest
 import keras_bert_lite as kbl
 from keras_bert_lite.finetuning import finetune as finetuning
 from keras_bert_lite.finetuning.course.run import Run
+from keras_bert_lite.finetuning.course.selection import Selection
 from keras_bert_lite.finetuning.course.trainer import Trainer
 from keras_bert_lite.finetuning.kinds import KINDS
 from keras_bert_lite.finetuning.kinds.questions import FEW_CHOICES
@@ -112,8 +113,9 @@ def test_a_run_interrupted_twice_goes_on_exactly(tmp_path, monkeypatch):
         interrupts = Interrupts(steps)
 
         def interrupted(self, *args, callbacks=(), interrupts=interrupts, **options):
-            added = [interrupts] if callbacks else []  # pairs are trained on without
-            return fit(self, *args, callbacks=[*added, *callbacks], **options)
+            if any(isinstance(x, Selection) for x in callbacks):  # not those of pairs
+                callbacks = [interrupts, *callbacks]
+            return fit(self, *args, callbacks=callbacks, **options)
 
         with monkeypatch.context() as patch:
             patch.setattr(keras.Model, "fit", interrupted)

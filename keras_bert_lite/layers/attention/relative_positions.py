@@ -114,7 +114,7 @@ def scores_by_distance(x, table):
     """
     _, num_heads, _, size = x.shape
     if num_heads == 1:
-        # With oneDNN on AVX-512, TensorFlow's product of (B, 1, S, D) and (1, D, 2 S)
+        # On some processors, TensorFlow's product of (B, 1, S, D) and (1, D, 2 S)
         # writes outside of its output; see `tests/layers/attention/broadcast_product`.
         scores = ops.matmul(ops.squeeze(x, 1), ops.transpose(table))[:, None]
     else:

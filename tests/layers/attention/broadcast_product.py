@@ -1,7 +1,12 @@
-"""A product of TensorFlow that is wrong, for a process that may crash.
+"""A product that TensorFlow gets wrong on some machines; it may crash the process.
 
 `tf.matmul` of `(B, 1, S, D)` and `(1, D, M)` writes outside of its output, in builds
-with oneDNN on processors with AVX-512. The process ends with 0 if the product is right.
+with oneDNN on some processors with AVX-512 (on others, it is right).
+
+    python -m tests.layers.attention.broadcast_product; echo $?
+
+prints 0 where the product is right, so this is no test: it says how to find out whether
+`scores_by_distance` may do without a case of its own for one head.
 """
 
 import sys

@@ -1,6 +1,7 @@
 """Scorer for extractive question answering."""
 
 import functools
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -32,7 +33,8 @@ def squad(
 
     Returns:
         A function that returns the scores of `squad_scores`. If there are questions
-        without an answer, they include the best values of `no_answer_threshold`.
+        without an answer, they include the best values of `no_answer_threshold`, but
+        for one of minus infinity (it is best never to answer), which logs cannot hold.
 
     Raises:
         ValueError: When called, if the model does not take strings and there is no
@@ -67,7 +69,11 @@ def squad(
                 _by_id(records, outputs["answers"][:, 0]),
                 _by_id(records, outputs["no_answer_score"]),
             )
-            report |= {k: v for k, v in best.items() if k.startswith("best_")}
+            report |= {
+                name: x
+                for name, x in best.items()
+                if name.startswith("best_") and math.isfinite(x)
+            }
         return report
 
     return score

@@ -80,6 +80,13 @@ def test_finds_the_best_thresholds_where_there_may_be_no_answer():
     assert {name: got[name] for name in best} == pytest.approx(best)
 
 
+def test_logs_lack_a_threshold_that_never_answers():
+    records = [x for x in UNANSWERABLE if not x["answers"]["text"]]
+    got = scorers.squad(records)(first_word())
+    assert (got["best_exact"], got["best_f1"]) == (100, 100)
+    assert not {"best_exact_thresh", "best_f1_thresh"} & set(got)
+
+
 def test_puts_strings_before_a_model_on_ids_once(monkeypatch):
     made = []
 
