@@ -1,5 +1,6 @@
 """What all tests share. Imports are late: the process that runs no tests reads it."""
 
+import functools
 import gc
 import multiprocessing.process
 import os
@@ -69,7 +70,9 @@ def _short_tracing(request: pytest.FixtureRequest) -> None:
     """Saves fast tests a third of their time, which went into making graphs.
 
     Tokenizers are traced once for large batches, not once a shard (`all_shards` of
-    `tests/text` has them), and graphs are not optimized; those of other suites are.
+    `tests/text` has them), the op of a vocabulary is built once, and graphs are not
+    optimized; those of other suites are. Optimizers are built before `fit`, which
+    traces its step twice if it builds them.
     """
     markexpr = request.config.option.markexpr
     if markexpr != "quick" and "not serving" not in markexpr:
@@ -77,14 +80,27 @@ def _short_tracing(request: pytest.FixtureRequest) -> None:
     import keras
 
     from keras_bert_lite.text import parallel
+    from keras_bert_lite.training.optimizers import build_optimizer
 
     keras.config.disable_traceback_filtering()  # a wrapper around every call
     parallel.SHARDS = 1
     if keras.backend.backend() == "tensorflow":
         import tensorflow as tf
 
+        from keras_bert_lite.text.wordpiece import tokenizer
+
         tf.debugging.disable_traceback_filtering()
         tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
+        make = functools.lru_cache(8)(tokenizer._make_splitter)
+        tokenizer._make_splitter = lambda pieces, *rest: make(tuple(pieces), *rest)
+        fit = keras.Model.fit
+
+        def fit_built(self: keras.Model, *args: object, **kwargs: object) -> object:
+            if getattr(self, "optimizer", None) is not None:
+                build_optimizer(self)
+            return fit(self, *args, **kwargs)
+
+        keras.Model.fit = fit_built
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -5,10 +5,8 @@ import threading
 
 import numpy as np
 
-THREADS = 16
 
-
-def check_in_threads(predict, texts, expected, calls=2):
+def check_in_threads(predict, texts, expected, calls=2, threads=16):
     """Checks what is predicted in many threads: for one text, or all in another order.
 
     Args:
@@ -16,8 +14,9 @@ def check_in_threads(predict, texts, expected, calls=2):
         texts: The texts, whose answers differ.
         expected: Their values.
         calls: How often each thread calls.
+        threads: The number of threads.
     """
-    begin = threading.Barrier(THREADS)
+    begin = threading.Barrier(threads)
 
     def repeat(thread):
         order = np.roll(np.arange(len(texts)), thread)
@@ -27,5 +26,5 @@ def check_in_threads(predict, texts, expected, calls=2):
             answers = predict([texts[i] for i in order])
             np.testing.assert_allclose(answers, expected[order], atol=1e-4)
 
-    with concurrent.futures.ThreadPoolExecutor(THREADS) as pool:
-        list(pool.map(repeat, range(THREADS)))
+    with concurrent.futures.ThreadPoolExecutor(threads) as pool:
+        list(pool.map(repeat, range(threads)))

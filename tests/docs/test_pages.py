@@ -1,4 +1,7 @@
-"""The Python of the README and of the documents runs and prints what they say."""
+"""The Python of the documents runs and prints what they say.
+
+That of the README is run by `make dist`, with the package that users install.
+"""
 
 import re
 
@@ -14,11 +17,12 @@ PAGES = [ROOT / "README.md"] + [
     x for x in sorted(DOCS.rglob("*.md")) if x.relative_to(DOCS).parts[0] not in MADE
 ]
 TEXTS = {str(x.relative_to(ROOT)): x.read_text(encoding="utf-8") for x in PAGES}
+RUN = [x for x in TEXTS if x != "README.md" and any(blocks(TEXTS[x]))]
 LINK = re.compile(r"\]\(([^)\s:#]+)(?:#[^)\s]*)?\)")
 
 
 @pytest.mark.tensorflow(reason="pages are about the TensorFlow backend")
-@pytest.mark.parametrize("name", [x for x in TEXTS if any(blocks(TEXTS[x]))])
+@pytest.mark.parametrize("name", RUN)
 def test_page(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     keras.utils.clear_session()  # names of layers begin anew, as in a fresh process

@@ -52,6 +52,6 @@ def rows(task, count=24):
 def encoder():
     """The directory of a small encoder without dropout."""
     directory = Path(tempfile.mkdtemp())
-    config = tiny.config(dropout=0.0, attention_dropout=0.0, pooling=None)
+    config = tiny.config(num_layers=1, dropout=0.0, attention_dropout=0.0, pooling=None)
     kbl.save_hugging_face(kbl.encoder(config), tiny.preprocessor(24), directory)
     return directory

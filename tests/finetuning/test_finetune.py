@@ -1,6 +1,6 @@
-import functools
 import gc
 import json
+import re
 import types
 import warnings
 import weakref
@@ -134,11 +134,10 @@ def test_a_run_killed_after_training_is_of_its_rows(tmp_path, monkeypatch):
     def killed(*_):
         raise KeyboardInterrupt
 
-    tune_again = functools.partial(tune, directory=tmp_path, epochs=1, baseline=False)
     with monkeypatch.context() as patch:
         patch.setattr(finetuning, "save_run", killed)
         with pytest.raises(KeyboardInterrupt):
-            tune_again()
+            tune(directory=tmp_path, epochs=1, baseline=False)
     flip = {"good": "bad", "bad": "good"}
     rows = [{**x, "label": flip[x["label"]]} for x in samples.texts()]
     with pytest.raises(ValueError, match=r"Received: \{'train': .*'validation': "):
@@ -150,7 +149,6 @@ def test_a_run_killed_after_training_is_of_its_rows(tmp_path, monkeypatch):
             epochs=1,
             verbose=0,
         )
-    assert tune_again().report["history"]
 
 
 def test_files_of_others_are_kept(tmp_path):
@@ -163,16 +161,21 @@ def test_files_of_others_are_kept(tmp_path):
     assert notes.read_text() == "mine"
 
 
-def test_labels_in_the_scheme_of_the_rows():
+def test_labels_in_the_scheme_of_the_rows(monkeypatch):
+    def stop(run, plan, compared, pairs_alone):
+        raise KeyboardInterrupt(run.trainer.labels)
+
+    monkeypatch.setattr(Run, "train", stop)
     rows = [
         {"words": ["fine", "day", "is"], "tags": ["B-X", "E-X", "O"]},
         {"words": ["the", "weather"], "tags": ["O", "S-Y"]},
     ]
     labels = ["O", "B-X", "E-X", "S-Y"]
-    options = {"encoder": samples.encoder(), "epochs": 1, "verbose": 0}
-    tuned = kbl.finetune("token_classification", rows * 4, labels=labels, **options)
-    bio = ["O", "B-X", "I-X", "B-Y", "I-Y"]
-    assert tuned.report["labels"] == {"labels": bio}
+    bio = "['O', 'B-X', 'I-X', 'B-Y', 'I-Y']"
+    with pytest.raises(KeyboardInterrupt, match=re.escape(bio)):
+        kbl.finetune(
+            "token_classification", rows * 4, labels=labels, encoder=samples.encoder()
+        )
 
 
 def test_labels_may_be_numbers(monkeypatch):

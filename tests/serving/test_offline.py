@@ -69,9 +69,9 @@ def test_pairs(tmp_path):
     )
     path = kbl.export_saved_model(model, tmp_path, warmup=False)
     pairs = list(zip(TEXTS, TEXTS[::-1], strict=True))
+    expected = model.predict((TEXTS, TEXTS[::-1]), verbose=0)
     for source in (model, path, path.parent):
         answers = list(kbl.predict_texts(source, pairs, progress=False))
-        expected = model.predict((TEXTS, TEXTS[::-1]), verbose=0)
         assert [x["label"] for x in answers] == expected["label"].tolist()
 
 

@@ -147,13 +147,13 @@ def test_fixed_width_and_sizes_of_batches_change_nothing():
 
 def test_many_threads(classifier):
     def total(texts):
-        found = [kbl.explain(classifier, x, steps=4, max_steps=4) for x in texts]
+        found = [kbl.explain(classifier, x, steps=2, max_steps=2) for x in texts]
         return np.array([[x.attributions.sum(), x.score] for x in found])
 
     texts = ["a fine day", "bad weather"]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # few steps
-        check_in_threads(total, texts, total(texts), 1)
+        check_in_threads(total, texts, total(texts), calls=1, threads=4)
 
 
 def test_texts_without_pieces(classifier):

@@ -255,7 +255,7 @@ class WordPieceTokenizer(Tokenizer):
 
 
 def _make_splitter(
-    pieces: list[str], unknown_id: int, most_characters: int
+    pieces: Sequence[str], unknown_id: int, most_characters: int
 ) -> tf_text.FastWordpieceTokenizer:
     try:
         return tf_text.FastWordpieceTokenizer(

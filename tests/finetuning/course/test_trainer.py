@@ -34,7 +34,13 @@ def test_a_second_fit_from_the_same_start_ends_alike(tmp_path):
 # Keras's `normalize` casts its largest number to float16.
 @pytest.mark.filterwarnings("ignore:overflow encountered in cast")
 @pytest.mark.parametrize(
-    "policy", ["float32", "mixed_float16", "mixed_bfloat16", "float64"]
+    "policy",
+    [
+        "mixed_float16",
+        "float64",
+        pytest.param("float32", marks=pytest.mark.slow),
+        pytest.param("mixed_bfloat16", marks=pytest.mark.slow),
+    ],
 )
 def test_pairs_and_two_fits_under_a_policy(policy, tmp_path):
     kind = KINDS["text_classification"]()

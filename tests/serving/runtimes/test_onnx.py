@@ -94,7 +94,8 @@ def test_local_attention_reads_whole_rows(tmp_path):
 
 def test_int8(body, model, path, tmp_path, caplog, capfd):
     small = export_onnx(model, tmp_path / "int8.onnx", int8=True)
-    assert not caplog.records  # no advice of other packages
+    # No advice of onnxruntime; TensorFlow may know of tables of other tests.
+    assert not [x for x in caplog.records if x.name != "tensorflow"]
     assert "onsider" not in capfd.readouterr().err
     kinds = types_in(small)
     assert kinds.count("MatMulInteger") == 2 * 6 + 2

@@ -211,7 +211,11 @@ def test_saved_beside_its_data(data):
 @tensorflow_only
 @pytest.mark.parametrize(
     ("build", "recipe", "given"),
-    [(packed, {}, True), (replaced, {}, False), (replaced, {"masking": {}}, False)],
+    [
+        (packed, {}, True),
+        (replaced, {}, False),
+        pytest.param(replaced, {"masking": {}}, False, marks=pytest.mark.slow),
+    ],
 )
 def test_validation_data_masked_when_written(
     tmp_path, build, recipe, given, monkeypatch

@@ -20,7 +20,8 @@ CALIBRATION = [f"{a} {b}" for a in WORDS for b in WORDS]
 
 def classifier(**changes):
     keras.utils.set_random_seed(0)
-    sizes = {"hidden_dim": 64, "intermediate_dim": 128, "initializer_range": 0.2}
+    sizes = {"num_layers": 1, "hidden_dim": 64, "intermediate_dim": 128}
+    sizes["initializer_range"] = 0.2
     return tiny.classifier(**{**sizes, **changes})
 
 
@@ -41,7 +42,7 @@ def answers(path, signature="serving_default", **inputs):
 @pytest.fixture(scope="module")
 def example(tmp_path_factory):
     folder = tmp_path_factory.mktemp("int8")
-    return exported(classifier(), folder, warmup=["a fine day"])
+    return exported(classifier(num_layers=2), folder, warmup=["a fine day"])
 
 
 def test_answers_are_near(example):
@@ -98,7 +99,7 @@ def test_about_a_quarter_of_the_bytes(tmp_path):
     "changes",
     [
         {"norms": {"before": True, "after": False, "final": True}},
-        {"num_groups": 1},
+        {"num_groups": 1, "num_layers": 2},
         {"num_heads": 4, "num_key_value_heads": 2},
         {"biases": {"query": False, "key": False}, "activation": "relu"},
     ],
@@ -172,7 +173,7 @@ def test_other_texts(texts, error, message, tmp_path):
 
 def test_layers_in_float32(example, tmp_path):
     _, path = example
-    model, kept = exported(classifier(), tmp_path, keep=[0])
+    model, kept = exported(classifier(num_layers=2), tmp_path, keep=[0])
     expected = model.predict(tiny.TEXTS, verbose=0)["scores"]
     found, whole = (answers(x)["scores"] for x in (kept, path))
     np.testing.assert_allclose(found, expected, atol=0.02)
@@ -191,7 +192,7 @@ def product_count(path):
 @pytest.mark.parametrize("keep", [[2], [-1], [0, 1], ["0"], [True], "0"])
 def test_other_layers(keep, tmp_path):
     with pytest.raises(ValueError, match="`keep` must be a list of some of the 2"):
-        exported(classifier(), tmp_path / "m", keep=keep)
+        exported(classifier(num_layers=2), tmp_path / "m", keep=keep)
     assert not (tmp_path / "m").exists()
 
 

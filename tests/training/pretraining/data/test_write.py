@@ -1,7 +1,5 @@
 import json
 import lzma
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -15,6 +13,7 @@ from keras_bert_lite.training.pretraining.data.dataset import (
     read_recipe,
 )
 from tests import tiny
+from tests.full_disk import full_disk
 from tests.training.pretraining.data.samples import files, rows_of, text, write
 
 
@@ -289,23 +288,11 @@ def test_recipe_comes_back(path, tmp_path):
     assert recipe.preprocessor.tokenizer.get_vocabulary() == tiny.VOCABULARY
 
 
-def test_disk_full(path, tmp_path, monkeypatch):
-    code = """
-import resource, sys
-resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
-import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-from tests.training.pretraining.data.samples import (write)
-write(sys.argv[1], sys.argv[2], chunk_bytes=1 << 20, repeats=20)
-"""
+def test_disk_full(path, tmp_path):
     directory = tmp_path / "data"
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(path), str(directory)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 1
-    assert "000000.tfrecord: cannot be written" in done.stderr
+    message = r"000000\.tfrecord: cannot be written"
+    with full_disk(20_000), pytest.raises(OSError, match=message):
+        write(path, directory, chunk_bytes=1 << 20, repeats=20)
     assert [x.name for x in directory.iterdir()] == ["settings.json"]
 
 
