@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 from tests.paths import GOLDEN
 
 
@@ -29,6 +31,7 @@ def test_importing_loads_nothing_but_keras_and_tensorflow():
     assert eval(run(program)) == ["TextModel", "google", "keras_bert_lite"]
 
 
+@pytest.mark.slow
 def test_public_modules_can_be_imported_from_before_keras():
     program = (
         "from keras_bert_lite.layers import Encoder\n"

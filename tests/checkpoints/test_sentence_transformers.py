@@ -68,7 +68,7 @@ class TestPrompts:
         loaded = keras.models.load_model(tmp_path / "model.keras")
         answers = loaded.predict(tiny.TEXTS, verbose=0)["sentence_embedding"]
         np.testing.assert_allclose(answers, expected, atol=1e-6)
-        exported = kbl.export_saved_model(served, tmp_path / "exported")
+        exported = kbl.export_saved_model(served, tmp_path / "exported", warmup=False)
         signatures = tf.saved_model.load(str(exported)).signatures
         answers = signatures["serving_default"](text=tf.constant(tiny.TEXTS))
         np.testing.assert_allclose(answers["sentence_embedding"], expected, atol=1e-6)

@@ -162,6 +162,7 @@ def test_looks_at_data(train, capsys):
     assert "record 0: `label` must be a number" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_errors_are_a_line_in_a_program_of_its_own():
     arguments = ["fit", "text_classification", "none.tsv"]
     program = f"import keras_bert_lite_command as c; c.main({arguments})"

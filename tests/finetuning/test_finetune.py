@@ -201,6 +201,7 @@ def test_a_column_of_second_texts_is_read(monkeypatch):
             kbl.finetune("text_classification", rows, columns=columns, **options)
 
 
+@pytest.mark.slow
 def test_choices_are_compared_with_the_text():
     words = ("fine", "weather", "the day", "is not")
     rows = [

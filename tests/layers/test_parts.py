@@ -81,6 +81,21 @@ PARTS = {
     },
 }
 every_part = pytest.mark.parametrize("fields", PARTS.values(), ids=PARTS)
+# Each operation of the parts at least once, for what compiles or traces them.
+COMPILED = (
+    "DeBERTa 1",
+    "both relative",
+    "a window of an odd size",
+    "local with a bias",
+    "rotary in a part of a head, scaled",
+    "no norms",
+    "root mean squares",
+    "shared keys, rotary",
+    "ModernBERT",
+)
+every_operation = pytest.mark.parametrize(
+    "fields", [PARTS[name] for name in COMPILED], ids=COMPILED
+)
 
 
 def stack_of(fields, **changes) -> layers.Encoder:
@@ -114,7 +129,7 @@ def test_rows_without_padding(fields):
 
 
 @tensorflow_only
-@every_part
+@every_operation
 def test_rows_without_padding_in_a_graph(fields):
     import tensorflow as tf
 
@@ -154,7 +169,7 @@ def test_returns_its_internals(fields):
     assert_all_close(sums, np.ones_like(sums))
 
 
-@every_part
+@every_operation
 def test_compiles(fields):
     inputs = {"x": X, "padding_mask": MASK}
     stack = stack_of(fields)

@@ -139,7 +139,7 @@ def test_padding_is_removed_unless_the_model_says_not_to(model, path, tmp_path):
     assert blocks.unpadding == "auto"
     kbl.set_unpadding(model, False)
     try:
-        padded = kbl.export_saved_model(model, tmp_path)
+        padded = kbl.export_saved_model(model, tmp_path, warmup=False)
     finally:
         kbl.set_unpadding(model, "auto")
     assert "FusedBatchNormV3" not in kbl.check_servable(padded).ops
@@ -155,13 +155,13 @@ def test_padding_is_removed_unless_the_model_says_not_to(model, path, tmp_path):
 def test_a_full_disk_leaves_nothing_behind(model, tmp_path):
     error = tf.errors.OpError, OSError
     with full_disk(100_000), pytest.raises(error, match="File too large"):
-        kbl.export_saved_model(model, tmp_path / "out")
+        kbl.export_saved_model(model, tmp_path / "out", warmup=False)
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(("storage", "error"), [("float16", 5e-3), ("bfloat16", 5e-2)])
 def test_half_storage(model, path, tmp_path, storage, error):
-    half = kbl.export_saved_model(model, tmp_path, storage=storage)
+    half = kbl.export_saved_model(model, tmp_path, storage=storage, warmup=False)
     sizes = [
         (x / "variables" / "variables.data-00000-of-00001").stat().st_size
         for x in (half, path)
@@ -175,7 +175,7 @@ def test_half_storage(model, path, tmp_path, storage, error):
     difference = np.abs(answer["scores"] - expected).max()
     assert 0 < difference < error
     with pytest.raises(ValueError, match="`storage` must be one of"):
-        kbl.export_saved_model(model, tmp_path, storage="int8")
+        kbl.export_saved_model(model, tmp_path, storage="int8", warmup=False)
 
 
 def test_models_reload_and_export_alike(model, tmp_path):

@@ -70,7 +70,7 @@ def test_pairs(tmp_path):
     path = kbl.export_saved_model(model, tmp_path, warmup=False)
     pairs = list(zip(TEXTS, TEXTS[::-1], strict=True))
     expected = model.predict((TEXTS, TEXTS[::-1]), verbose=0)
-    for source in (model, path, path.parent):
+    for source in (model, path.parent):
         answers = list(kbl.predict_texts(source, pairs, progress=False))
         assert [x["label"] for x in answers] == expected["label"].tolist()
 

@@ -26,7 +26,7 @@ def path_of(tmp_path_factory):
     @functools.cache
     def export(task):
         directory = tmp_path_factory.mktemp("tasks") / task
-        return kbl.export_saved_model(model_of(task), directory)
+        return kbl.export_saved_model(model_of(task), directory, warmup=False)
 
     return export
 

@@ -105,7 +105,7 @@ def test_from_strings_to_a_served_model(tmp_path):
     model, _ = random_model()
     tagger = kbl.with_text(model, tiny.preprocessor(), decoding="constrained")
     found = tagger.predict(TEXTS)
-    path = kbl.export_saved_model(tagger, tmp_path)
+    path = kbl.export_saved_model(tagger, tmp_path, warmup=False)
     assert kbl.check_servable(path).ok
     served = tf.saved_model.load(path).signatures["serving_default"]
     answers = served(text=tf.constant(TEXTS))

@@ -33,7 +33,9 @@ def only_problem(path):
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
     model = kbl.with_text(tiny.classifier(), tiny.preprocessor())
-    return kbl.export_saved_model(model, tmp_path_factory.mktemp("export") / "m")
+    return kbl.export_saved_model(
+        model, tmp_path_factory.mktemp("export") / "m", warmup=False
+    )
 
 
 def test_an_export_works_with_every_version(path):
@@ -49,7 +51,7 @@ def test_an_export_works_with_every_version(path):
 def test_pairs_and_sequence_outputs(tmp_path):
     encoder = kbl.encoder(tiny.config(), hidden_states=True)
     model = kbl.with_text(encoder, tiny.preprocessor(), pairs=True)
-    assert check_servable(kbl.export_saved_model(model, tmp_path)).ok
+    assert check_servable(kbl.export_saved_model(model, tmp_path, warmup=False)).ok
 
 
 def test_a_models_directory_is_checked_at_its_newest_version(tmp_path):
