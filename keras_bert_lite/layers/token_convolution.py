@@ -65,7 +65,8 @@ class TokenConvolution(EncoderPart):
             layer.build(x_shape)
 
     def call(self, x, residual, padding_mask=None, training=None):
-        x = self.convolution(_at_real(x, padding_mask))
+        if 0 not in x.shape:  # Keras 3.13 refuses empty results
+            x = self.convolution(_at_real(x, padding_mask))
         x = self.dropout(x, training=training)
         x = activation_function(self.config.convolution_activation)(x)
         return _at_real(self.norm(residual + x), padding_mask)
