@@ -26,6 +26,6 @@ def progress_bar(
         show: Whether anything is shown.
         **options: Other arguments of `keras.utils.Progbar`.
     """
-    at_end = 0 if total is None else LAST  # Keras 3.13 cannot show an unknown one
+    at_end = 0 if total is None else LAST  # Keras 3.13 fails there
     shown = BAR if can_redraw() else at_end
     return keras.utils.Progbar(total, verbose=shown if show else 0, **options)

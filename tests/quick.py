@@ -11,6 +11,7 @@ QUICK = (
     # Configurations, public names, old files.
     "test_config.py",
     "test_golden_files.py",
+    "test_progress_bar.py",
     "test_public_names.py",
     "test_quick.py",
     "test_reliability.py",

@@ -100,3 +100,9 @@ def test_refuses_inputs_of_another_shape(shape):
     x = np.ones(shape, "float32")
     with pytest.raises(ValueError, match=r"`x` must have the shape .*, 8.* Received: "):
         make()(x, residual=x)
+
+
+@pytest.mark.parametrize("shape", [(0, 5), (3, 0)])
+def test_batches_without_tokens(shape):
+    x = np.zeros((*shape, STATES.shape[-1]), "float32")
+    assert random_layer()(x, x, padding_mask=np.zeros(shape, "bool")).shape == x.shape

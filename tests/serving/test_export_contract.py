@@ -175,7 +175,7 @@ def test_half_storage(model, path, tmp_path, storage, error):
     difference = np.abs(answer["scores"] - expected).max()
     assert 0 < difference < error
     with pytest.raises(ValueError, match="`storage` must be one of"):
-        kbl.export_saved_model(model, tmp_path, storage="int8", warmup=False)
+        kbl.export_saved_model(model, tmp_path, storage="int8")
 
 
 def test_models_reload_and_export_alike(model, tmp_path):

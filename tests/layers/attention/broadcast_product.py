@@ -5,8 +5,8 @@ with oneDNN on some processors with AVX-512 (on others, it is right).
 
     python -m tests.layers.attention.broadcast_product; echo $?
 
-prints 0 where the product is right, so this is no test: it says how to find out whether
-`scores_by_distance` may do without a case of its own for one head.
+prints 0 where the product is right. It depends on the machine, so no test runs it. Once
+it is 0 everywhere, `scores_by_distance` needs no case of its own for one head.
 """
 
 import sys

@@ -33,8 +33,9 @@ def squad(
 
     Returns:
         A function that returns the scores of `squad_scores`. If there are questions
-        without an answer, they include the best values of `no_answer_threshold`, but
-        for one of minus infinity (it is best never to answer), which logs cannot hold.
+        without an answer, they include the best values of `no_answer_threshold`, unless
+        it is best never to answer: that threshold is minus infinity, which
+        `EvaluationCallback` does not log.
 
     Raises:
         ValueError: When called, if the model does not take strings and there is no
