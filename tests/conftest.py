@@ -52,6 +52,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.skip(reason=mark.kwargs["reason"]))
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """The same random weights in every run, fixtures of modules included."""
+    import keras
+
+    keras.utils.set_random_seed(0)
+
+
 def relative(path: Path) -> str:
     """A path below `tests/`; others, such as those of notebooks, as they are."""
     folder = Path(__file__).parent
