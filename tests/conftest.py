@@ -54,7 +54,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup() -> None:
-    """The same random weights in every run, fixtures of modules included."""
+    """Seeds each test before its fixtures, so that no run differs by its draws."""
     import keras
 
     keras.utils.set_random_seed(0)
