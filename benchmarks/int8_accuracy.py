@@ -24,7 +24,7 @@ from benchmarks.recipes.sets import SETS, Row, Set
 from keras_bert_lite.finetuning.kinds import KINDS
 from keras_bert_lite.finetuning.saved_run import load_run
 from keras_bert_lite.models.text_model import model_on_ids, preprocessor_of
-from keras_bert_lite.serving.saved_model.int8.encoder import EncoderInInt8
+from keras_bert_lite.serving.saved_model.int8.encoder import int8_model
 
 RESULTS = Path(__file__).parent / "results" / "int8_accuracy.json"
 CALIBRATION, QUESTIONS = 300, 2000
@@ -76,15 +76,11 @@ def trained(name: str, rows: list[Row], work: Path) -> kbl.TextModel:
 def scores(name: str, model: Any, rows: list[Row], texts: list[str] | None) -> dict:
     """Returns the scores; in int8 if there are texts to calibrate it."""
     kind = KINDS[ALL[name].task](**ALL[name].columns)
+    if texts is not None:
+        model, *_ = int8_model(model, texts)
     body = model_on_ids(model)
     rows = kind.prepared([kind.converted(row) for row in rows])
-    made = kind.string_model(body, preprocessor_of(model))
-    if texts is None:
-        answers = kind.answer(made, rows)
-    else:
-        encoder = EncoderInInt8(model, texts)
-        with encoder.traced():
-            answers = kind.answer(made, rows)
+    answers = kind.answer(kind.string_model(body, preprocessor_of(model)), rows)
     return kind.scores(rows, answers, kind.labels_of(body))
 
 

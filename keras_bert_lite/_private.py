@@ -3,12 +3,16 @@
 `tests/test_private.py` fails when one of them changes.
 """
 
+from __future__ import annotations
+
 import contextlib
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import keras
-import tensorflow as tf
+
+if TYPE_CHECKING:
+    import tensorflow as tf
 
 
 def sublayers(layer: keras.layers.Layer) -> Iterator[keras.layers.Layer]:
@@ -129,6 +133,8 @@ def compiles_with_xla() -> bool:
     TensorFlow has no public API for this. `jit_compile=True` marks the control flow
     of the graph.
     """
+    import tensorflow as tf
+
     graph = None if tf.executing_eagerly() else tf.compat.v1.get_default_graph()
     while graph is not None:
         context = graph._get_control_flow_context()
@@ -164,12 +170,9 @@ def _sentencepiece_ops() -> Any:
     return sentencepiece_tokenizer.gen_sentencepiece_tokenizer
 
 
-class SharedResource(tf.saved_model.experimental.TrackableResource):
-    """A resource with a handle that traced functions have already captured.
+def set_resource_handle(resource: Any, handle: tf.Tensor) -> None:
+    """Gives a `TrackableResource` a handle that traced functions have captured.
 
-    The public class creates a new handle, which no traced function would use.
+    By itself it creates a new handle, which no traced function would use.
     """
-
-    def __init__(self, handle: tf.Tensor) -> None:
-        super().__init__()
-        self._resource_handle = handle
+    resource._resource_handle = handle

@@ -89,3 +89,54 @@ def check_choice(name: str, value: Any, choices: tuple) -> None:
     same_kind = [x for x in choices if isinstance(value, bool) == isinstance(x, bool)]
     if value not in same_kind:
         raise ValueError(f"`{name}` must be one of {choices}. Received: {value!r}")
+
+
+def check_rotary(base: Any, scale: Any, share: Any) -> None:
+    """Checks the numbers of rotary positions; see `layers.RotaryPositions`."""
+    for name, value in {"base": base, "scale": scale, "share": share}.items():
+        check_above_zero(name, value)
+    if share > 1:
+        raise ValueError(f"`share` must be at most 1. Received: {share}")
+
+
+def check_distances(max_distance: Any, buckets: Any) -> None:
+    """Checks how distances share vectors; see `layers.DisentangledAttention`."""
+    check_positive("max_distance", max_distance)
+    if buckets is None:
+        return
+    check_positive("buckets", buckets)
+    if buckets < 2 or max_distance <= buckets // 2 + 1:
+        raise ValueError(
+            "`buckets` must be at least 2, and half of it less than `max_distance` "
+            f"- 1. Received: buckets={buckets}, max_distance={max_distance}"
+        )
+
+
+def check_terms(terms: Any, known: tuple[str, ...]) -> None:
+    """Checks position terms of scores; see `layers.DisentangledAttention`."""
+    if not isinstance(terms, (list, tuple)) or not set(terms) <= set(known):
+        raise ValueError(
+            f"`terms` must be a list of some of {known}. Received: {terms!r}"
+        )
+
+
+def check_bias_buckets(num_buckets: Any, max_distance: Any) -> None:
+    """Checks how distances share biases; see `layers.RelativeBiasTable`."""
+    check_positive("num_buckets", num_buckets)
+    check_positive("max_distance", max_distance)
+    if num_buckets % 4 or max_distance <= num_buckets // 4:
+        raise ValueError(
+            "`num_buckets` must be a multiple of 4, and a fourth of it less than "
+            f"`max_distance`. Received: num_buckets={num_buckets}, "
+            f"max_distance={max_distance}"
+        )
+
+
+def check_key_value_heads(num_key_value_heads: Any, num_heads: int) -> None:
+    """Checks how many heads share keys and values; see `layers.SelfAttention`."""
+    check_positive("num_key_value_heads", num_key_value_heads)
+    if num_heads % num_key_value_heads:
+        raise ValueError(
+            "`num_key_value_heads` must divide `num_heads`. Received: "
+            f"num_key_value_heads={num_key_value_heads}, num_heads={num_heads}"
+        )

@@ -5,11 +5,16 @@ from typing import Any
 
 from keras_bert_lite.checks import (
     check_above_zero,
+    check_bias_buckets,
     check_bool,
     check_choice,
+    check_distances,
+    check_key_value_heads,
     check_not_negative,
     check_positive,
     check_rate,
+    check_rotary,
+    check_terms,
 )
 from keras_bert_lite.families import FAMILIES
 from keras_bert_lite.presets import PUBLISHED
@@ -60,12 +65,9 @@ class RelativePositions:
     normalize: bool = True
 
     def __post_init__(self) -> None:
-        check_positive("max_distance", self.max_distance)
-        if self.buckets is not None:
-            _check_buckets(self.buckets, self.max_distance)
+        check_distances(self.max_distance, self.buckets)
+        check_terms(self.terms, RELATIVE_TERMS)
         object.__setattr__(self, "terms", tuple(self.terms))
-        for term in self.terms:
-            check_choice("terms", term, RELATIVE_TERMS)
         check_bool("share_projections", self.share_projections)
         check_bool("normalize", self.normalize)
 
@@ -96,14 +98,7 @@ class RelativeBias:
     max_distance: int = 128
 
     def __post_init__(self) -> None:
-        check_positive("num_buckets", self.num_buckets)
-        check_positive("max_distance", self.max_distance)
-        if self.num_buckets % 4 or self.max_distance <= self.num_buckets // 4:
-            raise ValueError(
-                "`num_buckets` must be a multiple of 4, and a fourth of it less than "
-                f"`max_distance`. Received: num_buckets={self.num_buckets}, "
-                f"max_distance={self.max_distance}"
-            )
+        check_bias_buckets(self.num_buckets, self.max_distance)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -111,12 +106,9 @@ class Rotary:
     """Rotary positions: queries and keys are rotated by their position.
 
     Args:
-        base: The base of the wavelengths (theta). A larger base rotates slower.
+        base: The base in layers without local attention; see `layers.RotaryPositions`.
         local_base: The base in layers with local attention; `None`: the same.
-        scale: A divisor of the positions in all layers (linear scaling, for texts
-            longer than those of pretraining).
-        share: The share of a head that is rotated, from 0 to 1: the elements of the
-            shortest wavelengths. The others ignore positions.
+        scale, share: Those of all layers.
 
     Raises:
         ValueError: If a value is not a positive number, or `share` above 1.
@@ -131,10 +123,7 @@ class Rotary:
     share: float = 1.0
 
     def __post_init__(self) -> None:
-        for name in ("base", "scale", "share"):
-            check_above_zero(name, getattr(self, name))
-        if self.share > 1:
-            raise ValueError(f"`share` must be at most 1. Received: {self.share}")
+        check_rotary(self.base, self.scale, self.share)
         if self.local_base is not None:
             check_above_zero("local_base", self.local_base)
         if self.local_base == self.base:  # one form for what is the same
@@ -394,11 +383,6 @@ class EncoderConfig:
             return 0
         return self.max_sequence_length + self.position_offset
 
-    @property
-    def has_relative_scores(self) -> bool:
-        """Whether terms of the attention scores depend on relative positions."""
-        return self.relative_positions is not None or self.relative_bias is not None
-
     def window(self, layer: int) -> int | None:
         """Returns the attention window of a layer; `None` if it is global."""
         local = self.local_attention
@@ -503,15 +487,6 @@ def _check_combination(config: EncoderConfig) -> None:
         )
 
 
-def _check_buckets(buckets: int, max_distance: int) -> None:
-    check_positive("buckets", buckets)
-    if buckets < 2 or max_distance <= buckets // 2 + 1:
-        raise ValueError(
-            "`buckets` must be at least 2, and half of it less than `max_distance` "
-            f"- 1. Received: buckets={buckets}, max_distance={max_distance}"
-        )
-
-
 def _check_groups(num_layers: int, num_groups: int | None) -> None:
     if num_groups is None:
         return
@@ -532,11 +507,6 @@ def _check_heads(config: EncoderConfig) -> None:
     shared = config.num_key_value_heads
     if shared is None:
         return
-    check_positive("num_key_value_heads", shared)
-    if config.num_heads % shared:
-        raise ValueError(
-            "`num_key_value_heads` must divide `num_heads`. Received: "
-            f"num_key_value_heads={shared}, num_heads={config.num_heads}"
-        )
+    check_key_value_heads(shared, config.num_heads)
     if shared == config.num_heads:  # one form for what is the same
         object.__setattr__(config, "num_key_value_heads", None)

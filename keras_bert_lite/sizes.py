@@ -51,6 +51,23 @@ def check_sizes(
             )
 
 
+def check_fits(fields: str, count: int) -> None:
+    """Refuses a layer with more weights than this machine has memory for.
+
+    Args:
+        fields: The arguments that imply them, for the message.
+        count: A lower bound on the number of weights.
+
+    Raises:
+        ValueError: If they do not fit.
+    """
+    if count * SMALLEST > _memory():
+        raise ValueError(
+            f"{fields} must fit the memory. Received: sizes that require {count} "
+            f"weights, and a memory of {_memory()} bytes"
+        )
+
+
 def _memory() -> int:
     """Returns the size of this machine's memory in bytes."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

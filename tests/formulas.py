@@ -51,17 +51,17 @@ def layer_norm(layer, x):
     return centred / deviation * to_numpy(layer.gamma) + bias
 
 
-def heads(config, x):
+def heads(layer, x):
     """(..., H) -> (N, ..., D); shared heads stand there once for each query's."""
-    size = config.hidden_dim // config.num_heads
+    size = layer.query.kernel.shape[-1] // layer.num_heads
     found = np.moveaxis(np.reshape(x, (*x.shape[:-1], -1, size)), -2, 0)
-    return np.repeat(found, config.num_heads // len(found), axis=0)
+    return np.repeat(found, layer.num_heads // len(found), axis=0)
 
 
-def rotated(x, base, rotary):
+def rotated(x, rotary):
     """Each pair of numbers of `(..., S, D)` as a complex one, turned."""
     half = x.shape[-1] // 2
-    speeds = np.array([base ** (-2 * k / x.shape[-1]) for k in range(half)])
+    speeds = np.array([rotary.base ** (-2 * k / x.shape[-1]) for k in range(half)])
     speeds = np.where(np.arange(half) < rotary.share * half, speeds / rotary.scale, 0)
     turns = np.exp(1j * np.arange(x.shape[-2])[:, None] * speeds)
     pairs = (x[..., :half] + 1j * x[..., half:]) * turns
@@ -81,23 +81,22 @@ def bias_bucket(distance, part):
 def relative_biases(table, length):
     """The biases that a `RelativeBiasTable` adds: (N, S, S)."""
     numbers = to_numpy(table.embedding.embeddings)
-    biases = np.zeros((table.config.num_heads, length, length))
+    biases = np.zeros((table.num_heads, length, length))
     for i, j in np.ndindex(length, length):
-        biases[:, i, j] = numbers[bias_bucket(i - j, table.config.relative_bias)]
+        biases[:, i, j] = numbers[bias_bucket(i - j, table)]
     return biases
 
 
 def relative_scores(layer, query, key, table):
     """What DeBERTa adds to the scores, one pair of positions at a time."""
-    part, config = layer.relative_positions, layer.config
     scores = np.zeros((*query.shape[:-1], query.shape[-2]))
     for i, j in np.ndindex(scores.shape[2:]):
-        row = table[table_rows(np.array(i - j), part.max_distance, part.buckets)]
-        if "c2p" in part.terms:
-            pk = heads(config, dense(layer.position_key or layer.key, row))
+        row = table[table_rows(np.array(i - j), layer.max_distance, layer.buckets)]
+        if "c2p" in layer.terms:
+            pk = heads(layer, dense(layer.position_key or layer.key, row))
             scores[:, :, i, j] += np.einsum("nbd,nd->nb", query[:, :, i], pk)
-        if "p2c" in part.terms:
-            pq = heads(config, dense(layer.position_query or layer.query, row))
+        if "p2c" in layer.terms:
+            pq = heads(layer, dense(layer.position_query or layer.query, row))
             scores[:, :, i, j] += np.einsum("nbd,nd->nb", key[:, :, j], pq)
     return scores
 
@@ -108,19 +107,17 @@ def attention(layer, x, allowed, table=None, biases=ZEROS):
     `allowed` is `(B, S, S)`, queries by keys; `table` the relative embeddings,
     `biases`, `(N, S, S)`, those of relative positions.
     """
-    config, terms = layer.config, 0
+    terms = getattr(layer, "terms", ())
     projections = (layer.query, layer.key, layer.value)
-    query, key, value = (heads(config, dense(y, x)) for y in projections)  # NBSD
-    base = config.rotary_base(layer.layer)
-    if base is not None:
-        query, key = (rotated(x, base, config.rotary) for x in (query, key))
+    query, key, value = (heads(layer, dense(y, x)) for y in projections)  # NBSD
+    if layer.rotary is not None:
+        query, key = (rotated(x, layer.rotary) for x in (query, key))
     scores = query @ key.swapaxes(2, 3)
-    if config.relative_positions is not None and config.relative_positions.terms:
-        terms = len(config.relative_positions.terms)
+    if terms:
         scores = scores + relative_scores(layer, query, key, table)
-    scores = scores / math.sqrt(query.shape[-1] * (1 + terms))
+    scores = scores / math.sqrt(query.shape[-1] * (1 + len(terms)))
     scores = scores + np.expand_dims(biases, 1)
-    window = config.window(layer.layer)
+    window = layer.window
     if window is not None:
         places = np.arange(x.shape[1])
         allowed = allowed & (abs(places[:, None] - places) <= window // 2)
@@ -130,7 +127,7 @@ def attention(layer, x, allowed, table=None, biases=ZEROS):
 
 
 def feed_forward(layer, x):
-    inner = ACTIVATIONS[layer.config.activation](dense(layer.intermediate_dense, x))
+    inner = ACTIVATIONS[layer.activation](dense(layer.intermediate_dense, x))
     if layer.gate_dense is not None:
         inner = inner * dense(layer.gate_dense, x)
     return dense(layer.output_dense, inner)

@@ -104,7 +104,7 @@ def test_every_published_size_is_a_configuration():
         ({"relative_positions": 3}, "`relative_positions` must be .* Received: 3"),
         (
             {"relative_positions": {"max_distance": 8, "terms": ["p2p"]}},
-            "`terms` must be one of .* Received: 'p2p'",
+            r"`terms` must be a list of some of .* Received: \['p2p'\]",
         ),
         ({"num_task_types": -1}, "`num_task_types` must be a whole number"),
         ({"convolution_size": 2}, "`convolution_size` must be odd or 0. Received: 2"),

@@ -9,6 +9,8 @@ import pytest
 import tensorflow as tf
 
 import keras_bert_lite as kbl
+from keras_bert_lite import sizes
+from keras_bert_lite.models.encoder_parts import make_blocks
 from keras_bert_lite.text.byte_pair.byte_level import BYTES
 from tests import tiny
 
@@ -30,8 +32,14 @@ ARGUMENTS = {
     "output": lambda: "logits",
     "model": tiny.encoder,
     "preprocessor": tiny.preprocessor,
-    "generator": lambda: CONFIG,
-    "discriminator": lambda: CONFIG,
+    "num_heads": lambda: 2,
+    "max_distance": lambda: 8,
+    "span": lambda: 8,
+    "intermediate_dim": lambda: 32,
+    "vocabulary_size": lambda: 12,
+    "hidden_dim": lambda: 16,
+    "generator": lambda: kbl.layers.Embeddings(12, 16),
+    "discriminator": lambda: kbl.layers.Embeddings(12, 16),
 }
 # Those of single classes.
 SPECIAL = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
@@ -48,18 +56,8 @@ INSTANCES = {
     "MaskAnswer": lambda: _class("MaskAnswer")(
         tiny.tokenizer(special_tokens_in_text=True)
     ),
-    "RelativeTable": lambda: _class("RelativeTable")(
-        {**CONFIG, "relative_positions": {"max_distance": 8}}
-    ),
-    "DisentangledAttention": lambda: _class("DisentangledAttention")(
-        {**CONFIG, "relative_positions": {"max_distance": 8}}
-    ),
-    "TokenConvolution": lambda: _class("TokenConvolution")(
-        {**CONFIG, "convolution_size": 3}
-    ),
-    "RelativeBiasTable": lambda: _class("RelativeBiasTable")(
-        {**CONFIG, "relative_bias": {"num_buckets": 32, "max_distance": 128}}
-    ),
+    "EncoderBlock": lambda: kbl.layers.EncoderBlock(2, 32),
+    "Encoder": lambda: make_blocks(tiny.config()),
 }
 PACKAGE = "keras_bert_lite>"
 NAMES = sorted(
@@ -135,6 +133,8 @@ def test_a_path_is_for_the_constructor(name, secret):
         ("Preprocessor", "tokenizer"),
         ("TextWindows", "preprocessor"),
         ("MaskAnswer", "tokenizer"),
+        ("EncoderBlock", "attention"),
+        ("GradientDisentangledEmbeddings", "generator"),
     ],
 )
 def test_a_layer_inside_is_of_its_class(name, field):
@@ -160,8 +160,52 @@ def test_a_layer_inside_is_of_its_class(name, field):
         ({"max_sequence_length": 10**13}, "must fit the memory"),
     ],
 )
-@pytest.mark.parametrize("name", ["Encoder", "Embeddings", "EncoderBlock"])
-def test_sizes_fit_this_machine(name, changes, message):
-    config = {**_instance(name).get_config(), "config": {**CONFIG, **changes}}
+def test_sizes_of_a_configuration_fit_this_machine(changes, message):
+    config = {**_instance("Encoder").get_config(), "config": {**CONFIG, **changes}}
     with pytest.raises(ValueError, match=message):
-        _class(name).from_config(config)
+        _class("Encoder").from_config(config)
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("Embeddings", {"vocabulary_size": 10**13}),
+        ("Embeddings", {"max_sequence_length": 10**13}),
+        ("Embeddings", {"num_segments": 10**13}),
+        ("Embeddings", {"hidden_dim": 2**40}),
+        ("FeedForward", {"intermediate_dim": 10**12}),
+        ("SelfAttention", {}),
+        ("RelativeTable", {"span": 10**12}),
+        ("RelativeBiasTable", {"num_buckets": 4 * 10**12, "max_distance": 2 * 10**12}),
+        ("TokenConvolution", {"kernel_size": 10**9 + 1}),
+    ],
+)
+def test_sizes_of_layers_fit_this_machine(name, changes):
+    """Of a file that says neither how wide the input is nor how much it stores."""
+    width = 64 if changes else 2**30
+    config = {**_instance(name).get_config(), **changes}
+    with pytest.raises((TypeError, ValueError), match="must fit the memory"):
+        _class(name).from_config(config).build((None, None, width))
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (
+            "Embeddings",
+            "`config` is no longer an argument of `Embeddings`: the file was",
+        ),
+        ("FeedForward", "`config` is no longer an argument of `FeedForward`"),
+        ("Encoder", "`blocks` must be given with `config`: the file was saved by"),
+    ],
+)
+def test_files_of_an_earlier_state(name, message):
+    with pytest.raises(ValueError, match=message):
+        _class(name).from_config({"name": "x", "config": CONFIG})
+
+
+def test_all_blocks_fit_this_machine(monkeypatch):
+    monkeypatch.setattr(sizes, "_memory", lambda: 20_000)
+    kbl.layers.Encoder(4, 2, 32).build((None, None, 16))
+    with pytest.raises(ValueError, match="`num_layers` or `blocks` must fit the mem"):
+        kbl.layers.Encoder(5, 2, 32).build((None, None, 16))

@@ -3,6 +3,9 @@
 from keras_bert_lite.layers.attention.disentangled_attention import (
     DisentangledAttention,
 )
+from keras_bert_lite.layers.attention.relative_bias import RelativeBiasTable
+from keras_bert_lite.layers.attention.relative_positions import RelativeTable
+from keras_bert_lite.layers.attention.rotary import RotaryPositions
 from keras_bert_lite.layers.attention.self_attention import SelfAttention
 from keras_bert_lite.layers.distillation import (
     AttentionDistillation,
@@ -35,9 +38,11 @@ from keras_bert_lite.layers.heads.dense_heads import (
 from keras_bert_lite.layers.heads.masked_lm_head import (
     MaskedLMTransform,
     VocabularyBias,
+    VocabularyScores,
 )
 from keras_bert_lite.layers.heads.token_heads import ReplacedTokenHead, SpanHead
 from keras_bert_lite.layers.layer_mix import LayerMix
+from keras_bert_lite.layers.layer_norm import LayerNorm
 from keras_bert_lite.layers.pooler import Pooler
 from keras_bert_lite.layers.take_positions import SequencePositions, TakePositions
 from keras_bert_lite.layers.task_output import TaskOutput
@@ -62,13 +67,17 @@ __all__ = [
     "GradientDisentangledEmbeddings",
     "HiddenStateDistillation",
     "LayerMix",
+    "LayerNorm",
     "LogitDistillation",
     "MaskedLMTransform",
     "Pooler",
     "RegressionHead",
+    "RelativeBiasTable",
+    "RelativeTable",
     "ReplaceTokens",
     "ReplacedTokenHead",
     "RestoreGroups",
+    "RotaryPositions",
     "SelfAttention",
     "SequencePositions",
     "SimilarityDistillation",
@@ -79,4 +88,5 @@ __all__ = [
     "TokenConvolution",
     "UnitNormalization",
     "VocabularyBias",
+    "VocabularyScores",
 ]

@@ -7,7 +7,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_bert_lite.checks import check_choice
+from keras_bert_lite.checks import check_above_zero, check_choice
 from keras_bert_lite.layers.base import CompositeLayer, Initializer
 
 Pairs = Sequence[tuple[int, int]]
@@ -19,8 +19,7 @@ class _Comparison(CompositeLayer):
 
     def __init__(self, weight: float, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        if not weight > 0:
-            raise ValueError(f"`weight` must be above 0. Received: {weight!r}")
+        check_above_zero("weight", weight)
         self.weight = weight
 
     def _add(self, values, valid=None) -> None:
@@ -69,10 +68,7 @@ class LogitDistillation(_Comparison):
         self, temperature: float = 2.0, weight: float = 5.0, **kwargs: Any
     ) -> None:
         super().__init__(weight, **kwargs)
-        if not temperature > 0:
-            raise ValueError(
-                f"`temperature` must be above 0. Received: {temperature!r}"
-            )
+        check_above_zero("temperature", temperature)
         self.temperature = temperature
 
     def call(self, x, teacher_logits, valid=None):

@@ -9,12 +9,16 @@ from keras import ops
 class Dropout(keras.layers.Dropout):
     """Keras's dropout, which also gives its mask and can draw it from fewer bits.
 
-    Attributes:
-        fast: Whether masks are drawn 8 bits an element, with JAX's generator `rbg`; see
-            `set_fast_dropout`. It is no part of the configuration.
+    Args:
+        rate: The share of elements that is dropped.
+        fast: Whether masks are drawn with 8 bits per element, with JAX's generator
+            `rbg`; see `set_fast_dropout`.
+        **kwargs: The other arguments of `keras.layers.Dropout`.
     """
 
-    fast = False
+    def __init__(self, rate: float, fast: bool = False, **kwargs: Any) -> None:
+        super().__init__(rate, **kwargs)
+        self.fast = fast
 
     def call(self, inputs, training=False):
         if not (self.fast and training and 0 < self.rate < 1):

@@ -6,8 +6,8 @@ import keras
 from keras import ops
 
 from keras_bert_lite.checks import check_choice
-from keras_bert_lite.config import EncoderConfig
-from keras_bert_lite.layers.base import CompositeLayer
+from keras_bert_lite.layer_config import config_of_part
+from keras_bert_lite.layers.base import CompositeLayer, part_of
 from keras_bert_lite.layers.embeddings import Embeddings
 
 
@@ -102,12 +102,12 @@ class GradientDisentangledEmbeddings(CompositeLayer):
     positions, normalization and projection.
 
     Args:
-        generator: The generator's `EncoderConfig`, or its dictionary.
+        generator: The generator's `Embeddings`.
         discriminator: The discriminator's; its token embeddings are D.
 
     Call arguments:
-        token_ids, segment_ids, position_ids, reverse: See `Embeddings`. With
-            `reverse`, vectors are scored against E.
+        token_ids, segment_ids, position_ids: See `Embeddings`.
+        return_table: Whether to return E too.
         side: One of `SIDES`.
 
     Output shape:
@@ -121,18 +121,16 @@ class GradientDisentangledEmbeddings(CompositeLayer):
 
     def __init__(
         self,
-        generator: EncoderConfig | dict[str, Any],
-        discriminator: EncoderConfig | dict[str, Any],
+        generator: Embeddings | dict[str, Any],
+        discriminator: Embeddings | dict[str, Any],
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.generator = self._side(generator, "generator")
-        self.discriminator = self._side(discriminator, "discriminator")
-
-    def _side(self, config: EncoderConfig | dict[str, Any], name: str) -> Embeddings:
-        return Embeddings(
-            config, name=name, dtype=self.dtype_policy, trainable=self.trainable
-        )
+        self.generator: Any = part_of(generator, Embeddings, "generator")
+        self.discriminator: Any = part_of(discriminator, Embeddings, "discriminator")
+        for name in SIDES:
+            if getattr(self, name) is None:
+                raise TypeError(f"`{name}` must be an `Embeddings`. Received: None")
 
     def build(self, token_ids_shape, segment_ids_shape=None, position_ids_shape=None):
         self.generator.build(token_ids_shape)
@@ -143,31 +141,34 @@ class GradientDisentangledEmbeddings(CompositeLayer):
         token_ids,
         segment_ids=None,
         position_ids=None,
-        reverse=False,
+        return_table=False,
         side="discriminator",
         training=None,
     ):
         check_choice("side", side, SIDES)
-        if reverse:
-            return self.generator(token_ids, reverse=True)
         others = {"segment_ids": segment_ids, "position_ids": position_ids}
         if side == "generator":
-            return self.generator(token_ids, **others, training=training)
-        base = ops.stop_gradient(self.generator.token_vectors(token_ids))
-        x = base + self.discriminator.token_vectors(token_ids)
-        return self.discriminator.finish(x, token_ids, **others, training=training)
+            x = self.generator(token_ids, **others, training=training)
+        else:
+            base = ops.stop_gradient(self.generator.token_vectors(token_ids))
+            x = base + self.discriminator.token_vectors(token_ids)
+            x = self.discriminator.finish(x, token_ids, **others, training=training)
+        return (x, self.generator.table()) if return_table else x
 
-    def compute_output_spec(self, token_ids, *_, reverse=False, side=SIDES[1], **__):
+    def compute_output_spec(
+        self, token_ids, *_, return_table=False, side=SIDES[1], **__
+    ):
         check_choice("side", side, SIDES)
-        layer = self.generator if side == "generator" or reverse else self.discriminator
-        return layer.compute_output_spec(token_ids, reverse=reverse)
+        output = getattr(self, side).compute_output_spec(token_ids)
+        if not return_table:
+            return output
+        return output, self.generator.compute_output_spec(token_ids, return_table=True)[
+            1
+        ]
 
     def compute_output_shape(self, token_ids_shape, *_, **__):
         return self.discriminator.compute_output_shape(token_ids_shape)
 
     def get_config(self) -> dict[str, Any]:
-        sides = (self.generator, self.discriminator)
-        return {
-            **super().get_config(),
-            **{x.name: x.config.to_dict() for x in sides},
-        }
+        sides = {name: config_of_part(getattr(self, name)) for name in SIDES}
+        return {**super().get_config(), **sides}

@@ -6,8 +6,9 @@ import keras
 from keras import ops
 
 from keras_bert_lite._private import stored_value
-from keras_bert_lite.config import EncoderConfig
-from keras_bert_lite.layers.base import EncoderPart
+from keras_bert_lite.checks import check_not_negative, check_positive
+from keras_bert_lite.layer_config import config_of_part
+from keras_bert_lite.layers.base import EncoderPart, check_rows, norm_of
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
@@ -15,70 +16,104 @@ class Embeddings(EncoderPart):
     """The sum of token, segment and position embeddings, normalized.
 
     `LayerNorm(token[token_ids] + segment[segment_ids] + position[position_ids])`,
-    plus `task[0]` in the sum with task types (ERNIE). Dropout follows and, with an
-    `embedding_dim`, a projection to `hidden_dim`. Families without segments or
-    positions leave out their embeddings.
-
-    `reverse=True` scores vectors against the token embeddings, `x token^T`, like the
-    tied head of a language model. `project=False` leaves out the projection, for an
-    encoder that shares the embeddings and has its own (ELECTRA's generator).
+    plus `task[0]` in the sum with task types (ERNIE). Dropout follows. Families without
+    segments or positions omit those tables.
 
     Args:
-        config: The encoder's `EncoderConfig`, or its fields in a dictionary. It
-            uses `vocabulary_size`, `hidden_dim`, `embedding_dim`,
-            `project_before_norm`, `max_sequence_length`, `position_offset`,
-            `num_segments`, `num_task_types`, `dropout`, `layer_norm_epsilon`,
-            `norms` and `initializer_range`. If `position_offset` is not 0,
-            padding has the id `position_offset - 1` and is not counted in positions
-            (as in RoBERTa).
+        vocabulary_size: Number of token embeddings (V).
+        hidden_dim: Width of the output (H).
+        max_sequence_length: Number of positions; `None` for no position embeddings.
+        position_offset: Index of the first position embedding. If it is not 0, padding
+            has the id `position_offset - 1` and is not counted in positions (RoBERTa).
+        num_segments: Number of segment embeddings; 0 for none.
+        num_task_types: Number of task-type embeddings; 0 for none. All inputs have
+            type 0.
+        embedding_dim: Width of the embeddings (E), which a dense layer without bias
+            projects to `hidden_dim` before the normalization (DeBERTa). `None`: they
+            are as wide as the output.
+        layer_norm: Whether the sum is normalized, or a normalization layer.
+        dropout: Dropout rate of the output.
+        initializer_range: Standard deviation of the initial weights.
 
     Call arguments:
         token_ids: Integers of shape `(B, S)`.
         segment_ids: Integers of shape `(B, S)`; all 0 if absent.
         position_ids: Integers of shape `(B, S)` or `(S,)`; 0 to S - 1 if absent. They
             restart in packed sequences.
-        reverse: Whether to score vectors, `(B, S, embedding_dim)`, which are given
-            instead of `token_ids`.
-        project: Whether to apply the projection after the normalization, if there is
-            one.
-        vectors: Floats of shape `(B, S, E)`, E the width of the embeddings, that
-            enter the sum in place of the token embeddings of `token_ids`.
+        return_table: Whether to return the token embeddings too, `(V, E)`, for a head
+            that shares them; see `VocabularyScores`.
 
     Output shape:
-        `(B, S, H)`; with `reverse`, `(B, S, vocabulary_size)`; without `project`,
-        `(B, S, embedding_dim)`.
+        `(B, S, H)`; with `return_table`, also `(V, E)`.
 
     Raises:
-        ValueError: If the sequence is longer than the position table, the
-            ids are not integers of rank 2, or the vectors not of width E.
+        ValueError: If the sequence is longer than the position table, or the ids are
+            not integers of rank 2.
 
-    Reference: [Devlin et al., 2019](https://arxiv.org/abs/1810.04805), section 3;
-    factorization: [Lan et al., 2020](https://arxiv.org/abs/1909.11942); tied head:
-    [Press and Wolf, 2017](https://arxiv.org/abs/1608.05859).
+    Example:
+
+    >>> layer = Embeddings(vocabulary_size=30522, hidden_dim=64)
+    >>> layer(keras.ops.ones((2, 5), "int32")).shape
+    TensorShape([2, 5, 64])
+
+    Reference: [Devlin et al., 2019](https://arxiv.org/abs/1810.04805), section 3.
     """
 
-    def __init__(self, config: EncoderConfig | dict[str, Any], **kwargs: Any) -> None:
-        super().__init__(config, **kwargs)
-        config = self.config
-        self.token_embedding: Any = self._embedding(config.vocabulary_size, "token")
-        self.segment_embedding = self._embedding(config.num_segments, "segment")
-        self.position_embedding = self._embedding(config.num_positions, "position")
-        self.task_embedding = self._embedding(config.num_task_types, "task")
-        self.layer_norm: keras.layers.Layer | None = None
-        if config.norms.embeddings:
-            self.layer_norm = self._layer_norm("layer_norm")
-        self.dropout = self._dropout(config.dropout)
+    def __init__(
+        self,
+        vocabulary_size: int,
+        hidden_dim: int,
+        max_sequence_length: int | None = 512,
+        position_offset: int = 0,
+        num_segments: int = 2,
+        num_task_types: int = 0,
+        embedding_dim: int | None = None,
+        layer_norm: keras.layers.Layer | dict[str, Any] | bool = True,
+        dropout: float = 0.1,
+        initializer_range: float = 0.02,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(initializer_range=initializer_range, **kwargs)
+        check_positive("vocabulary_size", vocabulary_size)
+        check_positive("hidden_dim", hidden_dim)
+        for name, size in {
+            "max_sequence_length": max_sequence_length,
+            "embedding_dim": embedding_dim,
+        }.items():
+            if size is not None:
+                check_positive(name, size)
+        for name, count in {
+            "position_offset": position_offset,
+            "num_segments": num_segments,
+            "num_task_types": num_task_types,
+        }.items():
+            check_not_negative(name, count)
+        self.vocabulary_size = vocabulary_size
+        self.hidden_dim = hidden_dim
+        self.max_sequence_length = max_sequence_length
+        self.position_offset = position_offset
+        self.num_segments = num_segments
+        self.num_task_types = num_task_types
+        self.embedding_dim = embedding_dim
+        positions = 0
+        if max_sequence_length is not None:
+            positions = max_sequence_length + position_offset
+        self.token_embedding: Any = self._embedding("token", vocabulary_size)
+        self.segment_embedding = self._embedding("segment", num_segments)
+        self.position_embedding = self._embedding("position", positions)
+        self.task_embedding = self._embedding("task", num_task_types)
         self.projection: keras.layers.Dense | None = None
-        if config.embedding_dim is not None:
-            bias = not config.project_before_norm
-            self.projection = self._dense(config.hidden_dim, "projection", bias)
+        if embedding_dim is not None:
+            self.projection = self._dense(hidden_dim, "projection", use_bias=False)
+        self.layer_norm = norm_of(layer_norm, "layer_norm", self.dtype_policy)
+        self.dropout = self._dropout(dropout)
 
     @property
     def width(self) -> int:
         """The width of the embeddings (E)."""
-        return self.config.embedding_dim or self.config.hidden_dim
+        return self.embedding_dim or self.hidden_dim
 
-    def _embedding(self, rows: int, name: str) -> keras.layers.Embedding | None:
+    def _embedding(self, name: str, rows: int) -> keras.layers.Embedding | None:
         return self._table(rows, self.width, f"{name}_embedding") if rows else None
 
     def build(self, token_ids_shape, segment_ids_shape=None, position_ids_shape=None):
@@ -96,34 +131,32 @@ class Embeddings(EncoderPart):
             self.task_embedding.build((1,))
         if self.projection is not None:
             self.projection.build((*token_ids_shape, self.width))
-        projected = self.config.project_before_norm and self.projection is not None
-        width = self.config.hidden_dim if projected else self.width
-        if self.layer_norm is not None:
-            self.layer_norm.build((*token_ids_shape, width))
-        self.dropout.build((*token_ids_shape, width))
+        for layer in (self.layer_norm, self.dropout):
+            if layer is not None:
+                layer.build((*token_ids_shape, self.hidden_dim))
 
     def call(
         self,
         token_ids,
         segment_ids=None,
         position_ids=None,
-        reverse=False,
-        project=True,
-        vectors=None,
+        return_table=False,
         training=None,
     ):
-        if reverse:
-            return self._scores(token_ids)
-        self._check(token_ids)
-        if vectors is None:
-            vectors = self.token_vectors(token_ids)
-        elif len(vectors.shape) != 3 or vectors.shape[-1] != self.width:
-            raise ValueError(
-                f"`vectors` must have the shape (batch, sequence, {self.width}). "
-                f"Received: {tuple(vectors.shape)}"
-            )
-        others = (token_ids, segment_ids, position_ids)
-        return self.finish(vectors, *others, project, training)
+        self._check(token_ids, segment_ids, position_ids)
+        vectors = self.token_vectors(token_ids)
+        x = self.finish(vectors, token_ids, segment_ids, position_ids, training)
+        return (x, self.table()) if return_table else x
+
+    def table(self):
+        """Returns the token embeddings, `(V, E)`, in the type that they are stored in.
+
+        So it costs nothing where no head reads it.
+        """
+        table = self.token_embedding
+        if table.quantization_mode is None and not table.lora_enabled:
+            return stored_value(table.embeddings)
+        return table(ops.arange(self.vocabulary_size, dtype="int32"))
 
     def token_vectors(self, token_ids):
         """Looks up only the token embeddings: (B, S) -> (B, S, E)."""
@@ -137,9 +170,7 @@ class Embeddings(EncoderPart):
             return ops.cast(rows, self.compute_dtype)
         return _look_up(table, token_ids)
 
-    def finish(
-        self, x, token_ids, segment_ids, position_ids, project=True, training=None
-    ):
+    def finish(self, x, token_ids, segment_ids, position_ids, training=None):
         """Completes the embeddings of looked-up tokens: (B, S, E) -> (B, S, H)."""
         if self.segment_embedding is not None:
             if segment_ids is None:
@@ -150,49 +181,37 @@ class Embeddings(EncoderPart):
             x = x + _look_up(self.position_embedding, rows)
         if self.task_embedding is not None:
             x = x + self.task_embedding(ops.zeros((1,), dtype="int32"))
-        first = self.config.project_before_norm
-        if self.projection is not None and first:
+        if self.projection is not None:
             x = self.projection(x)
         if self.layer_norm is not None:
             x = self.layer_norm(x)
-        x = self.dropout(x, training=training)
-        if self.projection is not None and not first and project:
-            x = self.projection(x)
-        return x
+        return self.dropout(x, training=training)
 
     def _position_rows(self, token_ids, position_ids):
         """Returns rows of the position embeddings, `(B, S)` or `(S,)`."""
         if position_ids is not None:
-            return position_ids + self.config.position_offset
-        if not self.config.position_offset:
+            return position_ids + self.position_offset
+        if not self.position_offset:
             # If the sequence is too long, the shapes do not match on any device.
-            positions = ops.arange(self.config.max_sequence_length, dtype="int32")
+            positions = ops.arange(self.max_sequence_length, dtype="int32")
             return positions[: ops.shape(token_ids)[1]]
-        padding_id = self.config.position_offset - 1
+        padding_id = self.position_offset - 1
         real = ops.cast(ops.not_equal(token_ids, padding_id), "int32")
         return ops.cumsum(real, axis=1) * real + padding_id
 
-    def _scores(self, x):
-        """(B, S, E) -> (B, S, V)."""
-        if split := _split(self.token_embedding, x):
-            from keras_bert_lite.layers import tied_table
-
-            values = stored_value(self.token_embedding.embeddings)
-            return tied_table.scores(split, x, values)
-        table = ops.cast(self.token_embedding.embeddings, self.compute_dtype)
-        return ops.matmul(x, ops.transpose(table))
-
-    def _check(self, token_ids) -> None:
+    def _check(self, token_ids, segment_ids, position_ids) -> None:
         dtype = keras.backend.standardize_dtype(token_ids.dtype)
         if len(token_ids.shape) != 2 or "int" not in dtype:
             raise ValueError(
                 "`token_ids` must be integers of shape (batch, sequence). "
                 f"Received: shape {tuple(token_ids.shape)}, dtype {dtype}"
             )
+        check_rows(token_ids, "token_ids", segment_ids=segment_ids)
+        if position_ids is not None and len(position_ids.shape) != 1:
+            check_rows(token_ids, "token_ids", position_ids=position_ids)
         length = token_ids.shape[1]
-        limit = self.config.num_positions - self.config.position_offset
-        has_table = self.position_embedding is not None
-        if isinstance(length, int) and has_table and length > limit:
+        limit = self.max_sequence_length
+        if isinstance(length, int) and limit is not None and length > limit:
             raise ValueError(
                 "The sequence is longer than the position table. Received: "
                 f"`token_ids` of length {length}, expected at most "
@@ -204,35 +223,51 @@ class Embeddings(EncoderPart):
         token_ids,
         segment_ids=None,
         position_ids=None,
-        reverse=False,
-        project=True,
-        vectors=None,
+        return_table=False,
         training=None,
     ):
-        if reverse:
-            shape = (*token_ids.shape[:-1], self.config.vocabulary_size)
-        else:
-            self._check(token_ids)
-            first = self.config.project_before_norm
-            width = self.config.hidden_dim if project or first else self.width
-            shape = (*token_ids.shape, width)
-        return keras.KerasTensor(shape, dtype=self.compute_dtype)
+        self._check(token_ids, segment_ids, position_ids)
+        shape = (*token_ids.shape, self.hidden_dim)
+        output = keras.KerasTensor(shape, dtype=self.compute_dtype)
+        if not return_table:
+            return output
+        table = (self.vocabulary_size, self.width)
+        return output, keras.KerasTensor(table, dtype=self.variable_dtype)
 
     def compute_output_shape(
         self, token_ids_shape, segment_ids_shape=None, position_ids_shape=None
     ):
-        return (*token_ids_shape, self.config.hidden_dim)
+        return (*token_ids_shape, self.hidden_dim)
+
+    def get_config(self) -> dict[str, Any]:
+        return {
+            **super().get_config(),
+            "vocabulary_size": self.vocabulary_size,
+            "hidden_dim": self.hidden_dim,
+            "max_sequence_length": self.max_sequence_length,
+            "position_offset": self.position_offset,
+            "num_segments": self.num_segments,
+            "num_task_types": self.num_task_types,
+            "embedding_dim": self.embedding_dim,
+            "layer_norm": config_of_part(self.layer_norm),
+            "dropout": self.dropout.rate,
+        }
 
 
 def _split(table: keras.layers.Embedding, x) -> Any:
     """Returns how rows are split over devices that exchange the table's gradient."""
-    if keras.backend.backend() != "jax":
-        return None
-    if table.quantization_mode is not None or table.lora_enabled:
+    if not _exchanges_gradient(table):
         return None
     from keras_bert_lite.layers import tied_table
 
     return tied_table.split_rows(table.embeddings, x.shape[0])
+
+
+def _exchanges_gradient(table: keras.layers.Embedding) -> bool:
+    """Whether devices may exchange the gradient of a table; see `tied_table`."""
+    if keras.backend.backend() != "jax" or keras.distribution.distribution() is None:
+        return False
+    return table.quantization_mode is None and not table.lora_enabled
 
 
 def _look_up(table: keras.layers.Embedding, ids):

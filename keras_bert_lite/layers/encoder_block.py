@@ -5,21 +5,28 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_bert_lite.config import EncoderConfig
-from keras_bert_lite.layers.attention.disentangled_attention import (
-    DisentangledAttention,
-)
+from keras_bert_lite.checks import check_bool, check_rate
+from keras_bert_lite.layer_config import config_of_part
 from keras_bert_lite.layers.attention.self_attention import SelfAttention
-from keras_bert_lite.layers.base import BlockPart, padding_mask_of
-from keras_bert_lite.layers.execution.padded_rows import PaddedRows
+from keras_bert_lite.layers.base import (
+    CompositeLayer,
+    norm_of,
+    padding_mask_of,
+    part_of,
+    with_mask,
+)
+from keras_bert_lite.layers.dropout import Dropout
 from keras_bert_lite.layers.feed_forward import FeedForward
 
 # The call arguments that all blocks share and that have gradients.
-SHARED = ("relative_embeddings", "relative_biases")
+SHARED = ("relative_embeddings", "biases")
+BEFORE = ("attention_input_norm", "feed_forward_input_norm")
+AFTER = ("attention_norm", "output_norm")
+SLOTS = (*BEFORE, *AFTER)
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
-class EncoderBlock(BlockPart):
+class EncoderBlock(CompositeLayer):
     """Self-attention and a feed-forward network with residual connections.
 
         x ─┬─ attention_input_norm ─ attention ─ dropout ─┐
@@ -27,53 +34,98 @@ class EncoderBlock(BlockPart):
         y ─┬─ feed_forward_input_norm ─ feed_forward ─ dropout ─┐
            └────────────────────────────────────────────────── (+) ─ output_norm
 
-    `Norms` selects the normalizations. The default is post-norm,
-    `y = LayerNorm(x + Attention(x))` and `output = LayerNorm(y + FeedForward(y))`,
-    with dropout before each sum.
+    By default it is post-norm, `y = LayerNorm(x + Attention(x))` and
+    `output = LayerNorm(y + FeedForward(y))`, with dropout before each sum.
 
     Args:
-        config: The encoder's `EncoderConfig`, or its fields in a dictionary.
-            With `relative_positions`, attention is `DisentangledAttention`.
-        layer: The index of the encoder layer, from 0.
+        num_heads: Number of attention heads, if no `attention` is given.
+        intermediate_dim: Width of the feed-forward network, if no `feed_forward` is
+            given.
+        dropout: Dropout rate of the outputs of both, and of the attention weights if
+            no `attention` is given.
+        attention: A `SelfAttention`, such as a `DisentangledAttention`.
+        feed_forward: A `FeedForward`, or another layer that works on each token by
+            itself: where padding is left out, it is given `(T, H)`.
+        normalize_first: Whether the inputs of attention and feed-forward network are
+            normalized (pre-norm), and not the sums.
+        norms: The normalization layers by their names in the drawing, instead; names
+            that are missing stand for no normalization. They too are given `(T, H)`.
 
     Call arguments:
-        x, padding_mask, sequence_ids, return_weights, rows, relative_biases:
+        x, padding_mask, sequence_ids, biases, return_weights, rows:
             See `SelfAttention`.
         relative_embeddings: See `DisentangledAttention`.
 
     Output shape:
         `(B, S, H)`; with `return_weights`, also `(B, N, S, S)`.
 
+    Raises:
+        TypeError: If a part is another kind of object.
+        ValueError: If neither a part nor its size is given, or both are.
+
+    Example:
+
+    >>> layer = EncoderBlock(num_heads=4, intermediate_dim=1024)
+    >>> layer(keras.ops.ones((2, 5, 64))).shape
+    TensorShape([2, 5, 64])
+
     Reference: [Vaswani et al., 2017](https://arxiv.org/abs/1706.03762), section 3.1.
     """
 
     def __init__(
-        self, config: EncoderConfig | dict[str, Any], layer: int = 0, **kwargs: Any
+        self,
+        num_heads: int | None = None,
+        intermediate_dim: int | None = None,
+        dropout: float = 0.1,
+        attention: SelfAttention | dict[str, Any] | None = None,
+        feed_forward: keras.layers.Layer | dict[str, Any] | None = None,
+        normalize_first: bool = False,
+        norms: dict[str, Any] | None = None,
+        **kwargs: Any,
     ) -> None:
-        super().__init__(config, layer, **kwargs)
-        relative = self.config.relative_positions is not None
-        attention = DisentangledAttention if relative else SelfAttention
-        norms = self.config.norms
-        first = norms.before and (norms.first or layer > 0)
-        self.attention_input_norm = self._norm("attention_input_norm", first)
-        self.attention: SelfAttention = attention(
-            self.config, layer, dtype=self.dtype_policy, name="attention"
+        super().__init__(**kwargs)
+        check_rate("dropout", dropout)
+        heads = _one_of("num_heads", num_heads, "attention", attention)
+        size = _one_of(
+            "intermediate_dim", intermediate_dim, "feed_forward", feed_forward
         )
-        self.attention_norm = self._norm("attention_norm", norms.after)
-        self.feed_forward_input_norm = self._norm(
-            "feed_forward_input_norm", norms.before
+        options = {"dtype": self.dtype_policy}
+        norms = self._norms(norms, normalize_first)
+        self.attention_input_norm = norms.get("attention_input_norm")
+        self.attention: SelfAttention = (
+            SelfAttention(heads, dropout=dropout, name="attention", **options)
+            if attention is None
+            else part_of(attention, SelfAttention, "attention")
         )
-        self.feed_forward = FeedForward(
-            self.config, dtype=self.dtype_policy, name="feed_forward"
+        self.attention_norm = norms.get("attention_norm")
+        self.feed_forward_input_norm = norms.get("feed_forward_input_norm")
+        self.feed_forward: Any = (
+            FeedForward(size, name="feed_forward", **options)
+            if feed_forward is None
+            else part_of(feed_forward, keras.layers.Layer, "feed_forward")
         )
-        self.output_norm = self._norm("output_norm", norms.after)
-        self.dropout = self._dropout(self.config.dropout)
+        self.output_norm = norms.get("output_norm")
+        self.dropout = Dropout(dropout, name="dropout", **options)
 
-    def _norm(self, name: str, there: bool) -> keras.layers.Layer | None:
-        return self._layer_norm(name) if there else None
+    def _norms(self, norms: Any, normalize_first: bool) -> dict[str, Any]:
+        check_bool("normalize_first", normalize_first)
+        if norms is None:
+            norms = dict.fromkeys(BEFORE if normalize_first else AFTER, True)
+        elif normalize_first:
+            raise ValueError("`normalize_first` must be False with `norms`.")
+        if not isinstance(norms, dict) or not set(norms) <= set(SLOTS):
+            raise ValueError(
+                "`norms` must be a dictionary of layers with names among "
+                f"{SLOTS}. Received: {norms!r}"
+            )
+        return {
+            name: norm_of(norm, name, self.dtype_policy) for name, norm in norms.items()
+        }
 
-    def build(self, x_shape, padding_mask_shape=None, sequence_ids_shape=None):
-        for layer in (
+    # No property: Keras would store weights under its name.
+    def _parts(self) -> list[keras.layers.Layer]:
+        """Returns the layers that the block consists of."""
+        layers = (
             self.attention_input_norm,
             self.attention,
             self.attention_norm,
@@ -81,8 +133,12 @@ class EncoderBlock(BlockPart):
             self.feed_forward,
             self.output_norm,
             self.dropout,
-        ):
-            if layer is not None:
+        )
+        return [layer for layer in layers if layer is not None]
+
+    def build(self, x_shape, padding_mask_shape=None, sequence_ids_shape=None, **_):
+        for layer in self._parts():
+            if not layer.built:  # they may be those of another block
                 layer.build(x_shape)
 
     def call(
@@ -90,34 +146,45 @@ class EncoderBlock(BlockPart):
         x,
         padding_mask=None,
         sequence_ids=None,
+        biases=None,
         return_weights=False,
         rows=None,
         relative_embeddings=None,
-        relative_biases=None,
         training=None,
     ):
-        if rows is None:
-            shape = ops.shape(x)[:2]
-            mask = padding_mask_of(x, padding_mask)
-            rows = PaddedRows(self.config, shape, mask, sequence_ids, return_weights)
-        relative: dict[str, Any] = {}
-        if self.config.relative_positions is not None:
-            relative["relative_embeddings"] = relative_embeddings
+        options: dict[str, Any] = {}
+        if relative_embeddings is not None:
+            options["relative_embeddings"] = relative_embeddings
+        mask = padding_mask_of(x, padding_mask) if rows is None else None
+        normalized = x
+        if self.attention_input_norm is not None:
+            normalized = self.attention_input_norm(x)
         attended = self.attention(
-            _normalized(x, self.attention_input_norm),
+            normalized,
+            padding_mask=mask,
+            sequence_ids=sequence_ids,
+            biases=biases,
             return_weights=return_weights,
             rows=rows,
-            relative_biases=relative_biases,
             training=training,
-            **relative,
+            **options,
         )
         attended, weights = attended if return_weights else (attended, None)
         y = x + self.dropout(attended, training=training)
-        y = _normalized(y, self.attention_norm)
-        fed = self.feed_forward(_normalized(y, self.feed_forward_input_norm))
+        y = y if self.attention_norm is None else self.attention_norm(y)
+        fed = y
+        if self.feed_forward_input_norm is not None:
+            fed = self.feed_forward_input_norm(y)
+        fed = self.feed_forward(fed)
+        if fed.shape[-1] != x.shape[-1]:
+            raise ValueError(
+                "`feed_forward` must return as many columns as `x` has. Received: "
+                f"{fed.shape[-1]}, and `x` of shape {tuple(x.shape)}"
+            )
         output = y + self.dropout(fed, training=training)
-        output = _normalized(output, self.output_norm)
-        return (output, weights) if return_weights else output
+        output = output if self.output_norm is None else self.output_norm(output)
+        outputs = (output, weights) if return_weights else output
+        return with_mask(outputs, mask)
 
     def recomputed(self, x, **arguments):
         """Calls the block in training and recomputes it for the gradients.
@@ -146,11 +213,33 @@ class EncoderBlock(BlockPart):
     def compute_output_spec(self, x, *args, **kwargs):
         return self.attention.compute_output_spec(x, *args, **kwargs)
 
-    def compute_output_shape(
-        self, x_shape, padding_mask_shape=None, sequence_ids_shape=None
-    ):
+    def compute_output_shape(self, x_shape, *_, **__):
         return x_shape
 
+    def compute_mask(self, x, previous_mask):
+        """Returns `None`: `call` sets the mask, which `padding_mask` determines."""
+        return None
 
-def _normalized(x, norm: keras.layers.Layer | None):
-    return x if norm is None else norm(x)
+    def get_config(self) -> dict[str, Any]:
+        norms = {name: getattr(self, name) for name in SLOTS}
+        return {
+            **super().get_config(),
+            "dropout": self.dropout.rate,
+            "attention": config_of_part(self.attention),
+            "feed_forward": config_of_part(self.feed_forward),
+            "norms": {
+                name: config_of_part(norm)
+                for name, norm in norms.items()
+                if norm is not None
+            },
+        }
+
+
+def _one_of(size: str, number: Any, part: str, layer: Any) -> Any:
+    """Returns a size, after a check that it or the part that has it is given."""
+    if (number is None) == (layer is None):
+        raise ValueError(
+            f"`{size}` or `{part}` must be given, and not both. "
+            f"Received: {size}={number!r}, {part}={layer!r}"
+        )
+    return number

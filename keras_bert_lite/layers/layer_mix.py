@@ -6,10 +6,10 @@ from keras import ops
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class LayerMix(keras.layers.Layer):
-    """Mixes the hidden states of L layers with one learned weight a layer.
+    """Mixes the hidden states of L layers with one learned weight per layer.
 
     `scale * sum over l of softmax(scores)[l] * states[l]`, at first their mean. With
-    the encoder frozen, `shares()` tell which layers know what a task needs.
+    the encoder frozen, `shares()` tells which layers know what a task needs.
 
     Call arguments:
         states: A list of L tensors of one shape, `(B, S, H)`, such as the

@@ -7,11 +7,11 @@ from keras import ops
 
 from keras_bert_lite.checks import check_choice
 from keras_bert_lite.config import POOLINGS
-from keras_bert_lite.layers.base import CompositeLayer, Initializer, padding_mask_of
+from keras_bert_lite.layers.base import EncoderPart, padding_mask_of
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
-class Pooler(CompositeLayer):
+class Pooler(EncoderPart):
     """Pools the real positions of a sequence.
 
     - `"cls"`: `x[0]`, the vector of the first token, `[CLS]`;
@@ -20,7 +20,7 @@ class Pooler(CompositeLayer):
     - `"max"`: the element-wise maximum of the real positions;
     - `"attention"`: the sum of the real positions, weighted by `softmax(w x + b)`.
 
-    A row without real positions gives zeros, except with the two of `[CLS]`.
+    A row without real positions gives zeros, except for the two poolings of `[CLS]`.
 
     Args:
         pooling: One of the names above.
@@ -41,10 +41,9 @@ class Pooler(CompositeLayer):
         initializer_range: float = 0.02,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
+        super().__init__(initializer_range=initializer_range, **kwargs)
         check_choice("pooling", pooling, POOLINGS)
         self.pooling = pooling
-        self.initializer_range = initializer_range
         self.dense: Any = None  # as wide as the input, so made in `build`
 
     def build(self, x_shape, padding_mask_shape=None):
@@ -55,14 +54,8 @@ class Pooler(CompositeLayer):
             )
         width = {"cls_dense": x_shape[-1], "attention": 1}.get(self.pooling)
         if width is not None:
-            self.dense = keras.layers.Dense(
-                width,
-                activation="tanh" if self.pooling == "cls_dense" else None,
-                kernel_initializer=Initializer(stddev=self.initializer_range),
-                trainable=self.trainable,
-                dtype=self.dtype_policy,
-                name="dense",
-            )
+            activation = "tanh" if self.pooling == "cls_dense" else None
+            self.dense = self._dense(width, "dense", activation=activation)
             self.dense.build((x_shape[0], x_shape[-1]))
 
     def call(self, x, padding_mask=None):
@@ -90,11 +83,7 @@ class Pooler(CompositeLayer):
         return (x_shape[0], x_shape[-1])
 
     def get_config(self) -> dict[str, Any]:
-        return {
-            **super().get_config(),
-            "pooling": self.pooling,
-            "initializer_range": self.initializer_range,
-        }
+        return {**super().get_config(), "pooling": self.pooling}
 
 
 def _equal_weights(real):

@@ -52,26 +52,22 @@ def _looked_up(split, size, ids, upstream):
 look_up.defvjp(_look_up, _looked_up)
 
 
-@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
-def scores(split: Split, x, table):
+@jax.custom_vjp
+def scores(x, table):
     """Scores vectors against a table: (B, P, E) and (V, E) -> (B, P, V)."""
     return jnp.matmul(x, table.astype(x.dtype).T)
 
 
-def _scores(split, x, table):
-    return scores(split, x, table), (x, table)
+def _scores(x, table):
+    return scores(x, table), (x, table)
 
 
-def _scored(split, stored, upstream):
+def _scored(stored, upstream):
     x, table = stored
-
-    def part(upstream, x):
-        given = {"preferred_element_type": table.dtype}
-        return jnp.einsum("bpv,bpe->ve", upstream, x, **given)
-
-    cuts = Spec(split.rows), Spec(split.rows, None, split.columns)
     to_x = jnp.matmul(upstream, table.astype(x.dtype))
-    return to_x, _summed(part, split, cuts)(upstream, x)
+    # A sum of the other's type, or the two are not joined.
+    summed = {"preferred_element_type": table.dtype}
+    return to_x, jnp.einsum("bpv,bpe->ve", upstream, x, **summed)
 
 
 scores.defvjp(_scores, _scored)

@@ -19,8 +19,10 @@ def check_fits(model: keras.Model, preprocessor: Preprocessor, role: str) -> Non
         ValueError: If sequences may be too long for the model, or the vocabulary
             is too large.
     """
-    config = encoder_layers(encoder_of(model))[0].config
-    length, rows = preprocessor.sequence_length, config.max_sequence_length
+    embeddings, blocks, _ = encoder_layers(encoder_of(model))
+    # Rotary positions have no table, but a length that they were trained for.
+    made = embeddings if blocks.config is None else blocks.config
+    length, rows = preprocessor.sequence_length, made.max_sequence_length
     if rows is not None and (length is None or length > rows):
         raise ValueError(
             f"`{role}` must have a position for every token of a row. Received: "
@@ -39,8 +41,8 @@ def check_fits(model: keras.Model, preprocessor: Preprocessor, role: str) -> Non
             f"sequence_length={length}"
         )
     pieces = preprocessor.tokenizer.vocabulary_size()
-    if pieces > config.vocabulary_size:
+    if pieces > embeddings.vocabulary_size:
         raise ValueError(
             f"`{role}` must have an embedding for every piece of the preprocessor's "
-            f"tokenizer. Received: {config.vocabulary_size} and {pieces}"
+            f"tokenizer. Received: {embeddings.vocabulary_size} and {pieces}"
         )

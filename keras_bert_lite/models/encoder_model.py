@@ -1,7 +1,6 @@
 """Encoders as functional models."""
 
 import contextlib
-import gc
 from typing import Any
 
 import keras
@@ -9,10 +8,13 @@ import keras
 from keras_bert_lite import layers
 from keras_bert_lite._private import sublayers
 from keras_bert_lite.config import EncoderConfig
+from keras_bert_lite.models.encoder_parts import (
+    make_blocks,
+    make_embeddings,
+    make_pooler,
+)
 
 GENERATOR = "generator_"  # name prefix of ELECTRA's generator layers
-# What Keras compiles once for `fit`, `evaluate` and `predict`.
-FUNCTIONS = ("train_function", "test_function", "predict_function")
 
 
 def encoder(
@@ -46,18 +48,13 @@ def encoder(
     >>> model.count_params()
     4385920
     """
-    embeddings = layers.Embeddings(config, name="embeddings")
-    blocks = layers.Encoder(
+    blocks = make_blocks(
         config,
-        name="blocks",
         hidden_states=hidden_states,
         attentions=attentions,
         unpadding=unpadding,
     )
-    pooler = None
-    if config.pooling is not None:
-        pooler = layers.Pooler(config.pooling, config.initializer_range, name="pooler")
-    return _model(embeddings, blocks, pooler, name)
+    return _model(make_embeddings(config), blocks, make_pooler(config), name)
 
 
 def with_hidden_states(
@@ -112,23 +109,6 @@ def set_unpadding(model: keras.Model, choice: bool | str) -> None:
     >>> kbl.set_unpadding(encoder, False)  # computes padding too, as XLA needs
     """
     encoder_layers(encoder_of(model))[1].unpadding = choice
-    recompile(model)
-
-
-def recompile(model: keras.Model) -> None:
-    """Discards compiled functions of all models that share layers with a model.
-
-    The functions still use the settings from before. A layer does not know the models
-    around it, so they are looked for among all objects that are alive.
-    """
-    changed = {id(layer) for layer in sublayers(model)}
-    for candidate in gc.get_objects():
-        if not issubclass(type(candidate), keras.Model):
-            continue
-        compiled = [x for x in FUNCTIONS if vars(candidate).get(x) is not None]
-        if compiled and not changed.isdisjoint(map(id, sublayers(candidate))):
-            for name in compiled:
-                setattr(candidate, name, None)
 
 
 def encoder_of(model: keras.Model) -> keras.Model:
@@ -168,10 +148,12 @@ def encoder_layers(
     Raises:
         ValueError: If the model was not made by `encoder`.
     """
+    kinds = (layers.Embeddings, layers.Encoder, layers.Pooler)
     found: dict[type, Any] = {
-        type(layer): layer
+        kind: layer
         for layer in model.layers
-        if not layer.name.startswith(GENERATOR)
+        for kind in kinds
+        if isinstance(layer, kind) and not layer.name.startswith(GENERATOR)
     }
     if layers.Embeddings not in found or layers.Encoder not in found:
         raise ValueError(
@@ -183,8 +165,18 @@ def encoder_layers(
 
 
 def config_of(model: keras.Model) -> EncoderConfig:
-    """Returns the configuration of an encoder, read from its layers."""
+    """Returns the configuration of an encoder, read from its layers.
+
+    Raises:
+        ValueError: If the model was not made by `encoder`, but of layers alone.
+    """
     _, blocks, pooler = encoder_layers(model)
+    if blocks.config is None:
+        raise ValueError(
+            "`model` must have an encoder that was made by `encoder` or "
+            "`load_encoder`, from a configuration. Received one of layers alone: "
+            f"{model!r}"
+        )
     # The pooler may have been removed.
     return blocks.config.replace(pooling=pooler and pooler.pooling)
 
@@ -203,14 +195,32 @@ def connect_layers(
     embeddings: layers.Embeddings,
     blocks: layers.Encoder,
     pooler: layers.Pooler | None,
-    vectors: keras.KerasTensor | None = None,
 ) -> dict[str, Any]:
-    """Returns an encoder's outputs by name.
+    """Returns an encoder's outputs by name."""
+    return connect_with_table(inputs, embeddings, blocks, pooler)[0]
 
-    `vectors` `(B, S, E)` take the place of the token embeddings.
-    """
-    given = {} if vectors is None else {"vectors": vectors}
-    x = embeddings(inputs["token_ids"], **position_inputs(inputs), **given)
+
+def connect_with_table(
+    inputs: dict[str, keras.KerasTensor],
+    embeddings: layers.Embeddings,
+    blocks: layers.Encoder,
+    pooler: layers.Pooler | None,
+) -> tuple[dict[str, Any], keras.KerasTensor]:
+    """Returns an encoder's outputs by name, and the table of its token embeddings."""
+    # Keras wants as many outputs from each call of a layer as from the first.
+    x, table = embeddings(
+        inputs["token_ids"], **position_inputs(inputs), return_table=True
+    )
+    return connect_above(inputs, x, blocks, pooler), table
+
+
+def connect_above(
+    inputs: dict[str, keras.KerasTensor],
+    x: keras.KerasTensor,
+    blocks: layers.Encoder,
+    pooler: layers.Pooler | None,
+) -> dict[str, Any]:
+    """Returns the outputs by name of what is above the embeddings."""
     outputs = connect_blocks(inputs, x, blocks)
     if pooler is None:
         return outputs

@@ -5,10 +5,34 @@ from typing import Any
 import keras
 
 from keras_bert_lite.models.encoder_model import (
-    connect_layers,
+    connect_above,
     encoder_layers,
     encoder_of,
+    position_inputs,
 )
+
+
+class _Finish(keras.layers.Layer):
+    """What embeddings do once tokens are looked up; see `layers.Embeddings`."""
+
+    def __init__(self, embeddings: Any) -> None:
+        super().__init__(dtype=embeddings.dtype_policy)
+        self.embeddings = embeddings
+        self.built = True
+
+    def call(
+        self, x: Any, token_ids: Any, segment_ids: Any = None, position_ids: Any = None
+    ) -> Any:
+        width = self.embeddings.width
+        if len(x.shape) != 3 or x.shape[-1] != width:
+            raise ValueError(
+                f"The vectors must have the shape (batch, sequence, {width}). "
+                f"Received: {tuple(x.shape)}"
+            )
+        return self.embeddings.finish(x, token_ids, segment_ids, position_ids)
+
+    def compute_output_spec(self, x: Any, token_ids: Any, *_: Any, **__: Any) -> Any:
+        return self.embeddings.compute_output_spec(token_ids)
 
 
 def from_vectors(model: keras.Model) -> keras.Model:
@@ -32,9 +56,12 @@ def from_vectors(model: keras.Model) -> keras.Model:
     def call(layer: Any, *args: Any, **kwargs: Any) -> Any:
         if layer is not encoder:
             return layer(*args, **kwargs)
-        inputs, parts = args[0], encoder_layers(encoder)
-        given.append(parts[0].token_vectors(inputs["token_ids"]))
-        return connect_layers(inputs, *parts, vectors=given[0])
+        inputs, (embeddings, blocks, pooler) = args[0], encoder_layers(encoder)
+        given.append(embeddings.token_vectors(inputs["token_ids"]))
+        x = _Finish(embeddings)(
+            given[0], inputs["token_ids"], **position_inputs(inputs)
+        )
+        return connect_above(inputs, x, blocks, pooler)
 
     # A new model, for a clone of a compiled one would compile itself too.
     again = keras.models.clone_model(

@@ -21,8 +21,7 @@ from keras_bert_lite.models.text_model import TextModel
 from keras_bert_lite.text.preprocessor import Preprocessor
 
 WAYS = ("interpolate", "tile")
-# Layers whose config holds the encoder's configuration.
-CONFIGURED = ("keras_bert_lite>Embeddings", "keras_bert_lite>Encoder")
+EMBEDDINGS, ENCODER = "keras_bert_lite>Embeddings", "keras_bert_lite>Encoder"
 OUTPUT = "prediction_dense"  # of an untied masked language model
 
 
@@ -67,7 +66,7 @@ def resize(
     check_choice("positions", positions, WAYS)
     check_seed(seed)
     check_plain_weights(model)
-    encoder_config = encoder_layers(encoder_of(model))[0].config
+    encoder_config = config_of(encoder_of(model))
     changes: dict[str, int] = {}
     for name, value in {
         "vocabulary_size": vocabulary_size,
@@ -123,7 +122,7 @@ def add_tokens(
         **preprocessor.get_config(),
         "tokenizer": keras.saving.serialize_keras_object(tokenizer),
     }
-    rows = encoder_layers(encoder_of(model))[0].config.vocabulary_size
+    rows = encoder_layers(encoder_of(model))[0].vocabulary_size
     # A table may have more rows than the tokenizer has pieces.
     size = max(rows, tokenizer.vocabulary_size())
     return resize(model, vocabulary_size=size, seed=seed), Preprocessor.from_config(
@@ -139,9 +138,15 @@ def _changed(config: Any, changes: dict[str, int]) -> Any:
         return config
     # The recorded shapes no longer hold, so layers must be built again.
     found = {k: _changed(v, changes) for k, v in config.items() if k != "build_config"}
-    inner = found.get("config")
-    if found.get("registered_name") in CONFIGURED and isinstance(inner, dict):
-        found["config"] = {**inner, "config": {**inner["config"], **changes}}
+    inner: Any = found.get("config")
+    kind = found.get("registered_name")
+    if kind == EMBEDDINGS:
+        rows = {name: x for name, x in changes.items() if inner[name] is not None}
+        found["config"] = {**inner, **rows}
+    elif kind == ENCODER:
+        config = {**inner["config"], **changes}
+        limit = config["max_sequence_length"] if inner["max_sequence_length"] else None
+        found["config"] = {**inner, "config": config, "max_sequence_length": limit}
     elif isinstance(inner, dict) and inner.get("name") == OUTPUT:
         units = changes.get("vocabulary_size", inner["units"])
         found["config"] = {**inner, "units": units}
@@ -241,7 +246,7 @@ def keep_layers(
     )
     if new_pooler is not None:
         pairs.append((new_pooler, pooler))
-    for name in ("relative_table", "relative_bias", "convolution", "final_norm"):
+    for name in blocks.PARTS:
         if getattr(blocks, name) is not None:
             pairs.append((getattr(new_blocks, name), getattr(blocks, name)))
     for name in EMBEDDING_PARTS:

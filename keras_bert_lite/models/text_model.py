@@ -1,5 +1,7 @@
 """Models that take strings."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -7,9 +9,9 @@ from typing import Any
 
 import keras
 import numpy as np
-import tensorflow as tf
 
 from keras_bert_lite._finite import check_finite_weights
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.models.compatibility import check_fits
 from keras_bert_lite.models.tasks.registry import task_of
 from keras_bert_lite.models.tasks.string_form import (
@@ -256,7 +258,7 @@ def model_on_ids(model: TextModel) -> keras.Model:
 
 
 def load_text_model(
-    source: "TextModel | str | os.PathLike", argument: str = "model"
+    source: TextModel | str | os.PathLike, argument: str = "model"
 ) -> TextModel:
     """Returns a model that takes strings, or loads it, for use or for an export.
 

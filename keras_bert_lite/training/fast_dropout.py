@@ -2,8 +2,8 @@
 
 import keras
 
+from keras_bert_lite.compiled import discard_compiled
 from keras_bert_lite.layers.dropout import Dropout
-from keras_bert_lite.models.encoder_model import recompile
 from keras_bert_lite.training.jax_choices import layers_to_set
 
 
@@ -47,4 +47,4 @@ def set_fast_dropout(model: keras.Model, choice: bool = True) -> None:
     )
     for layer in found:
         layer.fast = choice
-    recompile(model)
+    discard_compiled(model)

@@ -5,14 +5,16 @@ import math
 import keras
 
 from keras_bert_lite._private import sublayers
-from keras_bert_lite.config import EncoderConfig
 from keras_bert_lite.layers import (
     DenseHead,
+    DisentangledAttention,
     Embeddings,
     Encoder,
+    EncoderBlock,
     MaskedLMTransform,
     Pooler,
     ReplacedTokenHead,
+    SelfAttention,
     Teacher,
 )
 
@@ -64,29 +66,29 @@ def training_flops(model: keras.Model, tokens: float, predictions: float) -> flo
     )
 
 
-def encoder_products(config: EncoderConfig, tokens: float) -> float:
-    """Returns the multiplications of an encoder's blocks on one row of `tokens` (S)."""
-    width, inner = config.hidden_dim, config.intermediate_dim
-    shared = (config.num_key_value_heads or config.num_heads) / config.num_heads
-    dense = 2 * (1 + shared) * width**2 + (3 if config.gated else 2) * width * inner
-    total = config.num_layers * tokens * dense
-    for layer in range(config.num_layers):
-        total += 2 * tokens * _attended(config, layer, tokens) * width
-    if relative := config.relative_positions:
-        # Each term compares with the vectors of the distances that occur, which are
-        # projected once a batch: that is left out.
-        distances = 2 * min(relative.span, tokens)
-        terms = len(relative.terms)
-        total += config.num_layers * terms * tokens * distances * width
-    if size := config.convolution_size:
-        total += tokens * size * width**2 / config.convolution_groups
+def encoder_products(encoder: Encoder, tokens: float) -> float:
+    """Returns the multiplications of an encoder on one row of `tokens` (S)."""
+    total = sum(_block_products(x, tokens) for x in encoder.blocks_in_order())
+    for layer in (encoder.projection, encoder.convolution):
+        total += 0 if layer is None else tokens * _kernels(layer)
     return total
 
 
-def _attended(config: EncoderConfig, layer: int, tokens: float) -> float:
-    """Returns how many tokens each one attends to."""
-    window = config.window(layer)
-    return tokens if window is None else min(tokens, window + 1)
+def _block_products(block: EncoderBlock, tokens: float) -> float:
+    attention = block.attention
+    width = attention.num_heads * attention.head_dim
+    denses = (getattr(attention, name) for name in SelfAttention.LAYERS)
+    products = tokens * (sum(map(_kernels, denses)) + _kernels(block.feed_forward))
+    attended = tokens
+    if attention.window is not None:
+        attended = min(tokens, attention.window + 1)
+    products += 2 * tokens * attended * width
+    if isinstance(attention, DisentangledAttention):
+        # Each term compares with the vectors of the distances that occur, which are
+        # projected once a batch: that is left out.
+        distances = 2 * min(attention.span, tokens)
+        products += len(attention.terms) * tokens * distances * width
+    return products
 
 
 def _products(
@@ -94,10 +96,9 @@ def _products(
 ) -> float:
     """Returns the multiplications of a layer, without those of layers inside it."""
     if isinstance(layer, Encoder):
-        return encoder_products(layer.config, tokens)
+        return encoder_products(layer, tokens)
     if isinstance(layer, Embeddings):
-        projected = layer.projection is not None
-        return tokens * layer.width * layer.config.hidden_dim if projected else 0
+        return 0 if layer.projection is None else tokens * _kernels(layer.projection)
     if isinstance(layer, MaskedLMTransform):
         return predictions * (_kernels(layer) + layer.embedding_dim * vocabulary)
     if isinstance(layer, ReplacedTokenHead):
@@ -109,8 +110,8 @@ def _products(
 
 def _vocabulary_size(model: keras.Model) -> int:
     tables = (x for x in sublayers(model) if isinstance(x, Embeddings))
-    return next(tables).config.vocabulary_size
+    return next(tables).vocabulary_size
 
 
 def _kernels(layer: keras.layers.Layer) -> int:
-    return sum(math.prod(x.shape) for x in layer.weights if len(x.shape) == 2)
+    return sum(math.prod(x.shape) for x in layer.weights if len(x.shape) > 1)

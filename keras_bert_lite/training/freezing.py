@@ -5,11 +5,11 @@ import keras
 from keras_bert_lite import layers
 from keras_bert_lite._private import sublayers
 from keras_bert_lite.checks import check_not_negative
+from keras_bert_lite.compiled import discard_compiled
 from keras_bert_lite.models.encoder_model import (
     check_plain_weights,
     encoder_layers,
     encoder_of,
-    recompile,
 )
 
 
@@ -51,7 +51,7 @@ def freeze(model: keras.Model, num_layers: int, embeddings: bool = True) -> None
         stack.convolution.trainable = not frozen
     for block in stack.blocks[:frozen]:
         block.trainable = False
-    recompile(model)
+    discard_compiled(model)
 
 
 def thaw(model: keras.Model) -> None:
@@ -65,7 +65,7 @@ def thaw(model: keras.Model) -> None:
 
 def _count_blocks(stack: layers.Encoder, num_layers: int) -> int:
     """Returns the number of blocks in the lowest layers."""
-    count = stack.config.num_layers
+    count = stack.num_layers
     if num_layers > count:
         raise ValueError(
             f"`num_layers` must be at most {count}, the encoder's number of layers. "

@@ -3,7 +3,7 @@
 import keras
 
 from keras_bert_lite.layers.attention.self_attention import SelfAttention
-from keras_bert_lite.models.encoder_model import recompile
+from keras_bert_lite.models.encoder_model import config_of, encoder_of
 from keras_bert_lite.training.jax_choices import layers_to_set
 
 
@@ -29,7 +29,8 @@ def set_fused_attention(model: keras.Model, choice: bool = True) -> None:
     default. Devices that are no TPUs compute the same, masks included, in plain
     operations, which are slower than the default.
 
-    The choice belongs to a run: no `.keras` file, checkpoint or clone has it.
+    The choice is the `implementation` of the model's `SelfAttention` layers, which
+    `.keras` files and clones keep.
 
     Args:
         model: An encoder or a model built on one.
@@ -38,8 +39,8 @@ def set_fused_attention(model: keras.Model, choice: bool = True) -> None:
     Raises:
         TypeError: If `choice` is not a boolean.
         NotImplementedError: If the backend is not JAX.
-        ValueError: If the model has no encoder, or one with rotary or relative
-            positions or local attention.
+        ValueError: If the model has no encoder, or one with relative positions or
+            local attention.
     """
     found = layers_to_set(
         model,
@@ -49,19 +50,18 @@ def set_fused_attention(model: keras.Model, choice: bool = True) -> None:
         "an encoder",
     )
     if choice:
-        _check(found[0])
+        _check(model)
     for layer in found:
-        layer.in_kernel = choice
-    recompile(model)
+        layer.implementation = "kernel" if choice else "auto"
 
 
-def _check(layer: SelfAttention) -> None:
+def _check(model: keras.Model) -> None:
     """Raises an error if the scores have parts that the kernel does not know."""
-    names = ("rotary", "relative_bias", "relative_positions", "local_attention")
-    for name in names:
-        value = getattr(layer.config, name)
+    config = config_of(encoder_of(model))
+    for name in ("relative_bias", "relative_positions", "local_attention"):
+        value = getattr(config, name)
         if value is not None:
             raise ValueError(
-                "`model` must have an encoder without rotary or relative positions "
-                f"and local attention. Received: {name}={value!r}"
+                "`model` must have an encoder without relative positions and local "
+                f"attention. Received: {name}={value!r}"
             )

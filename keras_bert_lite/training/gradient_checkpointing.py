@@ -2,7 +2,7 @@
 
 import keras
 
-from keras_bert_lite.models.encoder_model import encoder_layers, encoder_of, recompile
+from keras_bert_lite.models.encoder_model import encoder_layers, encoder_of
 
 
 def set_gradient_checkpointing(model: keras.Model, choice: bool = True) -> None:
@@ -24,4 +24,3 @@ def set_gradient_checkpointing(model: keras.Model, choice: bool = True) -> None:
     Reference: [Chen et al., 2016](https://arxiv.org/abs/1604.06174).
     """
     encoder_layers(encoder_of(model))[1].gradient_checkpointing = choice
-    recompile(model)

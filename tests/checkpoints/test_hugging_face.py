@@ -90,7 +90,7 @@ def test_configuration_is_honoured(tmp_path):
     write(tmp_path, hidden_act="gelu_new", layer_norm_eps=1e-3)
     model = kbl.load_encoder(tmp_path, dropout=0.0)
     block = model.get_layer("blocks").blocks[0]
-    assert block.config.activation == "gelu_tanh"
+    assert block.feed_forward.activation == "gelu_tanh"
     assert block.attention_norm.epsilon == 1e-3
     assert block.dropout.rate == 0.0
 

@@ -30,9 +30,17 @@ def listing() -> str:
         elif inspect.isclass(x):
             lines += [path, *parameters(x), *methods(x)]
         else:
-            result = type_name(inspect.signature(x).return_annotation)
+            result = type_name(signature(x).return_annotation)
             lines += [f"{path} -> {result}", *parameters(x)]
     return "\n".join(lines) + "\n"
+
+
+def signature(x: Any) -> inspect.Signature:
+    """Returns a signature with types, also where a module holds them as strings."""
+    try:
+        return inspect.signature(x, eval_str=True)
+    except NameError:  # of a type that only type checkers import
+        return inspect.signature(x)
 
 
 def parameters(x: Any) -> Iterator[str]:
@@ -41,7 +49,7 @@ def parameters(x: Any) -> Iterator[str]:
         return  # Python does not tell
     if inspect.isclass(x) and is_of(x.__init__, "keras."):
         return  # differs between versions of Keras
-    for parameter in inspect.signature(x).parameters.values():
+    for parameter in signature(x).parameters.values():
         if typing.get_origin(parameter.annotation) is typing.Unpack:
             (options,) = typing.get_args(parameter.annotation)
             yield from (f"    *, {name}" for name in options.__annotations__)

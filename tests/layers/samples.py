@@ -1,8 +1,11 @@
 """Small inputs that the layer tests share."""
 
+import keras
 import numpy as np
 
-from keras_bert_lite import EncoderConfig
+from keras_bert_lite import EncoderConfig, layers
+from keras_bert_lite.models import encoder_parts
+from tests.policies import dtype_policy
 
 HIDDEN = 8
 STATES = np.random.default_rng(0).normal(size=(2, 5, HIDDEN)).astype("float32")
@@ -22,16 +25,30 @@ SIZES = {
 }
 
 
-def maker(kind, **fields):
-    """Returns what makes a layer of fields of a small configuration.
+MAKERS = {
+    layers.DisentangledAttention: encoder_parts.make_attention,
+    layers.Embeddings: encoder_parts.make_embeddings,
+    layers.Encoder: encoder_parts.make_blocks,
+    layers.EncoderBlock: encoder_parts.make_block,
+    layers.FeedForward: encoder_parts.make_feed_forward,
+    layers.RelativeBiasTable: encoder_parts.make_relative_bias,
+    layers.RelativeTable: encoder_parts.make_relative_table,
+    layers.SelfAttention: encoder_parts.make_attention,
+    layers.TokenConvolution: encoder_parts.make_convolution,
+}
 
-    What is no field is an argument of the layer.
+
+def maker(kind, **fields):
+    """Returns what makes a layer from fields of a small configuration.
+
+    What is no field is an argument of the function of `encoder_parts`.
     """
     names = EncoderConfig.__dataclass_fields__
 
-    def make(**given):
+    def make(dtype=None, **given):
         own = {name: x for name, x in given.items() if name not in names}
         changes = {name: x for name, x in given.items() if name in names}
-        return kind(EncoderConfig(**{**SIZES, **fields, **changes}), **own)
+        with dtype_policy(dtype or keras.config.dtype_policy()):
+            return MAKERS[kind](EncoderConfig(**{**SIZES, **fields, **changes}), **own)
 
     return make

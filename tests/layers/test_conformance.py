@@ -10,24 +10,21 @@ import numpy as np
 import pytest
 
 from keras_bert_lite import layers
-from keras_bert_lite.config import RelativePositions
-from tests.conformance import WITHOUT_GRADIENT, check_layer
+from tests.conformance import WITHOUT_GRADIENT, assert_all_close, check_layer
 from tests.layers.samples import (
     HIDDEN,
     PADDING_MASK,
     SEGMENT_IDS,
     SEQUENCE_IDS,
-    SIZES,
     STATES,
     TOKEN_IDS,
-    maker,
 )
+from tests.policies import dtype_policy
 
 GENERATOR = np.random.default_rng(0)
 PADDED = {"x": STATES, "padding_mask": PADDING_MASK}
 PACKED = {**PADDED, "sequence_ids": SEQUENCE_IDS}
 VECTORS = STATES[:, 0]
-RELATIVE = RelativePositions(max_distance=4, buckets=4)
 # Peaked, so that each draw is the same.
 SCORES = 1e4 * np.eye(12, dtype="float32")[[[3, 5], [7, 1]]]
 
@@ -51,8 +48,13 @@ def maps(heads: int) -> list[np.ndarray]:
     return [np.full((2, heads, 5, 5), 0.2, "float32")]
 
 
-def two_sides(**kwargs: Any) -> layers.GradientDisentangledEmbeddings:
-    return layers.GradientDisentangledEmbeddings(SIZES, SIZES, **kwargs)
+def two_sides(dtype: Any = None, **kwargs: Any) -> keras.layers.Layer:
+    with dtype_policy(dtype or keras.config.dtype_policy()):
+        sides = [
+            layers.Embeddings(12, HIDDEN, name=name, initializer_range=0.2)
+            for name in ("generator", "discriminator")
+        ]
+        return layers.GradientDisentangledEmbeddings(*sides, **kwargs)
 
 
 @functools.cache
@@ -61,7 +63,6 @@ def small_model() -> keras.Model:
     return keras.Model(x, keras.layers.Dense(3, name="dense")(x))
 
 
-DISENTANGLED = maker(layers.DisentangledAttention, relative_positions=RELATIVE)
 CASES = {
     "AnyToken": Case(
         layers.AnyToken,
@@ -91,16 +92,18 @@ CASES = {
         functools.partial(layers.DenseHead, 3, initializer_range=0.2), {"x": STATES}
     ),
     "DisentangledAttention": Case(
-        DISENTANGLED,
-        {**PACKED, "relative_embeddings": floats(*DISENTANGLED().table_shape)},
+        functools.partial(
+            layers.DisentangledAttention, 2, max_distance=8, initializer_range=0.2
+        ),
+        {**PACKED, "relative_embeddings": floats(16, HIDDEN)},
     ),
     "Embeddings": Case(
-        maker(layers.Embeddings),
+        functools.partial(layers.Embeddings, 12, HIDDEN, initializer_range=0.2),
         {"token_ids": TOKEN_IDS, "segment_ids": SEGMENT_IDS},
     ),
-    "Encoder": Case(maker(layers.Encoder), PADDED),
-    "EncoderBlock": Case(maker(layers.EncoderBlock), PACKED),
-    "FeedForward": Case(maker(layers.FeedForward), {"x": STATES}),
+    "Encoder": Case(functools.partial(layers.Encoder, 2, 2, 12), PADDED),
+    "EncoderBlock": Case(functools.partial(layers.EncoderBlock, 2, 12), PACKED),
+    "FeedForward": Case(functools.partial(layers.FeedForward, 12), {"x": STATES}),
     "FlattenGroups": Case(layers.FlattenGroups, {"x": floats(2, 3, 5)}),
     "GradientDisentangledEmbeddings": Case(
         two_sides,
@@ -113,6 +116,7 @@ CASES = {
         {"x": STATES, "states": [STATES], "teacher_states": [floats(2, 5, 6)]},
     ),
     "LayerMix": Case(layers.LayerMix, {"states": [STATES, floats(*STATES.shape)]}),
+    "LayerNorm": Case(layers.LayerNorm, {"inputs": STATES}),
     "LogitDistillation": Case(
         layers.LogitDistillation,
         {"x": STATES, "teacher_logits": floats(*STATES.shape)},
@@ -126,6 +130,10 @@ CASES = {
         functools.partial(layers.RegressionHead, 2, ["a", "b"], initializer_range=1),
         {"x": VECTORS},
     ),
+    "RelativeBiasTable": Case(
+        functools.partial(layers.RelativeBiasTable, 2), {"x": STATES}
+    ),
+    "RelativeTable": Case(functools.partial(layers.RelativeTable, 4), {"x": STATES}),
     "ReplaceTokens": Case(
         layers.ReplaceTokens,
         {
@@ -141,7 +149,9 @@ CASES = {
     "RestoreGroups": Case(
         layers.RestoreGroups, {"x": floats(6, 4), "like": floats(2, 3, 5)}
     ),
-    "SelfAttention": Case(maker(layers.SelfAttention), PACKED),
+    "SelfAttention": Case(
+        functools.partial(layers.SelfAttention, 2, initializer_range=0.2), PACKED
+    ),
     "SequencePositions": Case(layers.SequencePositions, {"sequence_ids": SEQUENCE_IDS}),
     "SimilarityDistillation": Case(
         layers.SimilarityDistillation,
@@ -165,11 +175,14 @@ CASES = {
         leave_out=("policies", "training", "lora", "int8"),
     ),
     "TokenConvolution": Case(
-        maker(layers.TokenConvolution, convolution_size=3),
+        layers.TokenConvolution,
         {"x": STATES, "residual": floats(*STATES.shape), "padding_mask": PADDING_MASK},
     ),
     "UnitNormalization": Case(layers.UnitNormalization, {"inputs": VECTORS}),
     "VocabularyBias": Case(layers.VocabularyBias, {"x": STATES}),
+    "VocabularyScores": Case(
+        layers.VocabularyScores, {"x": STATES, "table": floats(12, HIDDEN)}
+    ),
 }
 
 
@@ -178,8 +191,32 @@ def test_compares_choices_with_a_text():
     check_layer(make, {"x": floats(3, 4, 4)})
 
 
+@pytest.mark.parametrize("options", [{"scale": False}, {"axis": [-2, -1]}])
+def test_other_normalizations_are_keras_own(options):
+    for x in (STATES, STATES[0]):
+        expected = keras.layers.LayerNormalization(epsilon=1e-12, **options)(x)
+        assert_all_close(layers.LayerNorm(**options)(x), expected)
+
+
 def test_no_layer_is_left_out():
-    assert set(CASES) == set(layers.__all__)
+    public = {name: getattr(layers, name) for name in layers.__all__}
+    kinds = {k for k, x in public.items() if issubclass(x, keras.layers.Layer)}
+    assert set(CASES) == kinds
+    assert set(public) - kinds == {"RotaryPositions"}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_no_property_returns_layers(name):
+    """Keras would store weights under the name of one that does."""
+    layer = CASES[name].make()
+    kinds = [x for x in type(layer).__mro__ if x.__module__.startswith("keras_bert")]
+    properties = {
+        key for x in kinds for key, y in vars(x).items() if isinstance(y, property)
+    }
+    values = {key: getattr(layer, key, None) for key in properties}
+    assert not any(
+        isinstance(x, keras.layers.Layer) for x in keras.tree.flatten(values)
+    )
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -15,7 +15,7 @@ make = maker(layers.Embeddings)
 
 def test_factorized_conforms():
     check_layer(
-        maker(layers.Embeddings, embedding_dim=4),
+        maker(layers.Embeddings, embedding_dim=4, project_before_norm=True),
         {
             "token_ids": TOKEN_IDS,
             "segment_ids": SEGMENT_IDS,
@@ -75,23 +75,20 @@ def test_takes_positions(position_ids):
     assert_all_close(layer(TOKEN_IDS, SEGMENT_IDS, position_ids), expected)
 
 
-def test_takes_vectors_in_place_of_token_embeddings():
-    layer = random_layer(embedding_dim=4)
-    vectors = layer.token_vectors(TOKEN_IDS)
-    expected = layer(TOKEN_IDS, SEGMENT_IDS)
-    assert_all_close(layer(TOKEN_IDS, SEGMENT_IDS, vectors=vectors), expected)
-    other = layer.token_vectors(TOKEN_IDS[::-1].copy())
-    found = layer(TOKEN_IDS, SEGMENT_IDS, vectors=other)
-    assert_all_close(found, layer(TOKEN_IDS[::-1].copy(), SEGMENT_IDS))
-    with pytest.raises(ValueError, match=r"`vectors` must have the shape .* 4"):
-        layer(TOKEN_IDS, vectors=vectors[..., :3])
+def test_looks_up_and_finishes():
+    layer = random_layer(embedding_dim=4, project_before_norm=True)
+    other = TOKEN_IDS[::-1].copy()
+    found = layer.finish(layer.token_vectors(other), TOKEN_IDS, SEGMENT_IDS, None)
+    assert_all_close(found, layer(other, SEGMENT_IDS))
 
 
-def test_factorized_embeddings_are_projected():
-    layer = random_layer(embedding_dim=4)
+def test_narrow_tables_are_projected_before_the_normalization():
+    layer = random_layer(embedding_dim=4, project_before_norm=True)
+    norm, layer.layer_norm = layer.layer_norm, None
     narrow = sum_of_tables(layer, SEGMENT_IDS, np.arange(5))
     assert narrow.shape == (2, 5, 4)
-    expected = formulas.dense(layer.projection, narrow)
+    expected = formulas.layer_norm(norm, formulas.dense(layer.projection, narrow))
+    layer.layer_norm = norm
     assert_all_close(layer(TOKEN_IDS, SEGMENT_IDS), expected)
 
 
@@ -101,11 +98,21 @@ def test_tables_of_full_width_need_no_projection():
     assert layer.count_params() == (12 + 6 + 2) * HIDDEN + 2 * HIDDEN
 
 
-def test_an_embedding_dim_asks_for_a_projection():
-    projected = random_layer(embedding_dim=HIDDEN)  # as ALBERT, whatever the width
-    plain = random_layer()
-    extra = projected.count_params() - plain.count_params()
-    assert extra == (HIDDEN + 1) * HIDDEN
+def test_the_encoder_projects_factorized_embeddings():
+    assert random_layer(embedding_dim=4).hidden_dim == 4  # ALBERT, ELECTRA
+    for width in (4, HIDDEN):  # whatever the width
+        stack = maker(layers.Encoder, embedding_dim=width)()
+        x = np.random.default_rng(0).normal(size=(2, 5, width)).astype("float32")
+        plain = maker(layers.Encoder)()
+        assert stack(x)["sequence_output"].shape == (2, 5, HIDDEN)
+        randomize(stack)
+        plain.build((2, 5, HIDDEN))
+        extra = stack.count_params() - plain.count_params()
+        assert extra == (width + 1) * HIDDEN
+        for block, other in zip(stack.blocks, plain.blocks, strict=True):
+            other.set_weights(block.get_weights())
+        expected = plain(formulas.dense(stack.projection, x).astype("float32"))
+        assert_all_close(stack(x), expected)
 
 
 def test_positions_after_the_padding_id():
@@ -127,12 +134,23 @@ def test_without_segments_and_positions():
     assert layer(long).shape == (1, 50, HIDDEN)
 
 
-def test_reverse_scores_against_the_token_table():
-    layer = random_layer(embedding_dim=4)
-    layer(TOKEN_IDS)
+def test_returns_the_table_that_a_head_scores_against():
+    layer = random_layer(embedding_dim=4, project_before_norm=True)
+    output, table = layer(TOKEN_IDS, return_table=True)
+    assert_all_close(output, layer(TOKEN_IDS))
+    assert_all_close(table, to_numpy(layer.token_embedding.embeddings))
     x = np.random.default_rng(0).normal(size=(2, 3, 4)).astype("float32")
-    table = to_numpy(layer.token_embedding.embeddings)
-    assert_all_close(layer(x, reverse=True), x @ table.T)
+    assert_all_close(layers.VocabularyScores()(x, table), x @ to_numpy(table).T)
+
+
+def test_a_quantized_table_has_the_values_of_its_rows():
+    layer = random_layer()
+    table = to_numpy(layer.table())
+    layer.token_embedding.quantize("int8")
+    assert_all_close(layer.table(), table, tolerance=0.02)
+    layer.token_embedding.enable_lora(2)
+    ids = np.arange(12, dtype="int32")[None]
+    assert_all_close(layer.table(), layer.token_vectors(ids)[0])
 
 
 def test_projection_before_the_normalization_has_no_bias():
@@ -192,3 +210,11 @@ def test_refuses_ids_outside_the_table(token_id):
 def test_refuses_arguments_out_of_range(argument, value):
     with pytest.raises(ValueError, match=f"`{argument}` must be .*Received: {value}"):
         make(**{argument: value})
+
+
+@pytest.mark.parametrize("name", ["segment_ids", "position_ids"])
+@pytest.mark.parametrize("shape", [(1, 1), (2, 4)])
+def test_refuses_ids_of_another_shape(name, shape):
+    message = rf"`{name}` must have the shape .* of `token_ids`, \(2, 5\)"
+    with pytest.raises(ValueError, match=message):
+        make()(TOKEN_IDS, **{name: np.zeros(shape, "int32")})

@@ -2,15 +2,18 @@
 
 import functools
 
+import keras
 import numpy as np
 import pytest
 
 from keras_bert_lite import layers
+from keras_bert_lite._private import keras_mask
 from keras_bert_lite.config import ACTIVATIONS
 from tests import formulas
 from tests.conformance import assert_all_close, check_layer, randomize, to_numpy
-from tests.layers.samples import PADDING_MASK, SEQUENCE_IDS, STATES, maker
+from tests.layers.samples import HIDDEN, PADDING_MASK, SEQUENCE_IDS, STATES, maker
 
+SHARED = layers.SelfAttention(2)
 INPUTS = {"x": STATES, "padding_mask": PADDING_MASK}
 make_block = maker(layers.EncoderBlock)
 make_stack = maker(layers.Encoder)
@@ -144,6 +147,103 @@ def test_with_outputs_keeps_the_weights():
     assert [id(x) for x in twin.weights] == [id(x) for x in stack.weights]
 
 
+def test_parts_combine():
+    """A layer that is subclassed and swapped in trains and is saved with its parts."""
+    blocks = [
+        layers.EncoderBlock(
+            attention=layers.SelfAttention(
+                2, window=window, rotary=layers.RotaryPositions()
+            ),
+            feed_forward=layers.FeedForward(12, gated=True, activation="silu"),
+            normalize_first=True,
+        )
+        for window in (None, 4)
+    ]
+    bias = layers.RelativeBiasTable(2)
+    make = functools.partial(
+        layers.Encoder, blocks=blocks, relative_bias=bias, final_norm=True
+    )
+    stack = random_layer(make)
+    expected = formulas.encoder(stack, STATES, PADDING_MASK[:, None, :])
+    assert_all_close(stack(**INPUTS)["sequence_output"], real(expected), 1e-4)
+
+
+def test_blocks_with_heads_of_other_sizes_rotate_by_their_own():
+    blocks = [
+        layers.EncoderBlock(
+            attention=layers.SelfAttention(heads, rotary=layers.RotaryPositions()),
+            intermediate_dim=12,
+        )
+        for heads in (1, 4)
+    ]
+    stack = random_layer(functools.partial(layers.Encoder, blocks=blocks))
+    expected = formulas.encoder(stack, STATES, PADDING_MASK[:, None, :])
+    assert_all_close(stack(**INPUTS)["sequence_output"], real(expected), 1e-4)
+
+
+def test_only_blocks_that_read_relative_embeddings_get_them():
+    attention = layers.DisentangledAttention(2, max_distance=4)
+    blocks = [
+        layers.EncoderBlock(2, 12),
+        layers.EncoderBlock(attention=attention, intermediate_dim=12),
+    ]
+    table = layers.RelativeTable(4)
+    stack = random_layer(
+        functools.partial(layers.Encoder, blocks=blocks, relative_table=table)
+    )
+    assert stack(**INPUTS)["sequence_output"].shape == STATES.shape
+    with pytest.raises(ValueError, match="`relative_table` must be None, as none"):
+        layers.Encoder(2, 2, 12, relative_table=layers.RelativeTable(4))(STATES)
+
+
+def test_a_model_is_a_feed_forward_network(tmp_path):
+    network = keras.Sequential([keras.layers.Dense(12, "relu"), keras.layers.Dense(8)])
+    x = keras.Input((None, 8))
+    block = layers.EncoderBlock(2, feed_forward=network)
+    model = keras.Model(x, layers.Encoder(blocks=[block])(x)["sequence_output"])
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    assert_all_close(loaded(STATES), model(STATES))
+
+
+def test_a_subclass_of_the_encoder_keeps_its_class():
+    class Mine(layers.Encoder):
+        pass
+
+    twin = random_layer(functools.partial(Mine, 1, 2, 12)).with_outputs(True, False)
+    assert type(twin) is Mine
+
+
+@pytest.mark.parametrize("kind", ["attention", "block"])
+def test_outputs_carry_the_padding_mask(kind):
+    layer = {
+        "attention": layers.SelfAttention(2),
+        "block": layers.EncoderBlock(2, 12),
+    }[kind]
+    assert (to_numpy(keras_mask(layer(**INPUTS))) == PADDING_MASK).all()
+    assert keras_mask(layer(STATES)) is None
+    x, mask = keras.Input((None, 8)), keras.Input((None,), dtype="bool")
+    assert keras_mask(layer(x, padding_mask=mask)) is mask
+    average = keras.layers.GlobalAveragePooling1D()
+    alone = average(layer(STATES[:1, :3]))
+    assert_all_close(average(layer(**INPUTS))[:1], alone, 1e-5)
+
+
+def test_block_refuses_a_network_of_another_width():
+    block = layers.EncoderBlock(2, feed_forward=keras.layers.Dense(1))
+    with pytest.raises(ValueError, match="`feed_forward` must return as many columns"):
+        block(STATES)
+
+
+def test_symbolic_inputs_are_checked():
+    for layer in (layers.SelfAttention(2), layers.Encoder(1, 2, 12)):
+        layer(STATES)
+        with pytest.raises(ValueError, match="`x` must have the width 8"):
+            layer(keras.Input((None, 4)))
+        with pytest.raises(ValueError, match="`padding_mask` must have the shape"):
+            layer(keras.Input((5, 8)), padding_mask=keras.Input((4,), dtype="bool"))
+
+
 def flags(stack):
     return [layer.trainable for layer in stack._flatten_layers(include_self=False)]
 
@@ -152,14 +252,16 @@ def test_remembers_which_blocks_are_frozen():
     stack = random_layer(make_stack, num_layers=3)
     stack.blocks[0].trainable = stack.blocks[2].trainable = False
     config = stack.get_config()
-    assert config["frozen"] == ["block_0", "block_2"]
+    assert [x["config"]["trainable"] for x in config["blocks"]] == [False, True, False]
     twin = layers.Encoder.from_config(config)
     assert twin.get_config() == config
-    assert flags(twin) == flags(stack)
     twin(STATES)
+    assert flags(twin) == flags(stack)
     assert len(twin.trainable_weights) == len(stack.trainable_weights)
     stack.trainable = False
-    assert not any(flags(layers.Encoder.from_config(stack.get_config())))
+    frozen = layers.Encoder.from_config(stack.get_config())
+    frozen(STATES)
+    assert not any(flags(frozen))
 
 
 def test_outputs_are_those_of_a_stack_that_checkpoints():
@@ -193,5 +295,152 @@ def test_refuses_arguments(argument, value):
 
 
 def test_refuses_inputs_of_another_width():
-    with pytest.raises(ValueError, match=r"`x` must have the shape .*, 8.* Received: "):
-        make_stack()(np.ones((2, 5, 6), "float32"))
+    with pytest.raises(ValueError, match=r"`x` must have the width 8. Received: "):
+        random_layer(make_stack)(np.ones((2, 5, 6), "float32"))
+
+
+def test_refuses_inputs_of_another_rank():
+    for layer in (layers.Encoder(1, 2, 12), layers.EncoderBlock(2, 12)):
+        with pytest.raises(ValueError, match=r"`x` must have the shape .*\(5, 8\)"):
+            layer(STATES[0])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"num_heads": 2}, "`intermediate_dim` or `feed_forward` must be given"),
+        ({"intermediate_dim": 12}, "`num_heads` or `attention` must be given"),
+        (
+            {"num_heads": 2, "attention": layers.SelfAttention(2)},
+            "`num_heads` or `attention` must be given, and not both",
+        ),
+        ({"num_heads": 2, "intermediate_dim": 0}, "`intermediate_dim` must be a pos"),
+        ({"attention": SHARED, "intermediate_dim": 8, "dropout": 2}, "`dropout` must"),
+        (
+            {"num_heads": 2, "intermediate_dim": 8, "norms": {"last": True}},
+            "`norms` must be a dictionary of layers with names among",
+        ),
+        (
+            {
+                "num_heads": 2,
+                "intermediate_dim": 8,
+                "norms": {},
+                "normalize_first": True,
+            },
+            "`normalize_first` must be False with `norms`",
+        ),
+    ],
+)
+def test_block_refuses_arguments(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        layers.EncoderBlock(**arguments)
+
+
+def test_block_refuses_other_parts():
+    with pytest.raises(
+        TypeError, match="`attention` must be of the class `SelfAttention`"
+    ):
+        layers.EncoderBlock(attention="mine", intermediate_dim=8)
+    with pytest.raises(TypeError, match="`feed_forward` must be of the class `Layer`"):
+        layers.EncoderBlock(2, feed_forward=3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({}, ValueError, "`num_layers` or `blocks` must be given"),
+        ({"num_layers": 0}, ValueError, "`num_layers` must be a positive integer"),
+        ({"num_layers": 513}, ValueError, "`num_layers` must be at most 512"),
+        ({"blocks": []}, TypeError, r"`blocks` must be a list of `EncoderBlock`s"),
+        ({"blocks": ["b"]}, TypeError, r"`blocks\[0\]` must be an `EncoderBlock`.*'b'"),
+        (
+            {"blocks": [layers.EncoderBlock(2, 8), None]},
+            TypeError,
+            r"`blocks\[1\]` must be an `EncoderBlock`. Received: None",
+        ),
+        (
+            {"blocks": [layers.EncoderBlock(2, 8)] * 2},
+            ValueError,
+            "`blocks` must be different layers",
+        ),
+        (
+            {"blocks": [layers.EncoderBlock(2, 8, name="a") for _ in "ab"]},
+            ValueError,
+            "`blocks` must have names of their own",
+        ),
+        (
+            {
+                "blocks": [
+                    layers.EncoderBlock(attention=SHARED, intermediate_dim=8)
+                    for _ in "ab"
+                ]
+            },
+            ValueError,
+            "`blocks` must have an attention and a feed-forward network of their own",
+        ),
+        (
+            {"num_layers": 3, "blocks": [layers.EncoderBlock(2, 8) for _ in "ab"]},
+            ValueError,
+            "The number of `blocks` must divide `num_layers`",
+        ),
+        (
+            {"num_heads": 2, "blocks": [layers.EncoderBlock(2, 8)]},
+            ValueError,
+            "`num_heads` must be None with `blocks`. Received: 2",
+        ),
+        (
+            {"dropout": 0.5, "blocks": [layers.EncoderBlock(2, 8)]},
+            ValueError,
+            "`dropout` must be None with `blocks`. Received: 0.5",
+        ),
+        ({"final_norm": "yes"}, TypeError, "`final_norm` must be of the class `Layer`"),
+        ({"max_sequence_length": 0}, ValueError, "`max_sequence_length` must be a pos"),
+    ],
+)
+def test_stack_refuses_arguments(arguments, error, message):
+    sizes = {} if "blocks" in arguments or not arguments else {"num_layers": 1}
+    sizes |= {"num_heads": 2, "intermediate_dim": 8} if sizes else {}
+    with pytest.raises(error, match=message):
+        layers.Encoder(**{**sizes, **arguments})
+
+
+def disentangled(terms) -> layers.DisentangledAttention:
+    return layers.DisentangledAttention(2, max_distance=8, terms=terms)
+
+
+def test_disentangled_attention_without_terms_needs_no_table():
+    block = layers.EncoderBlock(attention=disentangled([]), intermediate_dim=12)
+    plain = layers.EncoderBlock(num_heads=2, intermediate_dim=12)
+    stacks = [layers.Encoder(blocks=[x]) for x in (block, plain)]
+    outputs = []
+    for stack in stacks:
+        stack.build(STATES.shape)
+        stack.set_weights(stacks[0].get_weights())
+        outputs.append(stack(STATES, padding_mask=PADDING_MASK)["sequence_output"])
+    assert_all_close(*outputs)
+
+
+def test_packed_sequences_are_not_mixed_by_a_convolution():
+    stack = layers.Encoder(1, 2, 12, convolution=layers.TokenConvolution())
+    with pytest.raises(ValueError, match="`sequence_ids` must be None with a `conv"):
+        stack(STATES, sequence_ids=SEQUENCE_IDS)
+    with pytest.raises(ValueError, match="`sequence_ids` must be None with a `conv"):
+        stack(keras.Input((5, HIDDEN)), sequence_ids=keras.Input((5,), dtype="int32"))
+
+
+def test_stack_refuses_parts_that_do_not_fit():
+    attention = disentangled(["c2p"])
+    block = layers.EncoderBlock(attention=attention, intermediate_dim=12)
+    with pytest.raises(ValueError, match="`relative_table` must be given, as some"):
+        layers.Encoder(blocks=[block])(STATES)
+    table = layers.RelativeTable(8)
+    for terms in ((), None):  # of no attention, and of one without them
+        attention = terms if terms is None else disentangled(terms)
+        size = 2 if attention is None else None
+        block = layers.EncoderBlock(size, 12, attention=attention)
+        with pytest.raises(ValueError, match="`relative_table` must be None, as none"):
+            layers.Encoder(blocks=[block], relative_table=table)(STATES)
+    bias = layers.RelativeBiasTable(num_heads=4)
+    blocks = [layers.EncoderBlock(2, 12)]
+    with pytest.raises(ValueError, match="`relative_bias` must have the blocks' numb"):
+        layers.Encoder(blocks=blocks, relative_bias=bias)(STATES)

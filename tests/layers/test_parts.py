@@ -204,10 +204,9 @@ def test_gradients_are_those_of_padded_rows(fields):
 def test_rows_know_all_layers_once():
     from keras_bert_lite.layers.execution.real_tokens import RealTokens
 
-    config = stack_of(PARTS["ModernBERT"]).config
-    rows = RealTokens(config, MASK)
-    assert set(rows.biases) == {None, 4}
-    assert set(rows.rotations) == {100.0, 10.0}
+    blocks = stack_of(PARTS["ModernBERT"]).blocks
+    rows = RealTokens([block.attention.reads for block in blocks], MASK)
+    assert {rotary.base for rotary, _ in rows.rotations} == {100.0, 10.0}
     assert [int(x) for x in rows.lengths] == [4, 9]
 
 
@@ -293,11 +292,3 @@ def test_each_bias_can_be_left_out(name):
     assert gone - {""} == wanted[name]
     expected = formulas.encoder(stack, X, MASK[:, None, :]) * MASK[:, :, None]
     assert_all_close(output(stack), expected, 1e-4)
-
-
-def test_needs_relative_biases():
-    block = maker(layers.EncoderBlock, relative_bias=BIAS)()
-    with pytest.raises(ValueError, match=r"`relative_biases` must be given.*: None"):
-        block(X)
-    with pytest.raises(ValueError, match="`config` must have a `relative_bias`"):
-        maker(RelativeBiasTable)()

@@ -107,3 +107,8 @@ def test_the_greatest_of_low_numbers(dtype):
     )
     found = keras.ops.convert_to_numpy(keras.ops.cast(found, "float32"))
     np.testing.assert_allclose(found, [[-2.0, -5000.0]], rtol=1e-2)
+
+
+def test_refuses_another_initializer_range():
+    with pytest.raises(ValueError, match="`initializer_range` must be a positive"):
+        layers.Pooler(initializer_range=-1)

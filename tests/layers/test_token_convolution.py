@@ -1,5 +1,6 @@
 """The convolution over tokens."""
 
+import keras
 import numpy as np
 import pytest
 
@@ -33,19 +34,19 @@ def formula(layer, x, residual, mask):
     """One token, then one neighbour of it, at a time."""
     kernel, bias = (to_numpy(w) for w in layer.convolution.get_weights())
     x = x * mask[:, :, None]
-    config = layer.config
-    half = config.convolution_size // 2
-    part = config.hidden_dim // config.convolution_groups
+    half = layer.kernel_size // 2
+    width = x.shape[-1]
+    part = width // layer.groups
     output = np.zeros_like(x) + bias
     for position in range(x.shape[1]):
         for offset in range(-half, half + 1):
             if not 0 <= position + offset < x.shape[1]:
                 continue
-            for first in range(0, config.hidden_dim, part):
+            for first in range(0, width, part):
                 group = slice(first, first + part)
                 seen = x[:, position + offset, group]
                 output[:, position, group] += seen @ kernel[offset + half, :, group]
-    output = formulas.ACTIVATIONS[config.convolution_activation](output)
+    output = formulas.ACTIVATIONS[layer.activation](output)
     return formulas.layer_norm(layer.norm, residual + output) * mask[:, :, None]
 
 
@@ -74,6 +75,13 @@ def test_without_a_mask_all_are_real():
     assert_all_close(layer(STATES, residual=RESIDUAL), expected)
 
 
+def test_the_keras_mask_is_the_padding_mask():
+    layer = random_layer()
+    x = keras.layers.Masking()(STATES * PADDING_MASK[:, :, None])
+    expected = layer(x, residual=RESIDUAL, padding_mask=PADDING_MASK)
+    assert_all_close(layer(x, residual=RESIDUAL), expected)
+
+
 def test_drops_out_in_training_only():
     layer = random_layer(dropout=0.9)
     expected = to_numpy(layer(**INPUTS))
@@ -85,7 +93,6 @@ def test_drops_out_in_training_only():
     ("arguments", "message"),
     [
         ({"convolution_size": 2}, "`convolution_size` must be odd.* Received: 2"),
-        ({"convolution_size": 0}, "`convolution_size` must be a pos.* Received: 0"),
         ({"convolution_groups": 3}, "must divide `hidden_dim`.*groups=3, hidden_dim=8"),
         ({"convolution_activation": "swish"}, "`convolution_activation` must .*swish"),
     ],
@@ -95,11 +102,27 @@ def test_refuses_arguments(arguments, message):
         make(**arguments)
 
 
-@pytest.mark.parametrize("shape", [(2, 5, 6), (5, 8)])
-def test_refuses_inputs_of_another_shape(shape):
-    x = np.ones(shape, "float32")
-    with pytest.raises(ValueError, match=r"`x` must have the shape .*, 8.* Received: "):
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"kernel_size": 2}, "`kernel_size` must be odd. Received: 2"),
+        ({"kernel_size": 0}, "`kernel_size` must be a positive integer. Received: 0"),
+        ({"groups": 0}, "`groups` must be a positive integer. Received: 0"),
+        ({"activation": "swish"}, "`activation` must be one of .*: 'swish'"),
+        ({"dropout": -1}, "`dropout` must be in .*: -1"),
+    ],
+)
+def test_refuses_arguments_of_the_layer(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        TokenConvolution(**arguments)
+
+
+def test_refuses_inputs_of_another_shape():
+    x = np.ones((5, 8), "float32")
+    with pytest.raises(ValueError, match=r"`x` must have the shape .* Received: "):
         make()(x, residual=x)
+    with pytest.raises(ValueError, match=r"`groups` must divide the width of `x`"):
+        TokenConvolution(groups=3)(STATES, residual=STATES)
 
 
 @pytest.mark.parametrize("shape", [(0, 5), (3, 0)])

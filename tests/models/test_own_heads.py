@@ -33,7 +33,7 @@ def own_heads(encoder: keras.Model, nested: bool) -> keras.Model:
         "recurrent": keras.layers.LSTM(3)(x),
         "mixed": average(kbl.layers.DenseHead(3, initializer_range=0.5)(mixed)),
         "pooled": kbl.layers.Pooler("max")(x),
-        "block": kbl.layers.Pooler("mean")(kbl.layers.EncoderBlock(tiny.config())(x)),
+        "block": kbl.layers.Pooler("mean")(kbl.layers.EncoderBlock(2, 32)(x)),
         "attention": average(keras.layers.MultiHeadAttention(2, 4)(y, y)),
     }
     return keras.Model(inputs, outputs)
@@ -85,7 +85,7 @@ def test_states_carry_the_padding_mask_and_nothing_else_does(unpadding):
 
 
 def test_without_a_padding_mask_there_is_none():
-    layer = kbl.layers.Encoder(tiny.config())
+    layer = kbl.layers.Encoder(2, 2, 32)
     outputs = layer(np.ones((2, 3, 16), "float32"))
     assert keras_mask(outputs["sequence_output"]) is None
 

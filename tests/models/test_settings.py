@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import keras_bert_lite as kbl
-from keras_bert_lite.layers import Encoder
+from keras_bert_lite.layers import Encoder, EncoderBlock
 from keras_bert_lite.models.encoder_model import check_plain_weights, encoder_layers
 from tests import tiny
 from tests.training.samples import (
@@ -18,12 +18,25 @@ from tests.training.samples import (
 )
 
 FUNCTIONS = ("train_function", "test_function", "predict_function")
+
+
+def blocks_of(encoder):
+    return encoder_layers(encoder)[1]
+
+
 SETTINGS = {
     "checkpointing": lambda encoder: kbl.tuning.set_gradient_checkpointing(encoder),
     "unpadding": lambda encoder: kbl.set_unpadding(encoder, False),
     "freeze": lambda encoder: kbl.tuning.freeze(encoder, 1),
     "lora": lambda encoder: kbl.tuning.enable_lora(encoder, 2),
     "dropout": lambda encoder: kbl.tuning.set_fast_dropout(encoder, False),
+    "attribute unpadding": lambda x: setattr(blocks_of(x), "unpadding", False),
+    "attribute gradient_checkpointing": lambda x: setattr(
+        blocks_of(x), "gradient_checkpointing", True
+    ),
+    "attribute implementation": lambda x: setattr(
+        blocks_of(x).blocks[0].attention, "implementation", "plain"
+    ),
 }
 
 
@@ -55,8 +68,34 @@ def test_compiled_functions_of_models_around_are_discarded(setting):
             setattr(model, name, print)
     SETTINGS[setting](encoder)
     for model in around:
-        assert [getattr(model, name) for name in FUNCTIONS] == [None] * 3
+        assert print not in [getattr(model, name) for name in FUNCTIONS]
     assert [getattr(other, name) for name in FUNCTIONS] == [print] * 3
+
+
+def test_what_does_not_change_discards_nothing():
+    encoder = tiny.encoder()
+    encoder.train_function = print
+    blocks_of(encoder).unpadding = "auto"
+    blocks_of(encoder).gradient_checkpointing = False
+    assert encoder.train_function is print
+
+
+@pytest.mark.tensorflow(reason="of the compiled step of TensorFlow")
+@pytest.mark.parametrize("name", ["checkpointing", "attribute gradient_checkpointing"])
+def test_checkpointing_reaches_a_model_that_ran_a_fit(name, monkeypatch):
+    encoder = tiny.encoder(num_layers=1)
+    model = own_model(encoder)
+    model.compile(keras.optimizers.SGD(0.1), LOSS)
+    model.fit(INPUTS, TARGETS, verbose=0)
+    calls, recomputed = [], EncoderBlock.recomputed
+    monkeypatch.setattr(
+        EncoderBlock,
+        "recomputed",
+        lambda *x, **y: calls.append(1) or recomputed(*x, **y),
+    )
+    SETTINGS[name](encoder)
+    model.fit(INPUTS, TARGETS, verbose=0)
+    assert calls
 
 
 @pytest.mark.tensorflow(reason="of the compiled step of TensorFlow")
@@ -95,7 +134,7 @@ def test_lora_in_a_model_that_ran_a_fit_asks_for_another_optimizer():
 @pytest.mark.parametrize("choice", [1, 0, "yes", None])
 def test_refuses_another_unpadding(choice):
     with pytest.raises(ValueError, match=f"`unpadding` must be .*Received: {choice!r}"):
-        Encoder(tiny.config(), unpadding=choice)
+        Encoder(1, 2, 8, unpadding=choice)
 
 
 def test_refuses_ranks_above_the_width():

@@ -73,7 +73,7 @@ def test_a_row_does_not_depend_on_its_batch(model):
 
 
 def test_many_threads():
-    body = tiny.classifier(initializer_range=1.0)
+    body = tiny.classifier(initializer_range=0.3)
     model = kbl.with_text(body, tiny.preprocessor())
     expected = model.predict(tiny.TEXTS, verbose=0)["scores"]
     assert np.ptp(expected[:, 0]) > 0.005

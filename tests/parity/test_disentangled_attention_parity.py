@@ -10,11 +10,8 @@ import pytest
 
 from keras_bert_lite.checkpoints.hugging_face import deberta_fields
 from keras_bert_lite.config import EncoderConfig, RelativePositions
-from keras_bert_lite.layers.attention.disentangled_attention import (
-    DisentangledAttention,
-)
 from keras_bert_lite.layers.attention.relative_positions import table_rows
-from keras_bert_lite.layers.token_convolution import TokenConvolution
+from keras_bert_lite.models.encoder_parts import make_attention, make_convolution
 from tests.conformance import to_numpy
 
 torch = pytest.importorskip("torch")
@@ -86,7 +83,7 @@ def attentions(config):
         terms=config.pos_att_type,
         share_projections=getattr(config, "share_att_key", False),
     )
-    layer = DisentangledAttention(encoder_config(relative_positions=relative))
+    layer = make_attention(encoder_config(relative_positions=relative))
     layer.build(STATES.shape)
     inner = module.self
     names = {
@@ -171,7 +168,7 @@ def test_convolution(size, groups, activation):
         conv_kernel_size=size, conv_groups=groups, conv_act=activation
     )
     module = randomized(hugging_face.ConvLayer(config))
-    layer = TokenConvolution(
+    layer = make_convolution(
         encoder_config(
             convolution_size=size,
             convolution_groups=groups,

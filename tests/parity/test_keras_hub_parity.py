@@ -44,7 +44,7 @@ def test_from_keras_hub_to_transformers(name, tmp_path):
     assert not report["unexpected_keys"]
     roberta = name in ("Roberta", "XLMRoberta")
     inputs = hub.inputs(padding_id=int(roberta))
-    if ours.get_layer("embeddings").config.num_segments < 2:
+    if ours.get_layer("embeddings").num_segments < 2:
         inputs["segment_ids"][:] = 0
     wanted = theirs({x.name: inputs[x.name] for x in theirs.inputs})
     wanted = wanted["sequence_output"] if isinstance(wanted, dict) else wanted
@@ -59,6 +59,6 @@ def test_from_keras_hub_to_transformers(name, tmp_path):
 
 
 def _segments(model, segment_ids):
-    if not model.get_layer("embeddings").config.num_segments:
+    if not model.get_layer("embeddings").num_segments:
         return {}
     return {"token_type_ids": segment_ids}

@@ -114,7 +114,7 @@ def copy_modernbert(module, embeddings, stack) -> None:
         copy(attention.output_dense, layer.attn.Wo)
         copy(fed.output_dense, layer.mlp.Wo)
         copy(block.feed_forward_input_norm, layer.mlp_norm)
-        assert (block.attention_input_norm is None) == (block.layer == 0)
+        assert (block.attention_input_norm is None) == (block is stack.blocks[0])
         if block.attention_input_norm is not None:
             copy(block.attention_input_norm, layer.attn_norm)
 

@@ -22,7 +22,7 @@ import keras
 import numpy as np
 
 from keras_bert_lite.layers import VocabularyBias
-from keras_bert_lite.layers.execution.layer_norm import LayerNorm
+from keras_bert_lite.layers.layer_norm import LayerNorm
 from keras_bert_lite.models.encoder_model import config_of, encoder_layers, encoder_of
 from keras_bert_lite.models.tasks.task import head_layers
 

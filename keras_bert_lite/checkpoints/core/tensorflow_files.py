@@ -9,17 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.checkpoints.core.tensors import TensorSource, as_float32
 
 INDEX = ".index"
-TYPES = {
-    tf.float64: "F64",
-    tf.float32: "F32",
-    tf.float16: "F16",
-    tf.bfloat16: "BF16",
-}
+TYPES = {"float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF16"}
 # Variables of optimizers and training loops.
 SLOTS = re.compile(
     r"(^|/)(adam_[mv]|Adam(_1)?|LAMB(_1)?|lamb_[mv]|[mv]|global_step|beta[12]_power|"
@@ -60,8 +55,8 @@ class TensorFlowSource(TensorSource):
         return tuple(self._shapes[self._keys[name]])
 
     def dtype(self, name: str) -> str:
-        dtype = self._dtypes[self._keys[name]]
-        return TYPES.get(dtype, dtype.name)
+        dtype = self._dtypes[self._keys[name]].name
+        return TYPES.get(dtype, dtype)
 
     def read(self, name: str) -> np.ndarray:
         return as_float32(self.stored(self._keys[name]), name, self.location)
@@ -106,7 +101,7 @@ class TensorFlowSource(TensorSource):
         listed = sum(
             math.prod(shape) * self._dtypes[key].size
             for key, shape in self._shapes.items()
-            if self._dtypes[key] in TYPES
+            if self._dtypes[key].name in TYPES
         )
         if listed > self.stored_bytes:
             raise ValueError(

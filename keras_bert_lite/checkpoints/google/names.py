@@ -37,7 +37,7 @@ _TABLES = {
 _BLOCK = "bert/encoder/transformer/group_{i}/inner_group_0/"
 ALBERT: Names = {
     **_TABLES,
-    "bert/encoder/embedding_hidden_mapping_in": "embeddings.projection",
+    "bert/encoder/embedding_hidden_mapping_in": "encoder.projection",
     f"{_BLOCK}attention_1/self/query": "blocks.{i}.attention.query",
     f"{_BLOCK}attention_1/self/key": "blocks.{i}.attention.key",
     f"{_BLOCK}attention_1/self/value": "blocks.{i}.attention.value",

@@ -14,7 +14,7 @@ EMBEDDINGS = {
 _BLOCK = "encoder.layer.{i}."
 BERT = {
     **EMBEDDINGS,
-    "embeddings_project": "embeddings.projection",  # ELECTRA
+    "embeddings_project": "encoder.projection",  # ELECTRA
     f"{_BLOCK}attention.self.query": "blocks.{i}.attention.query",
     f"{_BLOCK}attention.self.key": "blocks.{i}.attention.key",
     f"{_BLOCK}attention.self.value": "blocks.{i}.attention.value",
@@ -53,7 +53,7 @@ DISTILBERT = {
 _BLOCK = "encoder.albert_layer_groups.{i}.albert_layers.0."
 ALBERT = {
     **EMBEDDINGS,
-    "encoder.embedding_hidden_mapping_in": "embeddings.projection",
+    "encoder.embedding_hidden_mapping_in": "encoder.projection",
     f"{_BLOCK}attention.query": "blocks.{i}.attention.query",
     f"{_BLOCK}attention.key": "blocks.{i}.attention.key",
     f"{_BLOCK}attention.value": "blocks.{i}.attention.value",

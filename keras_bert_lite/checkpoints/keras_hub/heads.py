@@ -7,7 +7,7 @@ import keras
 
 from keras_bert_lite import layers
 from keras_bert_lite.models.encoder_model import (
-    connect_layers,
+    connect_with_table,
     encoder_layers,
     id_inputs,
 )
@@ -102,11 +102,12 @@ def masked_lm(body: keras.Model, task: Any) -> keras.Model:
         embeddings.width,
         activation=activation_of(head.intermediate_activation),
         layer_norm_epsilon=head.layer_norm_epsilon,
-        initializer_range=embeddings.config.initializer_range,
+        initializer_range=embeddings.initializer_range,
         name="prediction_transform",
     )
     inputs = id_inputs()
-    x = connect_layers(inputs, embeddings, blocks, None)["sequence_output"]
+    states, table = connect_with_table(inputs, embeddings, blocks, None)
     words = (transform, layers.VocabularyBias(name="prediction_bias"))
-    outputs = {PREDICTION.name: word_scores(embeddings, *words, x)}
+    logits = word_scores(table, *words, states["sequence_output"])
+    outputs = {PREDICTION.name: logits}
     return task_model(MASKED_LM, inputs, outputs, words, "masked_lm")

@@ -22,7 +22,7 @@ from keras_bert_lite.checkpoints.core.name_table import (
 )
 from keras_bert_lite.checkpoints.core.tensors import TensorSource, as_float32
 from keras_bert_lite.layers import VocabularyBias
-from keras_bert_lite.layers.execution.layer_norm import LayerNorm
+from keras_bert_lite.layers.layer_norm import LayerNorm
 
 VARIABLES: Variables = {
     keras.layers.Dense: {"kernel": ("kernel", None), "bias": ("bias", None)},
@@ -70,10 +70,10 @@ DISTILBERT = {
 }
 ALBERT = {
     **{name: path for name, path in BERT.items() if "{i}" not in name},
-    "embedding_projection": "embeddings.projection",
+    "embedding_projection": "encoder.projection",
     **_block("group_{i}_inner_layer_0"),
 }
-ELECTRA = {**BERT, "embeddings_projection": "embeddings.projection"}
+ELECTRA = {**BERT, "embeddings_projection": "encoder.projection"}
 DEBERTA = {
     "token_embedding/embeddings": "embeddings.token_embedding",
     **NORM,
@@ -160,7 +160,7 @@ def our_targets(table: Mapping[str, str], model: keras.Model) -> dict[str, Targe
             (variable,) = found[name].variables
             found[name] = _PositionRows(
                 variable,
-                first=embeddings.config.position_offset,
+                first=embeddings.position_offset,
                 segment=one_segment,
             )
     return found

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import tensorflow as tf
 from google.protobuf.message import DecodeError
-from tensorflow.core.protobuf import saved_model_pb2
+
+from keras_bert_lite._tensorflow import saved_model_pb2, tf
 
 FILE = "saved_model.pb"
 # Operation in the graph -> the activation that uses it. `Tanh` is only a fallback:

@@ -5,8 +5,8 @@ from typing import Any
 
 import keras
 from google.protobuf.message import DecodeError
-from tensorflow.core.protobuf import trackable_object_graph_pb2
 
+from keras_bert_lite._tensorflow import trackable_object_graph_pb2
 from keras_bert_lite.checkpoints.core.assign import fill_model, is_new_pooler
 from keras_bert_lite.checkpoints.core.config_fields import changed
 from keras_bert_lite.checkpoints.core.name_table import (

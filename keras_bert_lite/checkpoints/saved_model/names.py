@@ -14,7 +14,7 @@ from keras_bert_lite.checkpoints.core.name_table import (
     Variables,
     VariableTarget,
 )
-from keras_bert_lite.layers.execution.layer_norm import LayerNorm
+from keras_bert_lite.layers.layer_norm import LayerNorm
 
 Names = Mapping[str, str]
 
@@ -28,7 +28,7 @@ EMBEDDINGS = {
     "position": "embeddings.position_embedding",
     "segment": "embeddings.segment_embedding",
     "norm": "embeddings.layer_norm",
-    "projection": "embeddings.projection",
+    "projection": "encoder.projection",
 }
 BLOCK = {
     "query": "attention.query",
@@ -100,7 +100,10 @@ MODEL_GARDEN = Layout(
 # ALBERT: all layers share one block.
 SHARED_MODEL_GARDEN = dataclasses.replace(MODEL_GARDEN, block="transformer/")
 OURS = Layout(
-    tables={word: path.replace(".", "/") for word, path in EMBEDDINGS.items()},
+    tables={
+        word: path.replace(".", "/").replace("encoder/", "blocks/")
+        for word, path in EMBEDDINGS.items()
+    },
     block="blocks/block_{i}/",
     modules={word: path.replace(".", "/") for word, path in BLOCK.items()},
     pooler="pooler/dense",

@@ -8,13 +8,15 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_bert_lite.config import EncoderConfig
+from keras_bert_lite.checks import check_bool, check_distances, check_terms
+from keras_bert_lite.config import RELATIVE_TERMS
 from keras_bert_lite.layers.attention.relative_positions import (
     falling_distances,
     scores_by_distance,
     table_rows,
 )
 from keras_bert_lite.layers.attention.self_attention import SelfAttention
+from keras_bert_lite.layers.base import with_mask
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
@@ -30,50 +32,75 @@ class DisentangledAttention(SelfAttention):
     embeddings of distances that occur in the batch are projected.
 
     Args:
-        config, layer: See `SelfAttention`. The configuration must have
-            `relative_positions`; its `dropout` also applies to the relative
-            embeddings.
+        num_heads: See `SelfAttention`.
+        max_distance: The largest distance (M); larger ones are clipped to it.
+        buckets: The number of buckets per direction (k). Distances up to `k / 2`
+            have a vector each, and larger ones share vectors by the logarithm of
+            the distance. `None`: every distance has its own vector.
+        terms: The position terms of the scores: `"c2p"`, content to position, and
+            `"p2c"`, position to content. One that is listed twice counts twice in the
+            scale, as in the reference.
+        share_projections: Whether positions use the projections of the content,
+            `key` and `query`. Otherwise they have `position_key` and
+            `position_query`, one for each term.
+        position_dropout: Dropout rate of the relative embeddings.
+        **kwargs: The other arguments of `SelfAttention`, without
+            `num_key_value_heads` and `rotary`.
 
     Call arguments:
-        x, padding_mask, sequence_ids, return_weights, rows, relative_biases:
+        x, padding_mask, sequence_ids, biases, return_weights, rows:
             See `SelfAttention`.
         relative_embeddings: The output of `RelativeTable`: floats of shape
-            `(2 * span, H)`, with distance 0 in row `span`; see
-            `RelativePositions`. Not needed without terms.
+            `(2 * span, H)`, with distance 0 in row `span`, which is `buckets` or,
+            without buckets, `max_distance`. Not needed without terms.
 
     Output shape:
         `(B, S, H)`; with `return_weights`, also `(B, N, S, S)`.
 
     Raises:
-        ValueError: If there are no `relative_positions`, or `x` or
-            `relative_embeddings` has another shape.
+        ValueError: If `x` or `relative_embeddings` has another shape, or the
+            embeddings are missing.
 
     Reference: [He et al., 2021](https://arxiv.org/abs/2006.03654), section 3;
     [the buckets of version 3](https://arxiv.org/abs/2111.09543).
     """
 
-    def __init__(
-        self, config: EncoderConfig | dict[str, Any], layer: int = 0, **kwargs: Any
-    ) -> None:
-        super().__init__(config, layer, **kwargs)
-        relative = self.config.relative_positions
-        if relative is None:
-            raise ValueError("`config` must have `relative_positions`. Received: None")
-        self.relative_positions = relative
-        width, biases = self.config.hidden_dim, self.config.biases
-        own = () if relative.share_projections else relative.terms
-        self.position_key: keras.layers.Dense | None = None
-        self.position_query: keras.layers.Dense | None = None
-        if "c2p" in own:
-            self.position_key = self._dense(width, "position_key", biases.key)
-        if "p2c" in own:
-            self.position_query = self._dense(width, "position_query", biases.query)
-        self.position_dropout = self._dropout(self.config.dropout, "position_dropout")
+    LAYERS: tuple[str, ...] = (
+        *SelfAttention.LAYERS,
+        "position_key",
+        "position_query",
+    )
 
-    @property
-    def table_shape(self) -> tuple[int, int]:
-        """The shape of the relative embeddings: (2 * span, H)."""
-        return 2 * self.relative_positions.span, self.config.hidden_dim
+    def __init__(
+        self,
+        num_heads: int,
+        max_distance: int,
+        buckets: int | None = None,
+        terms: tuple[str, ...] | list[str] = RELATIVE_TERMS,
+        share_projections: bool = True,
+        position_dropout: float = 0.1,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(num_heads, **kwargs)
+        for name, value in {
+            "num_key_value_heads": self.num_key_value_heads != num_heads,
+            "rotary": self.rotary is not None,
+        }.items():
+            if value:
+                raise ValueError(
+                    f"`{name}` must be None with relative positions. "
+                    f"Received: {getattr(self, name)!r}"
+                )
+        check_distances(max_distance, buckets)
+        check_terms(terms, RELATIVE_TERMS)
+        check_bool("share_projections", share_projections)
+        self.max_distance = max_distance
+        self.buckets = buckets
+        self.terms = list(terms)
+        self.share_projections = share_projections
+        self.position_dropout = self._dropout(position_dropout, "position_dropout")
+        self.position_key: Any = None
+        self.position_query: Any = None
 
     def build(
         self,
@@ -81,12 +108,17 @@ class DisentangledAttention(SelfAttention):
         padding_mask_shape=None,
         sequence_ids_shape=None,
         relative_embeddings_shape=None,
+        **_,
     ):
-        self._check_table(relative_embeddings_shape)
         super().build(x_shape)
-        for dense in (self.position_key, self.position_query):
-            if dense is not None:
-                dense.build(self.table_shape)
+        width = x_shape[-1]
+        self.table_shape = 2 * self.span, width
+        self._check_table(relative_embeddings_shape)
+        own = [] if self.share_projections else self.terms
+        for term, name in {"c2p": "key", "p2c": "query"}.items():
+            if term in own:
+                bias = name in self.use_bias
+                self._add_dense(f"position_{name}", width, bias, self.table_shape)
         self.position_dropout.build(self.table_shape)
 
     def _check_table(self, shape) -> None:
@@ -99,57 +131,75 @@ class DisentangledAttention(SelfAttention):
                 f"Received: {tuple(shape)}"
             )
 
+    @property
+    def span(self) -> int:
+        """Half the number of relative embeddings."""
+        return self.buckets or self.max_distance
+
+    @property
+    def scale(self) -> float:
+        """1: `project` scales the queries, which all terms but one read."""
+        return 1.0
+
+    @property
+    def has_relative_terms(self) -> bool:
+        return True
+
+    @property
+    def reads_relative_table(self) -> bool:
+        return bool(self.terms)
+
+    @property
+    def _all_scale(self) -> float:
+        return (self.head_dim * (1 + len(self.terms))) ** -0.5
+
+    def project(self, x) -> tuple[Any, Any, Any]:
+        """Projects to scaled queries, keys and values, `(..., N, D)` each."""
+        query, key, value = super().project(x)
+        return query * self._all_scale, key, value
+
     def call(
         self,
         x,
         padding_mask=None,
         sequence_ids=None,
+        biases=None,
         return_weights=False,
         rows=None,
-        relative_biases=None,
         training=None,
         relative_embeddings=None,
     ):
-        if self.relative_positions.terms and relative_embeddings is None:
+        if self.terms and relative_embeddings is None:
             raise ValueError("`relative_embeddings` must be given. Received: None")
-        rows = rows or self._padded(x, padding_mask, sequence_ids, return_weights)
-        scores_of = functools.partial(
-            self._scores,
-            lengths=rows.lengths,
-            relative_embeddings=relative_embeddings,
-            training=training,
-        )
-        return self._attend(
-            x, rows, scores_of, relative_biases, return_weights, training
-        )
+        if relative_embeddings is not None:
+            self._check_table(relative_embeddings.shape)
+        alone = rows is None
+        if alone:
+            self._check_biases(x, biases)
+            rows = self._padded_rows(x, padding_mask, sequence_ids, whole=True)
+            biases = None if biases is None else [biases]
+        longest = functools.reduce(ops.maximum, rows.lengths)
+        tables = self._tables(relative_embeddings, longest, training)
+        terms = functools.partial(self._terms, tables=tables, longest=longest)
+        outputs = self._attend(x, rows, biases, return_weights, training, terms)
+        return with_mask(outputs, rows.mask) if alone else outputs
 
-    def _scores(
-        self, queries, keys, lengths=(), relative_embeddings=None, training=None
-    ) -> Iterator[Any]:
-        size = self.config.hidden_dim // self.config.num_heads
-        scale = (size * (1 + len(self.relative_positions.terms))) ** -0.5
-        longest = functools.reduce(ops.maximum, lengths)
-        tables = self._project(relative_embeddings, longest, training)
-        for query, key, length in zip(queries, keys, lengths, strict=True):
-            query = query * scale
-            scores = ops.matmul(query, ops.transpose(key, (0, 1, 3, 2)))
-            scores = ops.cast(scores, "float32")
-            near = slice(longest - length, longest + length)
-            if "c2p" in tables:
-                scores = scores + scores_by_distance(query, tables["c2p"][near])
-            if "p2c" in tables:
-                table = tables["p2c"][near] * scale
-                turned = scores_by_distance(key, table)  # keys by queries
-                scores = scores + ops.transpose(turned, (0, 1, 3, 2))
-            yield scores
+    def _terms(self, query, key, tables: dict[str, Any], longest) -> Iterator[Any]:
+        """Yields the position terms of the scores, float32 `(b, N, s, s)`."""
+        length = ops.shape(query)[2]
+        near = slice(longest - length, longest + length)
+        if "c2p" in tables:
+            yield scores_by_distance(query, tables["c2p"][near])
+        if "p2c" in tables:
+            turned = scores_by_distance(key, tables["p2c"][near] * self._all_scale)
+            yield ops.transpose(turned, (0, 1, 3, 2))  # from keys by queries
 
-    def _project(self, relative_embeddings, length, training) -> dict[str, Any]:
+    def _tables(self, relative_embeddings, length, training) -> dict[str, Any]:
         """Returns PK and PQ of the distances in a batch, `(2 S, H)` each, by term."""
-        relative = self.relative_positions
-        if not relative.terms:
+        if not self.terms:
             return {}
         rows_of = functools.partial(
-            table_rows, max_distance=relative.max_distance, num_buckets=relative.buckets
+            table_rows, max_distance=self.max_distance, num_buckets=self.buckets
         )
         # Distances range from -S to S. Without any tokens, only 0 remains.
         ends = rows_of(length * np.array([-1, 1], "int32"))
@@ -164,17 +214,17 @@ class DisentangledAttention(SelfAttention):
         return {
             term: ops.take(dense(needed), rows - first, axis=0)
             for term, (dense, rows) in dense_and_rows.items()
-            if term in relative.terms
+            if term in self.terms
         }
 
-    def compute_output_spec(self, x, *args, relative_embeddings=None, **kwargs):
-        return super().compute_output_spec(x, *args, **kwargs)
-
-    def compute_output_shape(
-        self,
-        x_shape,
-        padding_mask_shape=None,
-        sequence_ids_shape=None,
-        relative_embeddings_shape=None,
-    ):
-        return x_shape
+    def get_config(self) -> dict[str, Any]:
+        config = super().get_config()
+        del config["num_key_value_heads"], config["rotary"]
+        return {
+            **config,
+            "max_distance": self.max_distance,
+            "buckets": self.buckets,
+            "terms": self.terms,
+            "share_projections": self.share_projections,
+            "position_dropout": self.position_dropout.rate,
+        }

@@ -9,7 +9,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_bert_lite.config import EncoderConfig
+from keras_bert_lite.checks import check_bias_buckets, check_positive
 from keras_bert_lite.layers.attention.relative_positions import falling_distances, skew
 from keras_bert_lite.layers.base import EncoderPart
 
@@ -42,12 +42,16 @@ def bias_buckets(num_buckets: int, max_distance: int) -> np.ndarray:
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class RelativeBiasTable(EncoderPart):
-    """A learned bias for each head and bucket of distances, shared by all blocks.
+    """A learned bias for each head and bucket of distances (MPNet, T5).
+
+    All blocks share it: it is the `biases` of `SelfAttention`.
 
     Args:
-        config: The encoder's `EncoderConfig`, or its fields in a dictionary. It
-            must have a `relative_bias` and also uses `num_heads` and
-            `initializer_range`.
+        num_heads: Number of attention heads (N).
+        num_buckets: Rows of the table, half of them for keys after the query. In
+            each half, the smaller distances have one row each.
+        max_distance: All distances from here on share one row.
+        initializer_range: Standard deviation of the initial weights.
 
     Call arguments:
         x: Floats of shape `(B, S, H)`; only S is used.
@@ -56,19 +60,26 @@ class RelativeBiasTable(EncoderPart):
         `(1, N, S, S)`: biases to add to the attention scores.
 
     Raises:
-        ValueError: If there is no `relative_bias`.
+        ValueError: If a value is out of its range.
 
     Reference: [Raffel et al., 2020](https://arxiv.org/abs/1910.10683), section 2.1.
     """
 
-    def __init__(self, config: EncoderConfig | dict[str, Any], **kwargs: Any) -> None:
-        super().__init__(config, **kwargs)
-        if self.config.relative_bias is None:
-            raise ValueError("`config` must have a `relative_bias`. Received: None")
-        self.relative_bias = self.config.relative_bias
-        self.embedding = self._table(
-            self.relative_bias.num_buckets, self.config.num_heads, "embedding"
-        )
+    def __init__(
+        self,
+        num_heads: int,
+        num_buckets: int = 32,
+        max_distance: int = 128,
+        initializer_range: float = 0.02,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(initializer_range=initializer_range, **kwargs)
+        check_positive("num_heads", num_heads)
+        check_bias_buckets(num_buckets, max_distance)
+        self.num_heads = num_heads
+        self.num_buckets = num_buckets
+        self.max_distance = max_distance
+        self.embedding = self._table(num_buckets, num_heads, "embedding")
 
     def build(self, x_shape=None):
         self.embedding.build((None,))
@@ -84,13 +95,13 @@ class RelativeBiasTable(EncoderPart):
         biases = []
         for length in lengths:
             near = table[..., longest - length : longest + length]
-            shape = (1, self.config.num_heads, length, 2 * length)
+            shape = (1, self.num_heads, length, 2 * length)
             biases.append(skew(ops.broadcast_to(near, shape)))
         return biases
 
     def _rows(self, distances):
-        limit = self.relative_bias.max_distance
-        rows = bias_buckets(self.relative_bias.num_buckets, limit)
+        limit = self.max_distance
+        rows = bias_buckets(self.num_buckets, limit)
         indices = ops.clip(ops.cast(distances, "int32"), -limit, limit) + limit
         return ops.take(rows, indices, axis=0)
 
@@ -99,4 +110,12 @@ class RelativeBiasTable(EncoderPart):
         return keras.KerasTensor(shape, dtype=self.compute_dtype)
 
     def compute_output_shape(self, x_shape):
-        return (1, self.config.num_heads, x_shape[1], x_shape[1])
+        return (1, self.num_heads, x_shape[1], x_shape[1])
+
+    def get_config(self) -> dict[str, Any]:
+        return {
+            **super().get_config(),
+            "num_heads": self.num_heads,
+            "num_buckets": self.num_buckets,
+            "max_distance": self.max_distance,
+        }

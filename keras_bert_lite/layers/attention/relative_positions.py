@@ -7,8 +7,9 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_bert_lite.config import EncoderConfig
-from keras_bert_lite.layers.base import EncoderPart
+from keras_bert_lite.checks import check_positive
+from keras_bert_lite.layer_config import config_of_part
+from keras_bert_lite.layers.base import EncoderPart, check_states, norm_of
 
 # The largest distance that is assigned a bucket; no sequence is longer.
 LONGEST_DISTANCE = 2**16
@@ -125,42 +126,57 @@ def scores_by_distance(x, table):
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
 class RelativeTable(EncoderPart):
-    """The relative position embeddings, shared by all blocks.
+    """The relative position embeddings of DeBERTa, shared by all blocks.
 
     Args:
-        config: The encoder's `EncoderConfig`, or its fields in a dictionary. It
-            must have `relative_positions` and also uses `hidden_dim`,
-            `layer_norm_epsilon`, `norms.bias` and `initializer_range`.
+        span: Half the number of embeddings (K): the `buckets` of
+            `DisentangledAttention` or, without them, its `max_distance`.
+        layer_norm: Whether the embeddings are normalized, or a normalization layer.
+        initializer_range: Standard deviation of the initial weights.
 
-    Raises:
-        ValueError: If there are no `relative_positions`.
+    Call arguments:
+        x: Floats of shape `(B, S, H)`, of which only the width is used.
+
+    Output shape:
+        `(2 K, H)`.
 
     Reference: [He et al., 2021](https://arxiv.org/abs/2006.03654), section 3.1.
     """
 
-    def __init__(self, config: EncoderConfig | dict[str, Any], **kwargs: Any) -> None:
-        super().__init__(config, **kwargs)
-        relative = self.config.relative_positions
-        if relative is None:
-            raise ValueError("`config` must have `relative_positions`. Received: None")
-        self.num_rows = 2 * relative.span
-        self.embedding = self._table(self.num_rows, self.config.hidden_dim, "embedding")
-        self.layer_norm: keras.layers.Layer | None = None
-        if relative.normalize:
-            self.layer_norm = self._layer_norm("layer_norm")
+    def __init__(
+        self,
+        span: int,
+        layer_norm: keras.layers.Layer | bool | dict[str, Any] = True,
+        initializer_range: float = 0.02,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(initializer_range=initializer_range, **kwargs)
+        check_positive("span", span)
+        self.span = span
+        self.embedding: Any = None  # as wide as the input, so made in `build`
+        self.layer_norm = norm_of(layer_norm, "layer_norm", self.dtype_policy)
 
-    def build(self, x_shape=None):
+    def build(self, x_shape):
+        check_states(x_shape)
+        self.embedding = self._table(2 * self.span, x_shape[-1], "embedding")
         self.embedding.build((None,))
         if self.layer_norm is not None:
-            self.layer_norm.build((self.num_rows, self.config.hidden_dim))
+            self.layer_norm.build((2 * self.span, x_shape[-1]))
 
-    def call(self, x=None):
+    def call(self, x):
         return self.rows()
 
     def rows(self):
-        """Returns the embeddings, `(2 K, H)` for K distances per direction."""
-        rows = self.embedding(keras.ops.arange(self.num_rows, dtype="int32"))
+        """Returns the embeddings, `(2 K, H)`."""
+        rows = self.embedding(ops.arange(2 * self.span, dtype="int32"))
         return rows if self.layer_norm is None else self.layer_norm(rows)
 
-    def compute_output_shape(self, x_shape=None):
-        return (self.num_rows, self.config.hidden_dim)
+    def compute_output_shape(self, x_shape):
+        return (2 * self.span, x_shape[-1])
+
+    def get_config(self) -> dict[str, Any]:
+        return {
+            **super().get_config(),
+            "span": self.span,
+            "layer_norm": config_of_part(self.layer_norm),
+        }

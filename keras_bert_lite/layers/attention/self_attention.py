@@ -1,42 +1,55 @@
 """Bidirectional multi-head self-attention."""
 
-import functools
-from collections.abc import Iterator
+import dataclasses
 from typing import Any
 
 import keras
 from keras import ops
 
-from keras_bert_lite.config import EncoderConfig
-from keras_bert_lite.layers.attention import fused_attention
-from keras_bert_lite.layers.attention.rotary import Rotation, rotate
-from keras_bert_lite.layers.base import BlockPart, padding_mask_of
-from keras_bert_lite.layers.execution.padded_rows import PaddedRows
-from keras_bert_lite.layers.execution.query_blocks import (
-    attend_by_blocks,
-    attend_in_loop,
+from keras_bert_lite.checks import check_key_value_heads, check_positive
+from keras_bert_lite.compiled import discard_compiled
+from keras_bert_lite.layers.attention import compute
+from keras_bert_lite.layers.attention.projections import project, project_joined
+from keras_bert_lite.layers.attention.rotary import RotaryPositions, rotate
+from keras_bert_lite.layers.base import (
+    EncoderPart,
+    bias_names,
+    check_rows,
+    check_states,
+    check_width,
+    padding_mask_of,
+    with_mask,
 )
-from keras_bert_lite.layers.split import split_of
+from keras_bert_lite.layers.execution.padded_rows import PaddedRows
+from keras_bert_lite.layers.execution.reads import Reads
+
+PROJECTIONS = ("query", "key", "value", "output")
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
-class SelfAttention(BlockPart):
+class SelfAttention(EncoderPart):
     """Bidirectional multi-head self-attention over the real positions.
 
     `softmax(Q K^T / sqrt(D)) V` in each of N heads of size D = H / N, where Q, K and V
     are dense projections of the input. A last projection joins the heads. The softmax
     runs in float32.
 
-    Depending on the configuration, Q and K are rotated by their positions (`rotary`),
-    biases by distance are added to the scores (`relative_bias`), and only nearby
-    positions are attended to (`local_attention`).
-
     Args:
-        config: The encoder's `EncoderConfig`, or its fields in a dictionary. It
-            uses `num_heads`, `num_key_value_heads`, `hidden_dim`,
-            `attention_dropout`, `biases`, `initializer_range` and the parts named
-            above.
-        layer: The index of its encoder layer, from 0.
+        num_heads: Number of heads (N); must divide the width of the input (H).
+        num_key_value_heads: Number of heads of keys and values, each shared by as many
+            consecutive heads of queries; must divide `num_heads`. `None`: every head
+            has its own.
+        window: The attention window: tokens attend to positions that are at most
+            `window // 2` away. `None`: to all positions.
+        rotary: `RotaryPositions`, by which Q and K are rotated, or their fields in a
+            dictionary. `None`: no rotation.
+        dropout: Dropout rate of the attention weights.
+        use_bias: Whether the projections have a bias, or a list of those of `"query"`,
+            `"key"`, `"value"` and `"output"` that have one.
+        initializer_range: Standard deviation of the initial weights.
+        implementation: What computes attention: `"auto"`, `"plain"`, `"fused"` (JAX and
+            XLA) or `"kernel"` (TPUs under JAX); see `set_fused_attention` for the last.
+            They compute the same. Under other backends than JAX all are `"plain"`.
 
     Call arguments:
         x: Floats of shape `(B, S, H)`.
@@ -46,286 +59,270 @@ class SelfAttention(BlockPart):
         sequence_ids: Integers of shape `(B, S)`: positions attend only to
             positions with the same number (a block-diagonal mask, for several
             sequences packed in a row).
+        biases: Floats to add to the scores, of a shape that broadcasts to
+            `(B, N, S, S)`, such as the output of `RelativeBiasTable`.
         return_weights: Whether to return the attention weights too.
-        rows: The layout of the batch, instead of the masks: their `PaddedRows`, or
-            `RealTokens` for unpadded execution with `x` of shape `(T, H)`.
-        relative_biases: The output of `RelativeBiasTable` for each group of rows, a
-            list of `(1, N, S, S)`. Only needed with a `relative_bias`.
+        rows: For the blocks of an `Encoder`: the layout that it made of the batch,
+            instead of the masks. `x` is then `(T, H)` if padding is left out, and
+            `biases` are a list of one array for each group of rows.
 
     Output shape:
         `(B, S, H)`; with `return_weights`, also the weights, `(B, N, S, S)`:
-        for each query position (rows), one weight for each key position.
+        for each query position (rows), one weight for each key position. The
+        `padding_mask` is the Keras mask of the output, whose values at padding mean
+        nothing.
 
     Raises:
-        ValueError: If `x` has another width or rank, or `relative_biases` are
-            missing.
+        ValueError: If `x` has another rank, a width that heads do not divide, or a mask
+            another shape.
 
-    Attributes:
-        in_kernel: Whether rows attend in one kernel, under JAX; see
-            `set_fused_attention`. It is no part of the configuration.
+    Example:
+
+    >>> layer = SelfAttention(num_heads=4)
+    >>> layer(keras.ops.ones((2, 5, 64))).shape
+    TensorShape([2, 5, 64])
 
     Reference: [Vaswani et al., 2017](https://arxiv.org/abs/1706.03762), section 3.2.
     """
 
-    in_kernel = False
+    LAYERS: tuple[str, ...] = ("query", "key", "value", "output_dense")
 
     def __init__(
-        self, config: EncoderConfig | dict[str, Any], layer: int = 0, **kwargs: Any
+        self,
+        num_heads: int,
+        num_key_value_heads: int | None = None,
+        window: int | None = None,
+        rotary: RotaryPositions | dict[str, float] | None = None,
+        dropout: float = 0.1,
+        use_bias: bool | list[str] = True,
+        initializer_range: float = 0.02,
+        implementation: str = "auto",
+        **kwargs: Any,
     ) -> None:
-        super().__init__(config, layer, **kwargs)
-        width, biases = self.config.hidden_dim, self.config.biases
-        shared = self.config.num_key_value_heads or self.config.num_heads
-        narrow = width // self.config.num_heads * shared
-        self.query = self._dense(width, "query", biases.query)
-        self.key = self._dense(narrow, "key", biases.key)
-        self.value = self._dense(narrow, "value", biases.value)
-        self.output_dense = self._dense(width, "output_dense", biases.attention_output)
-        self.dropout = self._dropout(self.config.attention_dropout)
+        super().__init__(initializer_range=initializer_range, **kwargs)
+        check_positive("num_heads", num_heads)
+        shared = num_heads if num_key_value_heads is None else num_key_value_heads
+        check_key_value_heads(shared, num_heads)
+        if window is not None:
+            check_positive("window", window)
+        self.num_heads = num_heads
+        self.num_key_value_heads = shared
+        self.window = window
+        self.rotary = _rotary(rotary)
+        self.use_bias = bias_names(use_bias, PROJECTIONS)
+        self.dropout = self._dropout(dropout)
+        self.implementation = implementation
+        # As wide as the input, so made in `build`.
+        self.query: Any = None
+        self.key: Any = None
+        self.value: Any = None
+        self.output_dense: Any = None
 
-    def build(self, x_shape, padding_mask_shape=None, sequence_ids_shape=None):
-        self._check_width(x_shape)
-        for dense in (self.query, self.key, self.value, self.output_dense):
-            dense.build(x_shape)
-        batch, length, _ = x_shape
-        self.dropout.build((batch, self.config.num_heads, length, length))
+    @property
+    def implementation(self) -> str:
+        return self._implementation
+
+    @implementation.setter
+    def implementation(self, name: str) -> None:
+        compute.check_implementation(name)
+        changes = getattr(self, "_implementation", name) != name
+        self._implementation = name
+        if changes:
+            discard_compiled(self)
+
+    def build(self, x_shape, padding_mask_shape=None, sequence_ids_shape=None, **_):
+        check_states(x_shape)
+        width = x_shape[-1]
+        if width % self.num_heads:
+            raise ValueError(
+                "`num_heads` must divide the width of `x`. Received: "
+                f"num_heads={self.num_heads}, and `x` of shape {tuple(x_shape)}"
+            )
+        head_dim = width // self.num_heads
+        if self.rotary is not None and head_dim % 2:
+            raise ValueError(
+                "`rotary` needs heads of an even size. Received: "
+                f"num_heads={self.num_heads}, and `x` of shape {tuple(x_shape)}"
+            )
+        self.head_dim = head_dim
+        narrow = head_dim * self.num_key_value_heads
+        for name, units in {"query": width, "key": narrow, "value": narrow}.items():
+            self._add_dense(name, units, name in self.use_bias, x_shape)
+        self._add_dense("output_dense", width, "output" in self.use_bias, x_shape)
+        self.dropout.build((x_shape[0], self.num_heads, x_shape[1], x_shape[1]))
+
+    @property
+    def reads(self) -> Reads:
+        """What the layer reads from the layout of a batch."""
+        return Reads(self.num_heads, self.head_dim, self.window, self.rotary)
+
+    @property
+    def scale(self) -> float:
+        """The factor of the products of queries and keys."""
+        return self.head_dim**-0.5
+
+    @property
+    def has_relative_terms(self) -> bool:
+        """Whether its scores have terms that depend on relative positions."""
+        return False
+
+    @property
+    def reads_relative_table(self) -> bool:
+        """Whether calls must be given the rows of a `RelativeTable`."""
+        return False
 
     def call(
         self,
         x,
         padding_mask=None,
         sequence_ids=None,
+        biases=None,
         return_weights=False,
         rows=None,
-        relative_biases=None,
         training=None,
     ):
-        rows = rows or self._padded(x, padding_mask, sequence_ids, return_weights)
-        if self.in_kernel and not return_weights and self._kernel_takes(rows):
-            return self._in_kernel(x, rows, training)
-        if fused_attention.fuses() and not return_weights:
-            return self._fused(x, rows, relative_biases, training)
-        return self._attend(
-            x, rows, self._scores, relative_biases, return_weights, training
-        )
+        if rows is not None:
+            return self._attend(x, rows, biases, return_weights, training)
+        whole = return_weights or biases is not None or self.has_relative_terms
+        self._check_biases(x, biases)
+        rows = self._padded_rows(x, padding_mask, sequence_ids, whole)
+        biases = None if biases is None else [biases]
+        outputs = self._attend(x, rows, biases, return_weights, training)
+        return with_mask(outputs, rows.mask)
 
-    def _padded(self, x, padding_mask, sequence_ids, return_weights) -> PaddedRows:
+    def _check_biases(self, x, biases) -> None:
+        if biases is None:
+            return
+        batch, length, _ = x.shape
+        scores = (batch, self.num_heads, length, length)
+        sizes = zip(reversed(biases.shape), reversed(scores), strict=False)
+        fits = all(a in (1, b) or None in (a, b) for a, b in sizes)
+        if len(biases.shape) > 4 or not fits:
+            raise ValueError(
+                f"`biases` must broadcast to the scores, of shape {scores}. "
+                f"Received: the shape {tuple(biases.shape)}"
+            )
+
+    def _padded_rows(self, x, padding_mask, sequence_ids, whole) -> PaddedRows:
+        check_states(x.shape)
+        check_width(x, self.num_heads * self.head_dim)
         shape = ops.shape(x)[:2]
         mask = padding_mask_of(x, padding_mask)
-        return PaddedRows(self.config, shape, mask, sequence_ids, return_weights)
+        check_rows(x, padding_mask=mask, sequence_ids=sequence_ids)
+        return PaddedRows([self.reads], shape, mask, sequence_ids, whole)
 
-    def _attend(self, x, rows, scores_of, relative_biases, return_weights, training):
-        """Computes attention with the scores `scores_of(queries, keys)`."""
-        projected = [
-            self._repeated(dense(x)) for dense in (self.query, self.key, self.value)
-        ]
-        attend = functools.partial(
-            self._by_groups, projected, scores_of, relative_biases, training
+    def _attend(self, x, rows, biases, return_weights, training, terms=None):
+        """Projects, rotates, computes attention, and joins the heads."""
+        query, key, value = self.project(x)
+        if self.rotary is not None:
+            rotation = rows.rotations[self.reads.rotation]
+            query, key = rotate(query, rotation), rotate(key, rotation)
+        dropout = self.dropout if training and self.dropout.rate > 0 else None
+        options = {"scale": self.scale, "dropout": dropout, "terms": terms}
+        if return_weights:
+            (whole,) = rows.whole(query, key, value, self.window, biases)
+            attended, weights = compute.weigh(*whole, **options)
+            return self.join(rows.join(attended)), weights
+        attended = compute.attend(
+            query,
+            key,
+            value,
+            rows,
+            self.window,
+            biases,
+            **options,
+            weight=getattr(self.query, "kernel", None),
+            implementation=self.implementation,
         )
-        if return_weights or self.config.has_relative_scores:
-            joined, weights = attend(rows)
-            output = self.output_dense(joined)
-            return (output, weights) if return_weights else output
-        joined = rows.attend(
-            self.config.window(self.layer),
-            lambda layout, long: attend(layout, long)[0],
-            self._drops(training),
-        )
-        return self.output_dense(joined)
+        return self.join(attended)
 
-    def _drops(self, training) -> bool:
-        return bool(training) and self.dropout.rate > 0
-
-    def _by_groups(
-        self, projected, scores_of, relative_biases, training, rows, long=False
-    ):
-        """Attends in each group of rows; returns also the weights of the last one."""
-        queries, keys, values = (rows.split_heads(x) for x in projected)
-        queries, keys = (self._turned(heads, rows) for heads in (queries, keys))
-        keys, values = (
-            [rows.with_neighbours(group) for group in groups]
-            for groups in (keys, values)
-        )
-        biases = self._biases(rows, relative_biases)
-        if long:
-            attended = self._by_queries(queries, keys, values, biases)
-            return rows.join_heads(attended, like=projected[0]), None
-        attended, weights = [], None
-        scores = scores_of(queries, keys)
-        for group, value, added in zip(scores, values, biases, strict=True):
-            weights = ops.cast(_softmax(group, added), value.dtype)
-            dropped = self.dropout(weights, training=training)
-            attended.append(ops.matmul(dropped, value))
-        return rows.join_heads(attended, like=projected[0]), weights
-
-    def _by_queries(self, queries, keys, values, biases) -> list[Any]:
-        """Attends in blocks of queries, `(b, N, s, D)` for each group of rows."""
-        attended = []
-        groups = zip(queries, keys, values, biases, strict=True)
-        for query, key, value, added in groups:
-            if query.shape[2] is None:
-                (bias,) = added
-                made = attend_in_loop(query * self._scale, key, value, bias)
-            else:
-                made = attend_by_blocks(self._values, query, key, value, added, axis=2)
-            attended.append(made)
-        return attended
-
-    def _values(self, query, key, value, biases):
-        """Returns the weighted values, `(B, N, S, D)`, without dropout."""
-        (scores,) = self._scores([query], [key])
-        return ops.matmul(ops.cast(_softmax(scores, biases), value.dtype), value)
-
-    def _kernel_takes(self, rows) -> bool:
-        from keras_bert_lite.layers.attention.kernel import attention
-
+    def project(self, x) -> tuple[Any, Any, Any]:
+        """Projects to queries, keys and values, `(..., N, D)` each."""
         layers = (self.query, self.key, self.value)
-        plain = all(dense.quantization_mode is None for dense in layers)
-        return plain and attention.takes(rows.lengths[0])
-
-    def _in_kernel(self, x, rows, training):
-        """Computes attention on Q, K and V as one array, `(3, B, S, H)`."""
-        from keras_bert_lite.layers.attention.kernel import attention
-
-        layers = (self.query, self.key, self.value)
-        kernels = [self._repeated(dense.kernel) for dense in layers]
-        heads = fused_attention.project_together(x, *kernels)
-        biases = ops.stack(
-            [
-                ops.zeros(heads.shape[-1], heads.dtype)
+        if keras.backend.backend() == "jax" and _are_plain(*layers):
+            kernels = [self._repeated(dense.kernel) for dense in layers]
+            heads = project(x, kernels, self.num_heads)
+            biases = [
+                None
                 if dense.bias is None
-                else ops.cast(self._repeated(dense.bias), heads.dtype)
+                else self.split_heads(self._repeated(dense.bias))
                 for dense in layers
             ]
-        )
-        num_heads, drops = self.config.num_heads, self._drops(training)
-        kernel = next(x for x in self.query.weights if x.name == "kernel")
-        attended = attention.attend(
-            heads,
-            biases,
-            num_heads,
-            rows.mask,
-            rows.sequence_ids,
-            self.dropout.rate if drops else 0.0,
-            self.dropout.seed_generator.next() if drops else None,
-            split_of(kernel, x.shape[0], num_heads),
-        )
-        return self.output_dense(attended)
+            return tuple(
+                y if bias is None else y + bias
+                for y, bias in zip(heads, biases, strict=True)
+            )
+        return tuple(self.split_heads(self._repeated(dense(x))) for dense in layers)
 
-    def _fused(self, x, rows, relative_biases, training):
-        """Computes attention on `(B, S, N, D)`, so that no axis is moved."""
-        query, key, value = self._heads(x)
-        base = self.config.rotary_base(self.layer)
-        if base is not None:
-            (rotation,) = rows.rotations[base]
-            rotation = Rotation(*(part[:, None] for part in rotation))
-            query, key = rotate(query, rotation), rotate(key, rotation)
-        heads = (query, key, value)
-        drops = self._drops(training)
-        attend = functools.partial(self._fused_heads, heads, relative_biases, drops)
-        attended = rows.attend(self.config.window(self.layer), attend, drops)
-        if self.output_dense.quantization_mode is not None:
-            return self.output_dense(fused_attention.joined(attended))
-        output = fused_attention.project_joined(attended, self.output_dense.kernel)
-        bias = self.output_dense.bias
-        return output if bias is None else output + bias
+    def join(self, attended):
+        """Projects from the heads: (..., N D) -> (..., H)."""
+        dense = self.output_dense
+        if keras.backend.backend() != "jax" or not _are_plain(dense):
+            return dense(attended)
+        output = project_joined(self.split_heads(attended), dense.kernel)
+        return output if dense.bias is None else output + dense.bias
 
-    def _fused_heads(self, heads, relative_biases, drops, rows, long):
-        """Attends with `(B, S, N, D)`, in blocks of these if `rows` are blocks."""
-        (biases,) = self._biases(rows, relative_biases)
-        query, key, value = (rows.cut(x) for x in heads)
-        key, value = (rows.with_neighbours(x, axis=1) for x in (key, value))
-        if long:
-            attend = functools.partial(fused_attention.attend, scale=self._scale)
-            return attend_by_blocks(attend, query, key, value, biases, axis=1)
-        kept = None
-        if drops:
-            batch, length, num_heads, _ = ops.shape(query)
-            kept = self.dropout.kept((batch, num_heads, length, ops.shape(key)[1]))
-        attended = fused_attention.attend(
-            query, key, value, biases, self._scale, kept, self.dropout.kept_share
-        )
-        return rows.join(attended)
-
-    def _heads(self, x) -> list[Any]:
-        """Projects to Q, K and V, `(B, S, N, D)` each."""
-        sizes = (self.config.num_heads, -1)
-        layers = (self.query, self.key, self.value)
-        if any(dense.quantization_mode is not None for dense in layers):
-            shape = (*ops.shape(x)[:2], *sizes)
-            return [ops.reshape(self._repeated(dense(x)), shape) for dense in layers]
-        kernels = [self._repeated(dense.kernel) for dense in layers]
-        heads = fused_attention.project(x, kernels, self.config.num_heads)
-        return [
-            y
-            if dense.bias is None
-            else y + ops.reshape(self._repeated(dense.bias), sizes)
-            for y, dense in zip(heads, layers, strict=True)
-        ]
+    def split_heads(self, x):
+        """(..., N D) -> (..., N, D)."""
+        return ops.reshape(x, (*ops.shape(x)[:-1], self.num_heads, self.head_dim))
 
     def _repeated(self, x):
         """Repeats shared heads of keys or values for each head of queries: (..., H)."""
-        width, num_heads = self.config.hidden_dim, self.config.num_heads
+        width = self.num_heads * self.head_dim
         if x.shape[-1] == width:
             return x
-        size, others = width // num_heads, ops.shape(x)[:-1]
-        shared = x.shape[-1] // size
-        heads = ops.reshape(x, (*others, shared, size))
-        heads = ops.repeat(heads, num_heads // shared, axis=-2)
+        shared, others = x.shape[-1] // self.head_dim, ops.shape(x)[:-1]
+        heads = ops.reshape(x, (*others, shared, self.head_dim))
+        heads = ops.repeat(heads, self.num_heads // shared, axis=-2)
         return ops.reshape(heads, (*others, width))
 
-    def _turned(self, heads: list[Any], rows) -> list[Any]:
-        """Applies rotary positions to queries or keys, if the layer has them."""
-        base = self.config.rotary_base(self.layer)
-        if base is None:
-            return heads
-        pairs = zip(heads, rows.rotations[base], strict=True)
-        return [rotate(group, rotation) for group, rotation in pairs]
-
-    def _biases(self, rows, relative_biases) -> list[list[Any]]:
-        """Returns the float32 terms to add to the scores of each group of rows."""
-        masks = rows.biases[self.config.window(self.layer)]
-        biases = [[] if mask is None else [mask] for mask in masks]
-        if self.config.relative_bias is None:
-            return biases
-        if relative_biases is None:
-            raise ValueError("`relative_biases` must be given. Received: None")
-        pairs = zip(biases, relative_biases, strict=True)
-        return [[ops.cast(bias, "float32"), *others] for others, bias in pairs]
-
-    def _scores(self, queries, keys) -> Iterator[Any]:
-        """Yields the scaled scores of each group of rows, float32 (B, N, S, S)."""
-        for query, key in zip(queries, keys, strict=True):
-            scores = ops.matmul(query, ops.transpose(key, (0, 1, 3, 2)))
-            yield ops.cast(scores, "float32") * self._scale
-
-    @property
-    def _scale(self) -> float:
-        return (self.config.hidden_dim // self.config.num_heads) ** -0.5
-
-    def compute_output_spec(
-        self,
-        x,
-        padding_mask=None,
-        sequence_ids=None,
-        return_weights=False,
-        rows=None,
-        relative_biases=None,
-        training=None,
-    ):
+    def compute_output_spec(self, x, padding_mask=None, *_, return_weights=False, **__):
+        mask = padding_mask_of(x, padding_mask)
+        check_states(x.shape)
+        check_rows(x, padding_mask=mask)
+        if self.built:
+            check_width(x, self.num_heads * self.head_dim)
         output = keras.KerasTensor(x.shape, dtype=self.compute_dtype)
-        if not return_weights:
-            return output
-        batch, length, _ = x.shape
-        shape = (batch, self.config.num_heads, length, length)
-        return output, keras.KerasTensor(shape, dtype=self.compute_dtype)
+        outputs = output
+        if return_weights:
+            batch, length, _ = x.shape
+            shape = (batch, self.num_heads, length, length)
+            outputs = output, keras.KerasTensor(shape, dtype=self.compute_dtype)
+        return with_mask(outputs, mask)
 
-    def compute_output_shape(
-        self, x_shape, padding_mask_shape=None, sequence_ids_shape=None
-    ):
+    def compute_mask(self, x, previous_mask):
+        """Returns `None`: `call` sets the mask, which `padding_mask` determines."""
+        return None
+
+    def compute_output_shape(self, x_shape, *_, **__):
         return x_shape
 
+    def get_config(self) -> dict[str, Any]:
+        rotary = None if self.rotary is None else dataclasses.asdict(self.rotary)
+        return {
+            **super().get_config(),
+            "num_heads": self.num_heads,
+            "num_key_value_heads": self.num_key_value_heads,
+            "window": self.window,
+            "rotary": rotary,
+            "dropout": self.dropout.rate,
+            "use_bias": self.use_bias,
+            "implementation": self.implementation,
+        }
 
-def _softmax(scores, biases: list[Any]):
-    for bias in biases:
-        scores = scores + bias
-    return ops.softmax(scores, axis=-1)
+
+def _rotary(value: Any) -> RotaryPositions | None:
+    fields = {x.name for x in dataclasses.fields(RotaryPositions)}
+    if isinstance(value, dict) and set(value) <= fields:
+        return RotaryPositions(**value)
+    if value is not None and not isinstance(value, RotaryPositions):
+        raise TypeError(
+            "`rotary` must be `RotaryPositions`, a dictionary of their fields "
+            f"({', '.join(sorted(fields))}), or None. Received: {value!r}"
+        )
+    return value
+
+
+def _are_plain(*layers: keras.layers.Dense) -> bool:
+    """Whether dense layers multiply by kernels, not by quantized ones."""
+    return all(x.quantization_mode is None for x in layers)

@@ -1,4 +1,10 @@
 """Layouts of a batch during execution: padded, packed, or without padding.
 
-Only this folder uses TensorFlow ops; all other layers use `keras.ops` alone.
+A layout knows where the tokens of a batch are. It gives attention their masks and
+positions, and calls the function that computes attention on whole rows, on groups of
+rows of similar length, or on blocks. Layouts know nothing of layers and weights.
+
+Each has the `mask` of the batch, the `lengths` of its groups of rows and their
+`rotations`, and `without_padding`, `with_padding` and `attend`. `PaddedRows` alone also
+has `whole` and `join`, for attention weights, and knows of packed sequences.
 """

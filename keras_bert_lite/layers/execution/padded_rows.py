@@ -1,18 +1,23 @@
 """The padded layout of a batch: rows, masks and positions for attention."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from keras import ops
 
-from keras_bert_lite.config import EncoderConfig
-from keras_bert_lite.layers.attention.rotary import Rotation, rotations
 from keras_bert_lite.layers.execution import query_blocks
 from keras_bert_lite.layers.execution.engines import traced_for_engine
 from keras_bert_lite.layers.execution.local_blocks import (
     LocalBlocks,
     blocks_pay,
     mask_bias,
+    swap_heads,
+)
+from keras_bert_lite.layers.execution.reads import Reads, rotations_of, windows_of
+
+NEEDS_WHOLE_ROWS = (
+    "`biases` must be None where rows are cut into blocks. An attention layer whose "
+    "scores have terms of their own must return True from `has_relative_terms`."
 )
 
 
@@ -23,90 +28,113 @@ class PaddedRows:
     all layers share. `RealTokens` is the layout without padding.
 
     Args:
-        config: The encoder's configuration.
+        reads: What the attention layers read from it.
         shape: (B, S), numbers, or tensors if they are only known in a graph.
         padding_mask: Booleans of shape `(B, S)`, true at real tokens; all are
             real if absent.
         sequence_ids: Integers of shape `(B, S)`. Tokens attend only to tokens with
             the same number (several sequences packed in a row).
-        weights: Whether attention weights will be asked for, which need whole rows.
+        whole_rows: Whether attention needs whole rows: its weights are asked for, or
+            its scores have terms that depend on relative positions.
 
     Attributes:
         mask: The padding mask, or None.
         sequence_ids: The argument.
         lengths: The length of the rows of each group.
-        biases: Terms to add to the attention scores of each group, by the window
-            of a layer (`EncoderConfig.window`).
-        rotations: The rotations of the positions of each group, by the base of a
-            layer (`EncoderConfig.rotary_base`).
+        rotations: The rotation of each token, `(S, D / 2)`, by `Reads.rotation`.
     """
 
     def __init__(
         self,
-        config: EncoderConfig,
+        reads: Sequence[Reads],
         shape: tuple[Any, Any],
         padding_mask=None,
         sequence_ids=None,
-        weights: bool = False,
+        whole_rows: bool = False,
     ) -> None:
-        self.num_heads = config.num_heads
         self.mask = None if padding_mask is None else ops.cast(padding_mask, "bool")
         self.sequence_ids = sequence_ids
         self.lengths = [shape[1]]
-        visible = [_visible(self.mask, sequence_ids)]
-        self.rotations = rotations_by_base(config, self.lengths)
+        self.rotations = rotations_of(reads, shape[1])
+        self._whole = whole_rows or traced_for_engine()
         self._blocks: dict[int, LocalBlocks] = {}
-        self._in_blocks = not (weights or traced_for_engine())
-        if self._in_blocks and not config.has_relative_scores:
-            self._blocks = self._local_blocks(config, shape, sequence_ids)
-        windows = windows_of(config) - set(self._blocks)
-        self.biases = biases_by_window(windows, visible, self.lengths)
+        if not self._whole:
+            self._blocks = self._local_blocks(windows_of(reads), shape)
+        visible = [_visible(self.mask, sequence_ids)]
+        windows = windows_of(reads) - set(self._blocks)
+        self._biases = biases_by_window(windows, visible, self.lengths)
 
     def _local_blocks(
-        self, config: EncoderConfig, shape: tuple[Any, Any], sequence_ids
+        self, windows: set[int | None], shape: tuple[Any, Any]
     ) -> dict[int, LocalBlocks]:
         """Returns the blocks for the windows that are narrow enough to pay."""
-        windows = [
-            window
-            for window in windows_of(config)
-            if window is not None and not _short(shape[1], window)
-        ]
-        if not windows:
+        narrow = [x for x in windows if x is not None and not _short(shape[1], x)]
+        if not narrow:
             return {}
         columns = ops.broadcast_to(ops.arange(shape[1], dtype="int32"), shape)
-        same = ops.zeros_like(columns)
-        numbers = (
-            columns,
-            same if sequence_ids is None else ops.cast(sequence_ids, "int32"),
-            same + 1 if self.mask is None else self.mask,
-        )
-        turns = local_rotations(config, self.rotations)
-        return {
-            window: LocalBlocks(config.num_heads, window, *numbers, turns)
-            for window in windows
-        }
+        same, ids = ops.zeros_like(columns), self.sequence_ids
+        sequences = same if ids is None else ops.cast(ids, "int32")
+        real = same + 1 if self.mask is None else self.mask
+        return {x: LocalBlocks(x, columns, sequences, real) for x in narrow}
 
-    def attend(self, window: int | None, attend: Callable, dropping: bool) -> Any:
-        """Calls `attend(rows, long)` with the layout for a layer with a window.
+    def attend(
+        self,
+        attention: Callable,
+        query,
+        key,
+        value,
+        window: int | None = None,
+        biases: list[Any] | None = None,
+        dropping: bool = False,
+        heads_first: bool = True,
+    ):
+        """Calls `attention` on rows, or blocks, of tokens that see each other.
 
-        `long` is whether the rows are to be attended to block by block. With dropout
-        (`dropping`) they are not: the blocks' masks would have to be kept.
+        Args:
+            attention: A function `attention(query, key, value, biases)` of rows, with
+                terms to add to the scores. It returns an array like `query`.
+            query, key, value: Of each token, `(B, S, N, D)`.
+            window: The window of the layer, one of those that the layout was made for.
+            biases: Another term of the scores for each group of rows,
+                `(1 or b, 1 or N, s, s)`.
+            dropping: Whether `attention` drops weights. Then long rows do not attend
+                block by block: the blocks' masks would have to be kept.
+            heads_first: Whether `attention` takes `(b, N, s, D)`, else `(b, s, N, D)`.
+
+        Returns:
+            `(B, S, N D)`.
         """
-        (length,) = self.lengths
-        long = isinstance(length, int) and length > query_blocks.LONG
-        if window in self._blocks:
-            return attend(self._blocks[window], False)
-        return attend(self, long and self._in_blocks and not dropping)
+        blocks = self._blocks.get(window) if window is not None else None
+        if blocks is not None and biases is not None:
+            raise ValueError(NEEDS_WHOLE_ROWS)
+        if blocks is not None:
+            return _joined(blocks.attend(attention, query, key, value, heads_first))
+        (length,), axis = self.lengths, 2 if heads_first else 1
+        (rows,) = self.whole(query, key, value, window, biases, heads_first)
+        if isinstance(length, int) and not (self._whole or dropping):
+            attended = query_blocks.attend_by_blocks(attention, *rows, axis=axis)
+        else:
+            attended = attention(*rows)
+        return self.join(attended, heads_first)
 
-    def with_neighbours(self, x, axis: int = 2):
-        """Returns `x`: keys and values are those of the row."""
-        return x
+    def whole(
+        self,
+        query,
+        key,
+        value,
+        window: int | None = None,
+        biases: list[Any] | None = None,
+        heads_first: bool = True,
+    ) -> list[tuple[Any, Any, Any, list[Any]]]:
+        """Returns what `attention` gets of whole rows; see `attend`."""
+        terms = [x for x in (*self._biases[window], *(biases or ())) if x is not None]
+        if heads_first:
+            query, key, value = (swap_heads(x) for x in (query, key, value))
+        return [(query, key, value, terms)]
 
-    def cut(self, x):
-        """Returns `x`: rows are whole."""
-        return x
-
-    join = cut
+    def join(self, attended, heads_first: bool = True):
+        """Returns what whole rows attended to as `(B, S, N D)`."""
+        return _joined(swap_heads(attended) if heads_first else attended)
 
     def without_padding(self, x):
         """Returns `x` unchanged."""
@@ -117,34 +145,6 @@ class PaddedRows:
         if self.mask is None:
             return x
         return ops.where(self.mask[:, :, None], x, ops.zeros_like(x))
-
-    def split_heads(self, x) -> list[Any]:
-        """(B, S, H) -> (B, N, S, D)."""
-        length, hidden_dim = ops.shape(x)[1], x.shape[-1]
-        shape = (-1, length, self.num_heads, hidden_dim // self.num_heads)
-        return [ops.transpose(ops.reshape(x, shape), (0, 2, 1, 3))]
-
-    def join_heads(self, x: list[Any], like):
-        """(B, N, S, D) -> (B, S, H), the shape of `like`."""
-        (heads,) = x
-        return ops.reshape(ops.transpose(heads, (0, 2, 1, 3)), ops.shape(like))
-
-
-def windows_of(config: EncoderConfig) -> set[int | None]:
-    """Returns the windows of an encoder's layers."""
-    return {config.window(layer) for layer in range(config.num_layers)}
-
-
-def local_rotations(
-    config: EncoderConfig, rotations: dict[float, list[Rotation]]
-) -> dict[float, list[Rotation]]:
-    """Returns the rotations of the layers that have a window."""
-    bases = {
-        config.rotary_base(layer)
-        for layer in range(config.num_layers)
-        if config.window(layer) is not None
-    }
-    return {base: rotations[base] for base in bases if base is not None}
 
 
 def biases_by_window(
@@ -172,28 +172,6 @@ def biases_by_window(
     }
 
 
-def rotations_by_base(
-    config: EncoderConfig, lengths: list[Any]
-) -> dict[float, list[Rotation]]:
-    """Returns the rotations of positions for each group, by rotary base.
-
-    Positions count from the first token of a row, also for packed sequences: only
-    differences of positions matter.
-    """
-    rotary, size = config.rotary, config.hidden_dim // config.num_heads
-    if rotary is None:
-        return {}
-    bases = {config.rotary_base(layer) for layer in range(config.num_layers)}
-    return {
-        base: [
-            rotations(length, size, base, rotary.scale, rotary.share)
-            for length in lengths
-        ]
-        for base in bases
-        if base is not None
-    }
-
-
 def _short(length: Any, window: int) -> bool:
     """Whether rows are known to be so short that blocks do not pay."""
     return isinstance(length, int) and not blocks_pay(length, window)
@@ -216,3 +194,9 @@ def _bias(visible, length, window):
             near[None, None] if visible is None else ops.logical_and(visible, near)
         )
     return None if visible is None else mask_bias(visible)
+
+
+def _joined(x):
+    """(B, S, N, D) -> (B, S, N D)."""
+    batch, length, num_heads, size = ops.shape(x)
+    return ops.reshape(x, (batch, length, num_heads * size))

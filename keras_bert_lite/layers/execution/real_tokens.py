@@ -1,22 +1,19 @@
 """The layout without padding: only the real tokens of a batch."""
 
-import contextlib
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from keras_bert_lite.config import EncoderConfig
 from keras_bert_lite.layers.execution import query_blocks
 from keras_bert_lite.layers.execution.engines import traced_for_engine
 from keras_bert_lite.layers.execution.local_blocks import LocalBlocks, blocks_pay
 from keras_bert_lite.layers.execution.padded_rows import (
+    NEEDS_WHOLE_ROWS,
     biases_by_window,
-    local_rotations,
-    rotations_by_base,
-    windows_of,
 )
+from keras_bert_lite.layers.execution.reads import Reads, rotations_of, windows_of
 
 # How many times the rows, sorted by length, are split in two for attention.
 CUTS = 1
@@ -27,9 +24,17 @@ STEP = 8
 class Group(NamedTuple):
     """Rows of similar length that attend together: b rows of length s."""
 
+    token_of_position: tf.Tensor  # (b, s) int32
+    row_of_token: tf.Tensor  # (tokens of the group,) int32
+    column_of_token: tf.Tensor  # (tokens of the group,) int32
+    real: tf.Tensor  # (b, s) booleans, false at padding
+
+
+class Heads(NamedTuple):
+    """Where the heads of a group are: among those of all tokens, and in its rows."""
+
     token_of_position: tf.Tensor  # (b, N, s) int32, into heads of tokens (T * N, D)
     position_of_token: tf.Tensor  # (tokens of the group, N) int32, the inverse
-    real: tf.Tensor  # (b, s) booleans, false at padding
 
 
 class RealTokens:
@@ -42,23 +47,29 @@ class RealTokens:
     the values of the mask.
 
     Args:
-        config: The encoder's configuration.
+        reads: What the attention layers read from it.
         padding_mask: Booleans of shape `(B, S)`, true at real tokens.
         training: Whether gradients will be computed.
+        whole_rows: See `PaddedRows`.
+        longest: The length that no row exceeds; `None` if it is unknown.
+        in_steps: Whether T grows in steps of about an eighth, by rows that are zero at
+            first. Kernels that are made for each number of rows, as oneDNN's, are then
+            made for few. Only for graphs without gradients.
 
     Attributes:
-        mask, lengths, biases, rotations: See `PaddedRows`.
+        mask, lengths: See `PaddedRows`.
+        rotations: The rotation of each token, `(T, D / 2)`, by `Reads.rotation`.
     """
-
-    _in_steps = False
 
     def __init__(
         self,
-        config: EncoderConfig,
+        reads: Sequence[Reads],
         padding_mask: tf.Tensor,
         training: bool | None = None,
+        whole_rows: bool = False,
+        longest: int | None = None,
+        in_steps: bool = False,
     ) -> None:
-        self.num_heads = config.num_heads
         self.training = training
         self.mask = padding_mask
         self._shape = tf.shape(padding_mask)
@@ -73,7 +84,7 @@ class RealTokens:
         mask = tf.gather(padding_mask, order)
         rows, columns = tf.unstack(tf.cast(tf.where(mask), tf.int32), axis=1)  # (T,)
         self._positions = tf.gather(order, rows) * self._shape[1] + columns
-        self._more = _missing(tf.size(rows)) if self._in_steps else None
+        self._more = _missing(tf.size(rows)) if in_steps else None
         columns -= tf.gather(tf.gather(firsts, order), rows)
         lengths = tf.gather(lengths, order)
         counts = tf.math.count_nonzero(mask, axis=1, dtype=tf.int32)
@@ -84,44 +95,39 @@ class RealTokens:
                 columns[starts[first] : starts[end]],
                 starts[first],
                 lengths[first:end],
-                self.num_heads,
             )
             for first, end in itertools.pairwise(_bounds(lengths))
         ]
         self.lengths = [tf.shape(group.real)[1] for group in self._groups]
+        self._heads = {
+            count: [_heads(group, count) for group in self._groups]
+            for count in {x.num_heads for x in reads}
+        }
+        longest = padding_mask.shape[1] if longest is None else longest
+        self._may_be_long = longest is None or longest > query_blocks.LONG
+        self._may_be_long &= not (whole_rows or traced_for_engine())
         visible = [group.real[:, None, None, :] for group in self._groups]
-        windows = windows_of(config)
-        self._may_be_long = not 0 < config.num_positions <= query_blocks.LONG
-        self._may_be_long &= not traced_for_engine()
+        windows = windows_of(reads)
         # Blocks have no place for terms of relative positions.
         local = [x for x in windows if x is not None]
-        if config.has_relative_scores or traced_for_engine():
+        if whole_rows or traced_for_engine():
             local = []
-        self.biases = biases_by_window(windows - set(local), visible, self.lengths)
-        self.rotations = rotations_by_base(config, self.lengths)
+        self._biases = biases_by_window(windows - set(local), visible, self.lengths)
+        if self._more is not None:
+            rows, columns = (tf.pad(x, [[0, self._more]]) for x in (rows, columns))
+        self.rotations = {
+            key: type(rotation)(*(tf.gather(x, columns) for x in rotation))
+            for key, rotation in rotations_of(reads, self._shape[1]).items()
+        }
         self._blocks: dict[int, LocalBlocks] = {}
         if local:
             self._longest = tf.reduce_max(tf.stack(self.lengths))
-            rows = tf.gather(order, rows)
-        for window in local:
-            self._blocks[window] = self._local_blocks(config, window, rows, columns)
-            self.biases[window] = self._unless_long(window, visible)
-
-    def _local_blocks(
-        self, config: EncoderConfig, window: int, rows: tf.Tensor, columns: tf.Tensor
-    ) -> LocalBlocks:
-        """Returns the blocks of all tokens in one row, `(1, T)`."""
-        real = tf.ones_like(rows)
-        if self._more is not None:
-            rows, columns, real = (
-                tf.pad(x, [[0, self._more]]) for x in (rows, columns, real)
-            )
-        # The last group is the longest, so its rotations are those of all columns.
-        turns = local_rotations(config, self.rotations)
-        turns = {base: of_groups[-1:] for base, of_groups in turns.items()}
-        return LocalBlocks(
-            self.num_heads, window, columns[None], rows[None], real[None], turns
-        )
+            sequences = tf.gather(order, rows)
+            real = tf.range(tf.size(rows)) < tf.size(self._positions)
+            tokens = [x[None] for x in (columns, sequences, real)]  # one row, (1, T)
+            for window in local:
+                self._blocks[window] = LocalBlocks(window, *tokens)
+                self._biases[window] = self._unless_long(window, visible)
 
     def _unless_long(self, window: int, visible: list[tf.Tensor]) -> list[tf.Tensor]:
         """Returns the biases of a window, which are empty where blocks are used."""
@@ -134,50 +140,70 @@ class RealTokens:
 
         return tf.cond(blocks_pay(self._longest, window), empty, made)
 
-    def attend(self, window: int | None, attend: Callable, dropping: bool) -> Any:
-        """Calls `attend(rows, long)` with the layout for a layer; see `PaddedRows`.
+    def attend(
+        self,
+        attention: Callable,
+        query: tf.Tensor,
+        key: tf.Tensor,
+        value: tf.Tensor,
+        window: int | None = None,
+        biases: list[Any] | None = None,
+        dropping: bool = False,
+    ) -> tf.Tensor:
+        """Calls `attention` for each group of rows; see `PaddedRows`.
 
         How long the rows are is only known with the batch. So where a layer has a
         window, both layouts are in a graph; and a global layer goes block by block if
         the encoder takes long rows at all.
+
+        Args:
+            attention, window, dropping: See `PaddedRows.attend`; `attention` takes
+                `(b, N, s, D)`.
+            query, key, value: Of each token, `(T, N, D)`.
+            biases: Another term of the scores for each group.
+
+        Returns:
+            `(T, N D)`.
         """
-        if window is None:
-            return attend(self, self._may_be_long and not dropping)
-        if window not in self._blocks:
-            return attend(self, False)
-        blocks = self._blocks[window]
+
+        num_heads = query.shape[-2]
+
+        def in_groups() -> tf.Tensor:
+            loop = self._may_be_long and window is None and not dropping
+            if loop and biases is not None:
+                raise ValueError(NEEDS_WHOLE_ROWS)
+            attended = []
+            split = [self._split(x) for x in (query, key, value)]
+            for i, group in enumerate(zip(*split, strict=True)):
+                terms = [x[i] for x in (self._biases[window], biases) if x is not None]
+                attended.append(
+                    query_blocks.attend_in_loop(attention, *group, *terms)
+                    if loop
+                    else attention(*group, terms)
+                )
+            return self._join(attended, num_heads)
+
+        blocks = None if window is None else self._blocks.get(window)
+        if window is None or blocks is None:
+            return in_groups()
+        if biases is not None:
+            raise ValueError(NEEDS_WHOLE_ROWS)
+
+        def in_blocks() -> tf.Tensor:
+            row = query[None], key[None], value[None]
+            attended = blocks.attend(attention, *row, heads_first=True)
+            return tf.reshape(attended, [-1, num_heads * query.shape[-1]])
+
         if dropping:  # the state of the seeds cannot leave a branch
-            return attend(blocks, False)
-        return tf.cond(
-            blocks_pay(self._longest, window),
-            lambda: attend(blocks, False),
-            lambda: attend(self, False),
-        )
-
-    def with_neighbours(self, x: tf.Tensor) -> tf.Tensor:
-        """Returns `x`: keys and values are those of the row."""
-        return x
-
-    @classmethod
-    @contextlib.contextmanager
-    def in_steps(cls) -> Iterator[None]:
-        """Lets T grow in steps of about an eighth, by rows that are zero at first.
-
-        Kernels that are made for each number of rows, as oneDNN's, are then made for
-        few. Only for graphs without gradients.
-        """
-        cls._in_steps = True
-        try:
-            yield
-        finally:
-            cls._in_steps = False
+            return in_blocks()
+        return tf.cond(blocks_pay(self._longest, window), in_blocks, in_groups)
 
     def without_padding(self, x: tf.Tensor) -> tf.Tensor:
         """(B, S, H) -> (T, H)."""
-        found = tf.gather(tf.reshape(x, [-1, x.shape[-1]]), self._positions)
+        tokens = tf.gather(tf.reshape(x, [-1, x.shape[-1]]), self._positions)
         if self._more is None:
-            return found
-        return tf.pad(found, [[0, self._more], [0, 0]])
+            return tokens
+        return tf.pad(tokens, [[0, self._more], [0, 0]])
 
     def with_padding(self, x: tf.Tensor) -> tf.Tensor:
         """(T, H) -> (B, S, H), zeros at padding."""
@@ -190,52 +216,61 @@ class RealTokens:
         rows.set_shape([*self.mask.shape, x.shape[-1]])
         return rows
 
-    def split_heads(self, x: tf.Tensor) -> list[tf.Tensor]:
-        """(T, H) -> (b, N, s, D) for each group; any finite values at padding.
+    def _split(self, x: tf.Tensor) -> list[tf.Tensor]:
+        """(T, N, D) -> (b, N, s, D) for each group; any finite values at padding.
 
         In training the gradient is a gather, because each position belongs to one
         token. TensorFlow's gradient of a gather sums rows, which is much slower.
         """
+        num_heads, size = x.shape[-2:]
         if not self.training:
-            return self._split(x)
+            return self._gathered(x, num_heads)
 
         @tf.custom_gradient
         def split(x):
-            # Padding is neither attended to nor joined.
-            return self._split(x), lambda *gradients: self._join(gradients, x)
+            def gradient(*upstream):  # padding is neither attended to nor joined
+                to_tokens = self._scattered(upstream, num_heads)
+                return tf.reshape(to_tokens, [-1, num_heads, size])
+
+            return self._gathered(x, num_heads), gradient
 
         return split(x)
 
-    def join_heads(self, x: Sequence[tf.Tensor], like: tf.Tensor) -> tf.Tensor:
-        """(b, N, s, D) for each group -> (T, H), the shape of `like`."""
+    def _join(self, x: Sequence[tf.Tensor], num_heads: int) -> tf.Tensor:
+        """(b, N, s, D) for each group -> (T, N D)."""
         if not self.training:
-            return self._join(x, like)
+            return self._scattered(x, num_heads)
 
         @tf.custom_gradient
         def join(*x):
-            return self._join(x, like), self._split_gradient
+            def gradient(upstream):
+                pairs = zip(
+                    self._gathered(upstream, num_heads), self._groups, strict=True
+                )
+                return [
+                    y * tf.cast(group.real[:, None, :, None], y.dtype)
+                    for y, group in pairs
+                ]
+
+            return self._scattered(x, num_heads), gradient
 
         return join(*x)
 
-    def _split_gradient(self, gradient: tf.Tensor) -> list[tf.Tensor]:
-        return [
-            x * tf.cast(group.real[:, None, :, None], x.dtype)
-            for x, group in zip(self._split(gradient), self._groups, strict=True)
-        ]
+    def _gathered(self, x: tf.Tensor, num_heads: int) -> list[tf.Tensor]:
+        size = x.shape[-1] if len(x.shape) == 3 else x.shape[-1] // num_heads
+        heads = tf.reshape(x, [-1, size])
+        return [tf.gather(heads, y.token_of_position) for y in self._heads[num_heads]]
 
-    def _split(self, x: tf.Tensor) -> list[tf.Tensor]:
-        heads = tf.reshape(x, [-1, x.shape[-1] // self.num_heads])
-        return [tf.gather(heads, group.token_of_position) for group in self._groups]
-
-    def _join(self, x: Sequence[tf.Tensor], like: tf.Tensor) -> tf.Tensor:
+    def _scattered(self, x: Sequence[tf.Tensor], num_heads: int) -> tf.Tensor:
+        size = x[0].shape[-1]
         tokens = [
-            tf.gather(tf.reshape(heads, [-1, heads.shape[-1]]), group.position_of_token)
-            for heads, group in zip(x, self._groups, strict=True)
+            tf.gather(tf.reshape(group, [-1, size]), heads.position_of_token)
+            for group, heads in zip(x, self._heads[num_heads], strict=True)
         ]
         if self._more is not None:
-            tokens.append(tf.zeros([self._more, *tokens[0].shape[1:]]))
+            tokens.append(tf.zeros([self._more, *tokens[0].shape[1:]], tokens[0].dtype))
         # With a static shape, TensorFlow fuses the sum that follows.
-        return tf.reshape(tf.concat(tokens, 0), tf.shape(like))
+        return tf.reshape(tf.concat(tokens, 0), [-1, num_heads * size])
 
 
 def _missing(rows: tf.Tensor) -> tf.Tensor:
@@ -245,16 +280,10 @@ def _missing(rows: tf.Tensor) -> tf.Tensor:
 
 
 def _group(
-    rows: tf.Tensor,
-    columns: tf.Tensor,
-    first_token: tf.Tensor,
-    lengths: tf.Tensor,
-    num_heads: int,
+    rows: tf.Tensor, columns: tf.Tensor, first_token: tf.Tensor, lengths: tf.Tensor
 ) -> Group:
     """Returns the group of rows with `lengths`, (b,), and tokens at these indices."""
     batch, longest = tf.size(lengths), tf.reduce_max(tf.concat([[0], lengths], 0))
-    heads = tf.range(num_heads)
-    row_and_head = rows[:, None] * num_heads + heads
     numbers = tf.range(tf.size(rows)) + 1
     # From 1; 0 at padding. Not a reshape: a 0 in its shape has another meaning in
     # ONNX.
@@ -262,10 +291,15 @@ def _group(
     numbers = tf.scatter_nd(indices, numbers, [batch, longest])
     # Padding gets the first token; any finite vector would do.
     tokens = first_token + tf.maximum(numbers - 1, 0)
-    return Group(
-        tokens[:, None, :] * num_heads + heads[:, None],
-        row_and_head * longest + columns[:, None],
-        numbers > 0,
+    return Group(tokens, rows, columns, numbers > 0)
+
+
+def _heads(group: Group, num_heads: int) -> Heads:
+    heads, longest = tf.range(num_heads), tf.shape(group.real)[1]
+    row_and_head = group.row_of_token[:, None] * num_heads + heads
+    return Heads(
+        group.token_of_position[:, None, :] * num_heads + heads[:, None],
+        row_and_head * longest + group.column_of_token[:, None],
     )
 
 

@@ -10,19 +10,14 @@ from keras_bert_lite.checks import (
     check_choice,
     check_label,
     check_positive,
-    check_rate,
 )
 from keras_bert_lite.config import ACTIVATIONS
-from keras_bert_lite.layers.base import (
-    CompositeLayer,
-    Initializer,
-    activation_function,
-)
-from keras_bert_lite.layers.execution.layer_norm import LayerNorm
+from keras_bert_lite.layers.base import EncoderPart, activation_function
+from keras_bert_lite.layers.layer_norm import LayerNorm
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
-class DenseHead(CompositeLayer):
+class DenseHead(EncoderPart):
     """Dropout and a dense layer, optionally with a hidden layer before them.
 
     `W dropout(x) + b`, or, with `hidden_activation`,
@@ -58,12 +53,14 @@ class DenseHead(CompositeLayer):
         initializer_range: float = 0.02,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
+        super().__init__(initializer_range=initializer_range, **kwargs)
         check_positive("units", units)
-        check_rate("dropout", dropout)
         check_choice("hidden_activation", hidden_activation, (*ACTIVATIONS, None))
-        if hidden_dropout is not None:
-            check_rate("hidden_dropout", hidden_dropout)
+        if hidden_norm is not None and hidden_activation is None:
+            raise ValueError(
+                "`hidden_norm` must be None without `hidden_activation`. "
+                f"Received: {hidden_norm!r}"
+            )
         self.units = units
         self.dropout_rate = dropout
         self.hidden_activation = hidden_activation
@@ -71,38 +68,21 @@ class DenseHead(CompositeLayer):
         check_bool("hidden_bias", hidden_bias)
         self.hidden_bias = hidden_bias
         self.hidden_norm: Any = None
-        if hidden_activation is not None and hidden_norm is not None:
+        if hidden_norm is not None:
             self.hidden_norm = LayerNorm(
                 **hidden_norm, dtype=self.dtype_policy, name="hidden_norm"
             )
-        self.initializer_range = initializer_range
+        self.dropout = self._dropout(dropout)
         before = dropout if hidden_dropout is None else hidden_dropout
         self.hidden_dropout = self._dropout(before, "hidden_dropout")
         self.hidden_dense: Any = None  # as wide as the input, so made in `build`
-        self.dropout = self._dropout(dropout, "dropout")
         self.dense = self._dense(units, "dense")
-
-    def _dropout(self, rate: float, name: str) -> keras.layers.Dropout:
-        return keras.layers.Dropout(rate, dtype=self.dtype_policy, name=name)
-
-    def _dense(
-        self, units: int, name: str, activation=None, use_bias: bool = True
-    ) -> keras.layers.Dense:
-        return keras.layers.Dense(
-            units,
-            activation=activation,
-            use_bias=use_bias,
-            kernel_initializer=Initializer(stddev=self.initializer_range),
-            trainable=self.trainable,
-            dtype=self.dtype_policy,
-            name=name,
-        )
 
     def build(self, x_shape):
         if self.hidden_activation is not None:
             activation = activation_function(self.hidden_activation)
             self.hidden_dense = self._dense(
-                x_shape[-1], "hidden_dense", activation, self.hidden_bias
+                x_shape[-1], "hidden_dense", self.hidden_bias, activation
             )
             self.hidden_dropout.build(x_shape)
             self.hidden_dense.build(x_shape)
@@ -134,7 +114,6 @@ class DenseHead(CompositeLayer):
             "hidden_dropout": self.hidden_dropout_rate,
             "hidden_bias": self.hidden_bias,
             "hidden_norm": self._norm_config(),
-            "initializer_range": self.initializer_range,
         }
 
 

@@ -3,19 +3,16 @@
 from typing import Any
 
 import keras
+from keras import ops
 
 from keras_bert_lite.checks import check_bool, check_choice, check_positive
 from keras_bert_lite.config import ACTIVATIONS
-from keras_bert_lite.layers.base import (
-    CompositeLayer,
-    Initializer,
-    activation_function,
-)
-from keras_bert_lite.layers.execution.layer_norm import LayerNorm
+from keras_bert_lite.layers.base import EncoderPart, activation_function
+from keras_bert_lite.layers.layer_norm import LayerNorm
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
-class MaskedLMTransform(CompositeLayer):
+class MaskedLMTransform(EncoderPart):
     """The transform of a masked language model before the vocabulary.
 
     `LayerNorm(activation(W x + b))`, from the width of the hidden states to the width
@@ -48,7 +45,7 @@ class MaskedLMTransform(CompositeLayer):
         initializer_range: float = 0.02,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
+        super().__init__(initializer_range=initializer_range, **kwargs)
         check_positive("embedding_dim", embedding_dim)
         check_choice("activation", activation, ACTIVATIONS)
         self.embedding_dim = embedding_dim
@@ -58,14 +55,8 @@ class MaskedLMTransform(CompositeLayer):
             check_bool(name, value)
         self.use_bias = use_bias
         self.norm_bias = norm_bias
-        self.initializer_range = initializer_range
-        self.dense = keras.layers.Dense(
-            embedding_dim,
-            activation=activation_function(activation),
-            use_bias=use_bias,
-            kernel_initializer=Initializer(stddev=initializer_range),
-            dtype=self.dtype_policy,
-            name="dense",
+        self.dense = self._dense(
+            embedding_dim, "dense", use_bias, activation_function(activation)
         )
         self.layer_norm = LayerNorm(
             epsilon=layer_norm_epsilon,
@@ -92,8 +83,47 @@ class MaskedLMTransform(CompositeLayer):
             "layer_norm_epsilon": self.layer_norm_epsilon,
             "use_bias": self.use_bias,
             "norm_bias": self.norm_bias,
-            "initializer_range": self.initializer_range,
         }
+
+
+@keras.saving.register_keras_serializable(package="keras_bert_lite")
+class VocabularyScores(keras.layers.Layer):
+    """Scores vectors against token embeddings, `x table^T`: a tied head.
+
+    Call arguments:
+        x: Floats of shape `(B, S, E)`.
+        table: The token embeddings, `(V, E)`: the second output of `Embeddings` with
+            `return_table`.
+
+    Output shape:
+        `(B, S, V)`.
+
+    Reference: [Press and Wolf, 2017](https://arxiv.org/abs/1608.05859).
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**{"autocast": False, **kwargs})
+        self.supports_masking = True
+
+    def call(self, x, table):
+        x = ops.cast(x, self.compute_dtype)
+        if keras.backend.backend() == "jax" and keras.distribution.distribution():
+            from keras_bert_lite.layers import tied_table
+
+            return tied_table.scores(x, table)
+        return ops.matmul(x, ops.transpose(ops.cast(table, self.compute_dtype)))
+
+    def compute_output_spec(self, x, table):
+        shape = self.compute_output_shape(x.shape, table.shape)
+        return keras.KerasTensor(shape, dtype=self.compute_dtype)
+
+    def compute_output_shape(self, x_shape, table_shape):
+        if len(table_shape) != 2 or table_shape[-1] != x_shape[-1]:
+            raise ValueError(
+                "`table` must have the shape (vocabulary, width), of the width of `x`. "
+                f"Received: {tuple(table_shape)}, and `x` of shape {tuple(x_shape)}"
+            )
+        return (*x_shape[:-1], table_shape[0])
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
@@ -101,7 +131,7 @@ class VocabularyBias(keras.layers.Layer):
     """Adds a bias for each piece of the vocabulary.
 
     Call arguments:
-        x: Floats of shape `(B, S, V)`, such as those of `Embeddings(reverse=True)`.
+        x: Floats of shape `(B, S, V)`, such as those of `VocabularyScores`.
 
     Output shape:
         `(B, S, V)`.

@@ -36,7 +36,8 @@ class SpanHead(DenseHead):
     def build(self, x_shape, padding_mask_shape=None):
         super().build(x_shape)
 
-    def call(self, x, training=None, padding_mask=None):
+    # The mask comes second, as in other layers.
+    def call(self, x, padding_mask=None, training=None):  # type: ignore[override]
         scores = super().call(x, training=training)
         padding_mask = padding_mask_of(x, padding_mask)
         if padding_mask is not None:
@@ -60,7 +61,7 @@ class ReplacedTokenHead(DenseHead):
     """Scores whether each token was replaced (ELECTRA's discriminator).
 
     Args:
-        hidden_activation, initializer_range: See `DenseHead`.
+        dropout, hidden_activation, initializer_range: See `DenseHead`.
 
     Call arguments:
         x: Floats of shape `(B, S, H)`.

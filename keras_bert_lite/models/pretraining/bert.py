@@ -5,7 +5,7 @@ import keras
 from keras_bert_lite import layers
 from keras_bert_lite.models.encoder_model import (
     config_of,
-    connect_layers,
+    connect_with_table,
     encoder_layers,
     id_inputs,
 )
@@ -73,11 +73,10 @@ def bert_pretrainer(
     """
     _check_pooled(encoder)
     inputs = id_inputs()
-    outputs = connect_layers(inputs, *encoder_layers(encoder))
+    outputs, table = connect_with_table(inputs, *encoder_layers(encoder))
     words, pairs = masked_lm_layers(encoder, tied), _pair_head(encoder, dropout)
-    embeddings = encoder_layers(encoder)[0]
     logits = {
-        PREDICTION.name: word_scores(embeddings, *words, outputs["sequence_output"]),
+        PREDICTION.name: word_scores(table, *words, outputs["sequence_output"]),
         PAIRS.name: pairs(outputs["pooled_output"]),
     }
     heads = {PREDICTION.name: words, PAIRS.name: [pairs]}
@@ -159,10 +158,12 @@ def masked_positions_model(model: keras.Model, packed: bool = False) -> keras.Mo
         )
     embeddings, blocks, pooler = encoder_layers(model)
     inputs = masked_inputs(packed)
-    outputs = connect_layers(inputs, embeddings, blocks, pair_head and pooler)
+    outputs, table = connect_with_table(
+        inputs, embeddings, blocks, pair_head and pooler
+    )
     take = layers.TakePositions(name="masked_tokens")
     tokens = take(outputs["sequence_output"], inputs["masked_positions"])
-    logits = {PREDICTION.name: word_scores(embeddings, *words, tokens)}
+    logits = {PREDICTION.name: word_scores(table, *words, tokens)}
     if pair_head is not None:
         logits[PAIRS.name] = pair_head(outputs["pooled_output"])
     marks = marked_model(model)[1]

@@ -97,34 +97,28 @@ def check_sizes(config: EncoderConfig, small: EncoderConfig, sharing: str) -> No
 def shared_embedding(
     embeddings: layers.Embeddings, small: keras.Model, sharing: str, copied: Copied
 ) -> tuple[Callable, Callable, keras.layers.Layer]:
-    """Returns the generator's and the encoder's embeddings, and the output table."""
+    """Returns how to embed for the generator and the encoder, and the layer."""
     own = encoder_layers(small)[0]
     if sharing == "none":
         tables = copied.of(own)
         return tables, embeddings, tables
     if sharing == "gradient_disentangled":
         sides = {
-            "generator": own.config,
-            "discriminator": embeddings.config,
+            name: layers.Embeddings.from_config({**layer.get_config(), "name": name})
+            for name, layer in {"generator": own, "discriminator": embeddings}.items()
         }
         both: Any = layers.GradientDisentangledEmbeddings(
             **sides, name=SHARED_EMBEDDINGS
         )
         return functools.partial(both, side="generator"), both, both
-    projection = None if own.projection is None else copied.of(own.projection)
-
-    def embed(ids: keras.KerasTensor, **where: Any) -> keras.KerasTensor:
-        x = embeddings(ids, **where, project=False)
-        return x if projection is None else projection(x)
-
-    return embed, embeddings, embeddings
+    return embeddings, embeddings, embeddings
 
 
 def generator_scores(
     small: keras.Model,
     inputs: dict[str, keras.KerasTensor],
     x: keras.KerasTensor,
-    tables: keras.layers.Layer,
+    table: keras.KerasTensor,
     copied: Copied,
 ) -> tuple[keras.KerasTensor, tuple[keras.layers.Layer, keras.layers.Layer]]:
     """Returns the generator's logits at masked positions, (B, P, V), and its head."""
@@ -134,7 +128,8 @@ def generator_scores(
     transform, bias = masked_lm_head(small)
     head = copied.of(transform), copied.of(bias)
     tokens = take(states, inputs["masked_positions"])
-    return word_scores(tables, *head, tokens), head
+    name = GENERATOR + "vocabulary_scores"
+    return word_scores(table, *head, tokens, name=name), head
 
 
 def divide_tables(

@@ -1,12 +1,14 @@
 """Classification and regression of texts and text pairs."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import keras
-import tensorflow as tf
 
 from keras_bert_lite import layers
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.checks import check_between
 from keras_bert_lite.layers.heads.dense_heads import check_labels
 from keras_bert_lite.models.tasks import label_shares as shares

@@ -1,12 +1,14 @@
 """Intent and slot classification: a label for each text and a tag for each word."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import keras
-import tensorflow as tf
 
 from keras_bert_lite import layers
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.layers.heads.dense_heads import check_labels
 from keras_bert_lite.models.encoder_model import id_inputs
 from keras_bert_lite.models.tasks.classification import LabelAnswer

@@ -1,18 +1,21 @@
 """Masked language modelling."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import keras
 import numpy as np
-import tensorflow as tf
 
 from keras_bert_lite import layers
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.checks import check_positive
 from keras_bert_lite.families import FAMILIES
+from keras_bert_lite.layer_config import layer_from_config
 from keras_bert_lite.models.encoder_model import (
     config_of,
-    connect_layers,
+    connect_with_table,
     encoder_layers,
     id_inputs,
 )
@@ -33,7 +36,6 @@ from keras_bert_lite.text.base_tokenizer import Tokenizer
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.text.ragged import repeat
 from keras_bert_lite.text.strings import valid_utf8
-from keras_bert_lite.text.text_layer import layer_from_config
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
@@ -145,7 +147,7 @@ class MaskAnswer(Answer):
         }
 
     @classmethod
-    def from_config(cls, config: dict[str, Any]) -> "MaskAnswer":
+    def from_config(cls, config: dict[str, Any]) -> MaskAnswer:
         tokenizer = layer_from_config(config["tokenizer"], Tokenizer, "`tokenizer`")
         return cls(**{**config, "tokenizer": tokenizer})
 
@@ -219,10 +221,10 @@ def masked_lm(
 
     Reference: [Devlin et al., 2019](https://arxiv.org/abs/1810.04805), section 3.1.
     """
-    inputs = id_inputs()
-    outputs = connect_layers(inputs, *encoder_layers(encoder)[:2], None)
+    inputs, (embeddings, blocks, _) = id_inputs(), encoder_layers(encoder)
+    outputs, table = connect_with_table(inputs, embeddings, blocks, None)
     head = masked_lm_layers(encoder, tied, activation, head_form, output_bias)
-    logits = word_scores(encoder_layers(encoder)[0], *head, outputs["sequence_output"])
+    logits = word_scores(table, *head, outputs["sequence_output"])
     outputs = {PREDICTION.name: logits}
     options = {"enhanced": True} if enhanced else {}
     return task_model(MASKED_LM, inputs, outputs, head, name, **options)
@@ -280,13 +282,21 @@ def masked_lm_head(
 
 
 def word_scores(
-    embeddings: layers.Embeddings,
+    table: keras.KerasTensor,
     transform: keras.layers.Layer,
     last: keras.layers.Layer,
     x: keras.KerasTensor,
+    name: str = "vocabulary_scores",
 ) -> keras.KerasTensor:
-    """Returns the logits over the vocabulary for each vector."""
+    """Returns the logits over the vocabulary for each vector.
+
+    Args:
+        table: The token embeddings; an output layer with weights of its own needs none.
+        transform, last: The head; see `masked_lm_layers`.
+        x: The vectors.
+        name: Name of the layer that scores them against the table.
+    """
     x = transform(x)
     if not isinstance(last, keras.layers.Dense):
-        x = embeddings(x, reverse=True)
+        x = layers.VocabularyScores(name=name)(x, table)
     return last(x)

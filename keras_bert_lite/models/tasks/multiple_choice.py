@@ -1,12 +1,14 @@
 """Multiple choice."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 
 import keras
-import tensorflow as tf
 
 from keras_bert_lite import layers
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.checks import check_bool
 from keras_bert_lite.families import FAMILIES
 from keras_bert_lite.models.encoder_model import config_of

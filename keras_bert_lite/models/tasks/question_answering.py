@@ -1,14 +1,16 @@
 """Extractive question answering."""
 
+from __future__ import annotations
+
 import math
 import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import keras
-import tensorflow as tf
 
 from keras_bert_lite import layers
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.checks import check_positive
 from keras_bert_lite.models.encoder_model import id_inputs, without_pooler
 from keras_bert_lite.models.tasks.sequence_head import token_head_arguments
@@ -33,7 +35,7 @@ class _Spans(NamedTuple):
     firsts: tf.Tensor  # (rows, K) int64, the first token
     lasts: tf.Tensor  # (rows, K) int64, the last token
 
-    def best(self, count: int) -> "_Spans":
+    def best(self, count: int) -> _Spans:
         scores, order = tf.nn.top_k(self.scores, count)
         parts = (tf.gather(x, order, batch_dims=1) for x in self[1:])
         return _Spans(scores, *parts)

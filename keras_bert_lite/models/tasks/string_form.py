@@ -1,12 +1,14 @@
 """String inputs and answers around a model on token ids."""
 
+from __future__ import annotations
+
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import keras
-import tensorflow as tf
 
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.text.preprocessor import ID_DTYPES, Preprocessor
 from keras_bert_lite.text.text_layer import TextLayer
 from keras_bert_lite.text.window_layer import TextWindows

@@ -1,14 +1,16 @@
 """Token classification: named entities, parts of speech, chunks."""
 
+from __future__ import annotations
+
 import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import keras
 import numpy as np
-import tensorflow as tf
 
 from keras_bert_lite import layers
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.checks import check_choice
 from keras_bert_lite.layers.heads.crf import FORBIDDEN, split_crf_scores
 from keras_bert_lite.layers.heads.dense_heads import check_labels

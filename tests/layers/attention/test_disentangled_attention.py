@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from keras import ops
 
+from keras_bert_lite import layers
 from keras_bert_lite.config import Biases, RelativePositions
 from keras_bert_lite.layers.attention.disentangled_attention import (
     DisentangledAttention,
@@ -49,7 +50,8 @@ LAYOUTS = {
 
 
 def table_of(layer) -> np.ndarray:
-    return np.random.default_rng(2).normal(size=layer.table_shape).astype("float32")
+    shape = 2 * (layer.buckets or layer.max_distance), HIDDEN
+    return np.random.default_rng(2).normal(size=shape).astype("float32")
 
 
 TABLE = table_of(make())
@@ -117,7 +119,7 @@ def test_tokens_without_padding_keep_their_distances(graph):
     padded = to_numpy(layer(x, padding_mask=mask, relative_embeddings=TABLE))
 
     def without_padding(x, mask):
-        rows = RealTokens(layer.config, mask)
+        rows = RealTokens([layer.reads], mask, whole_rows=True)
         return rows.with_padding(
             layer(rows.without_padding(x), rows=rows, relative_embeddings=TABLE)
         )
@@ -200,7 +202,8 @@ def test_gradients_reach_the_table():
         ({"buckets": 0}, "`buckets` must be a positive int.*: 0"),
         ({"buckets": 1}, "`buckets` must be at least 2.*buckets=1, "),
         ({"buckets": 30}, "`max_distance` - 1. Received: buckets=30, max_distance=16"),
-        ({"terms": ["p2p"]}, "`terms` must be one of .*: 'p2p'"),
+        ({"terms": ["p2p"]}, r"`terms` must be a list of .*: \['p2p'\]"),
+        ({"terms": "c2p"}, "`terms` must be a list of some of .*: 'c2p'"),
         ({"share_projections": 1}, "`share_projections` must be True or False.*: 1"),
         ({"num_heads": 3}, "`num_heads` must divide `hidden_dim`"),
     ],
@@ -218,6 +221,10 @@ def test_refuses_another_table():
         make()(STATES)
 
 
-def test_refuses_a_configuration_without_relative_positions():
-    with pytest.raises(ValueError, match="`config` must have `relative_positions`"):
-        maker(DisentangledAttention)()
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("num_key_value_heads", 1), ("rotary", layers.RotaryPositions())],
+)
+def test_refuses_other_positions_and_shared_heads(name, value):
+    with pytest.raises(ValueError, match=f"`{name}` must be None with relative pos"):
+        DisentangledAttention(2, 8, **{name: value})

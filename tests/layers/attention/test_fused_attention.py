@@ -6,8 +6,6 @@ import pytest
 from keras import ops
 
 from keras_bert_lite import layers
-from keras_bert_lite.layers.attention import fused_attention
-from tests import tiny
 
 pytestmark = pytest.mark.skipif(
     keras.backend.backend() != "jax", reason="is used under JAX"
@@ -15,13 +13,12 @@ pytestmark = pytest.mark.skipif(
 MASK = np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1], [0, 0, 0, 0, 0]], bool)
 
 
-def results(monkeypatch, fused, dropout):
+def results(implementation, dropout):
     """The output in training, and the gradients of the weights and the input."""
     import jax
 
-    monkeypatch.setattr(fused_attention, "fuses", lambda: fused)
     keras.utils.set_random_seed(0)
-    layer = layers.SelfAttention(tiny.config(attention_dropout=dropout))
+    layer = layers.SelfAttention(2, dropout=dropout, implementation=implementation)
     x = np.random.default_rng(0).normal(size=(3, 5, 16)).astype("float32")
     layer.build(x.shape)
     others = [v.value for v in layer.non_trainable_variables]
@@ -38,15 +35,17 @@ def results(monkeypatch, fused, dropout):
 
 
 @pytest.mark.parametrize("dropout", [0.0, 0.3])
-def test_equals_the_plain_computation(monkeypatch, dropout):
-    got, want = (results(monkeypatch, x, dropout) for x in (True, False))
+def test_equals_the_plain_computation(dropout):
+    got, want = (results(x, dropout) for x in ("fused", "plain"))
     for one, other in zip(got, want, strict=True):
         np.testing.assert_allclose(one, other, atol=2e-6)
 
 
 def test_the_fused_kernel_is_given_the_same(monkeypatch):
-    want = results(monkeypatch, True, 0.0)
+    want = results("fused", 0.0)
     # On GPUs it is cuDNN's; here it is what XLA makes of it.
-    monkeypatch.setattr(fused_attention, "_has_fused_kernel", lambda: True)
-    for one, other in zip(results(monkeypatch, True, 0.0), want, strict=True):
+    from keras_bert_lite.layers.attention import fused
+
+    monkeypatch.setattr(fused, "_has_fused_kernel", lambda: True)
+    for one, other in zip(results("fused", 0.0), want, strict=True):
         np.testing.assert_allclose(one, other, atol=2e-6)

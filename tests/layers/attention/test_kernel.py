@@ -5,16 +5,15 @@ import numpy as np
 import pytest
 from keras import ops
 
-from keras_bert_lite import layers
-from keras_bert_lite.layers.attention import fused_attention
-from tests import tiny
-
 if keras.backend.backend() != "jax":
     pytest.skip("is for JAX", allow_module_level=True)
 
 import jax
 
-from keras_bert_lite.layers.attention.kernel import attention, masks, plain, tpu
+from keras_bert_lite.layers.attention import fused
+from keras_bert_lite.layers.attention.kernel import attention, masks, other_devices, tpu
+from keras_bert_lite.models.encoder_parts import make_attention
+from tests import tiny
 
 # Rows, length, heads and their size: cells of whole registers, of several heads, of
 # all heads, of heads as wide as registers; queries in one part and in two.
@@ -35,14 +34,14 @@ def inputs(shape, rate=0.0, packed=False):
     key_ids = RANDOM.integers(0, 3, (batch, 1, length), "int32")
     query_ids = key_ids.swapaxes(1, 2) if packed else np.zeros((batch, 1, 1), "int32")
     return (
-        attention.Options(size, dropped),
-        (floats(3, batch, length, width), words, query_ids, key_ids),
+        attention.Options(size, size**-0.5, dropped),
+        (tuple(floats(3, batch, length, width)), words, query_ids, key_ids),
         floats(batch, length, width),
     )
 
 
 def interpreted(options, arguments, upstream):
-    """Returns the output, the gradient and its sums."""
+    """Returns the output and the gradients."""
     output = tpu.forward(options, *arguments, interpret=True)
     return output, *tpu.backward(options, *arguments, output, upstream, interpret=True)
 
@@ -50,19 +49,17 @@ def interpreted(options, arguments, upstream):
 def expected(options, arguments, upstream):
     """The same from the attention that runs without the kernel."""
     heads, words, query_ids, key_ids = arguments
-    _, batch, length, width = heads.shape
+    batch, length, width = heads[0].shape
     bias = np.where(query_ids == key_ids, 0.0, -1e30)[:, None]
     kept = kept_of(words, options.dropped, length) if options.dropped else None
 
-    def attend(heads):
-        split = ops.reshape(heads, (3, batch, length, -1, options.size))
-        scale, share = options.scale, options.share
-        output = fused_attention.attend(*split, [bias], scale, kept, share)
+    def attend(*heads):
+        split = (ops.reshape(x, (batch, length, -1, options.size)) for x in heads)
+        output = fused.weigh(*split, [bias], options.scale, kept, options.share)
         return ops.reshape(output, (batch, length, width))
 
-    output, backward = jax.vjp(attend, heads)
-    (gradient,) = backward(upstream)
-    return output, gradient, ops.sum(ops.cast(gradient, "float32"), (1, 2))[None]
+    output, backward = jax.vjp(attend, *heads)
+    return output, *backward(upstream)
 
 
 def kept_of(words, dropped, length):
@@ -82,8 +79,8 @@ def test_equals_attention_without_the_kernel(shape, rate, packed):
 
 def test_plain_operations_compute_the_same():
     options, arguments, upstream = inputs(SHAPES[0], 0.3, packed=True)
-    output = plain.forward(options, *arguments)
-    gradients = plain.backward(options, *arguments, output, upstream)
+    output = other_devices.forward(options, *arguments)
+    gradients = other_devices.backward(options, *arguments, output, upstream)
     found = interpreted(options, arguments, upstream)
     for one, other in zip((output, *gradients), found, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-5, rtol=1e-5)
@@ -92,10 +89,10 @@ def test_plain_operations_compute_the_same():
 def test_low_precision_rounds_as_without_the_kernel():
     options, (heads, *others), upstream = inputs(SHAPES[0], 0.3)
     exact = expected(options, (heads, *others), upstream)
-    low = [ops.cast(x, "bfloat16") for x in (heads, upstream)]
+    low = tuple(ops.cast(x, "bfloat16") for x in heads)
     for make in (interpreted, expected):
-        found = make(options, (low[0], *others), low[1])[:2]
-        for one, other in zip(found, exact[:2], strict=True):
+        found = make(options, (low, *others), ops.cast(upstream, "bfloat16"))
+        for one, other in zip(found, exact, strict=True):
             assert one.dtype == "bfloat16"
             assert np.abs(ops.cast(one, "float32") - other).max() < 0.1
 
@@ -126,27 +123,30 @@ def test_rates_are_rounded():
 def test_masked_keys_have_no_weight():
     options, (heads, words, query_ids, key_ids), upstream = inputs(SHAPES[0], 0.3)
     hidden = key_ids[:, 0] != 0
-    changed = np.where(hidden[:, :, None], 1e4, heads).astype("float32")
-    changed[0] = heads[0]
+    query, *keys_and_values = heads
+    changed = [
+        np.where(hidden[:, :, None], 1e4, x).astype("float32") for x in keys_and_values
+    ]
     arguments = (words, query_ids, key_ids)
-    output, gradient, _ = interpreted(options, (heads, *arguments), upstream)
-    other, *_ = interpreted(options, (changed, *arguments), upstream)
+    output, *gradients = interpreted(options, (heads, *arguments), upstream)
+    other, *_ = interpreted(options, ((query, *changed), *arguments), upstream)
     np.testing.assert_array_equal(output, other)
-    np.testing.assert_array_equal(np.array(gradient)[1:, hidden], 0)
+    for gradient in gradients[1:]:
+        np.testing.assert_array_equal(np.array(gradient)[hidden], 0)
 
 
 def test_packed_rows_do_not_leak():
     options, arguments, upstream = inputs(SHAPES[0], packed=True)
     first = arguments[2] == 0  # (B, S, 1)
-    _, gradient, _ = interpreted(options, arguments, upstream * first)
-    np.testing.assert_array_equal(np.where(first, 0, gradient), 0)
-    assert np.abs(np.where(first, gradient, 0)).max() > 0
+    _, *gradients = interpreted(options, arguments, upstream * first)
+    for gradient in gradients:
+        np.testing.assert_array_equal(np.where(first, 0, gradient), 0)
+        assert np.abs(np.where(first, gradient, 0)).max() > 0
 
 
 def test_rows_without_real_tokens_have_uniform_weights():
-    _, (heads, *_), _ = inputs(SHAPES[0])
-    mask = np.zeros((2, 128), bool)
-    output = attention.attend(heads, np.zeros((3, 128), "float32"), 2, mask)
+    options, (heads, *_), _ = inputs(SHAPES[0])
+    output = attention.attend(*heads, options, np.zeros((2, 128), bool))
     mean = np.broadcast_to(heads[2].mean(1, keepdims=True), output.shape)
     np.testing.assert_allclose(output, mean, atol=1e-5)
 
@@ -159,8 +159,9 @@ def test_other_lengths_are_not_for_the_kernel(length):
 def results(in_kernel, length, dropout=0.0, **changes):
     """A layer's output in training, and the gradients of its weights and input."""
     keras.utils.set_random_seed(0)
-    layer = layers.SelfAttention(tiny.config(attention_dropout=dropout, **changes))
-    layer.in_kernel = in_kernel
+    config = tiny.config(attention_dropout=dropout, **changes)
+    layer = make_attention(config)
+    layer.implementation = "kernel" if in_kernel else "fused"
     x = np.random.default_rng(0).normal(size=(3, length, 16)).astype("float32")
     mask = np.arange(length) < np.array([[length], [3], [length - 1]])
     ids = np.arange(length)[None] // 64 * np.ones((3, 1), "int32")
@@ -178,7 +179,13 @@ def results(in_kernel, length, dropout=0.0, **changes):
 
 
 @pytest.mark.parametrize(
-    "changes", [{}, {"num_key_value_heads": 1}, {"biases": {"key": False}}]
+    "changes",
+    [
+        {},
+        {"num_key_value_heads": 1},
+        {"biases": {"key": False}},
+        {"rotary": {"base": 100.0}},
+    ],
 )
 def test_layers_compute_the_same(changes):
     found, want = (results(x, 128, **changes) for x in (True, False))

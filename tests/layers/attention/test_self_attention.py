@@ -94,20 +94,101 @@ def test_drops_out_in_training_only():
         ({"num_heads": 0}, "`num_heads` must be a positive integer. Received: 0"),
         ({"hidden_dim": "8"}, "`hidden_dim` must be a positive integer. Rec.*: '8'"),
         ({"attention_dropout": 1.0}, r"`attention_dropout` must be in .*: 1.0"),
-        ({"layer": -1}, "`layer` must be a whole number, 0 or more. Received: -1"),
     ],
 )
-def test_refuses_arguments(arguments, message):
+def test_configurations_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         make(**arguments)
 
 
-@pytest.mark.parametrize("shape", [(2, 5, 6), (5, 8), (2, 5, 1, 8)])
-def test_refuses_inputs_of_another_shape(shape):
-    with pytest.raises(ValueError, match=r"`x` must have the shape .*, 8.* Received: "):
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"num_heads": 0}, "`num_heads` must be a positive integer. Received: 0"),
+        ({"num_key_value_heads": 3}, "`num_key_value_heads` must divide `num_heads`"),
+        ({"window": 0}, "`window` must be a positive integer. Received: 0"),
+        ({"dropout": 1.0}, r"`dropout` must be in .*: 1.0"),
+        ({"use_bias": ["keys"]}, r"`use_bias` must be True, False or .*: \['keys'\]"),
+        ({"use_bias": 1}, "`use_bias` must be True, False or a list .* Received: 1"),
+        ({"initializer_range": 0}, "`initializer_range` must be a positive number"),
+        ({"implementation": "flash"}, "`implementation` must be one of .*: 'flash'"),
+        ({"rotary": {"base": -1.0}}, "`base` must be a positive number.*: -1.0"),
+    ],
+)
+def test_refuses_arguments(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        layers.SelfAttention(**{"num_heads": 2, **arguments})
+
+
+def test_refuses_other_positions():
+    with pytest.raises(TypeError, match=r"`rotary` must be `RotaryPositions`.*: 'yes'"):
+        layers.SelfAttention(2, rotary="yes")
+    with pytest.raises(TypeError, match=r"`rotary` must be .* \(base, scale, share\)"):
+        layers.SelfAttention(2, rotary={"theta": 10.0})
+    layer = layers.SelfAttention(2, rotary=layers.RotaryPositions())
+    with pytest.raises(ValueError, match="`rotary` needs heads of an even size"):
+        layer(np.ones((2, 5, 6), "float32"))
+
+
+@pytest.mark.parametrize("shape", [(5, 8), (2, 5, 1, 8)])
+def test_refuses_inputs_of_another_rank(shape):
+    with pytest.raises(ValueError, match=r"`x` must have the shape .* Received: "):
         make()(np.ones(shape, "float32"))
 
 
-def test_refuses_another_configuration():
-    with pytest.raises(TypeError, match=r"`config` must be an .* Received: 'bert'"):
-        layers.SelfAttention("bert")
+def test_refuses_inputs_of_another_width():
+    with pytest.raises(ValueError, match=r"`num_heads` must divide the width of `x`"):
+        layers.SelfAttention(3)(STATES)
+    layer = random_layer()
+    with pytest.raises(ValueError, match=r"`x` must have the width 8. Rec.*\(2, 5, 6"):
+        layer(STATES[..., :6])
+
+
+@pytest.mark.parametrize("shape", [(2, 4), (5,), (2, 5, 5)])
+@pytest.mark.parametrize("name", ["padding_mask", "sequence_ids"])
+def test_refuses_masks_of_another_shape(name, shape):
+    message = rf"`{name}` must have the shape .* of `x`, \(2, 5\)"
+    with pytest.raises(ValueError, match=message):
+        random_layer()(STATES, **{name: np.ones(shape, "int32")})
+
+
+@pytest.mark.parametrize("choice", [False, True])
+def test_a_window_narrower_than_the_row(choice):
+    """In blocks, and in whole rows where weights are asked for."""
+    layer = layers.SelfAttention(2, window=2, initializer_range=0.5)
+    x = np.random.default_rng(1).normal(size=(2, 9, 8)).astype("float32")
+    mask = np.arange(9) < np.array([[9], [6]])
+    outputs = layer(x, padding_mask=mask, return_weights=choice)
+    expected = formulas.attention(layer, x, mask[:, None, :])
+    near = mask[..., None]
+    if choice:
+        assert_all_close(outputs[1], expected[1])
+    output = outputs[0] if choice else outputs
+    assert_all_close(to_numpy(output) * near, expected[0] * near)
+
+
+def test_biases_are_added_to_the_scores():
+    layer = random_layer()
+    biases = np.random.default_rng(1).normal(size=(1, 2, 5, 5)).astype("float32")
+    outputs = layer(
+        STATES, padding_mask=PADDING_MASK, biases=biases, return_weights=True
+    )
+    allowed = PADDING_MASK[:, None, :]
+    expected = formulas.attention(layer, STATES, allowed, biases=biases[0])
+    assert_all_close(outputs, expected)
+    assert_all_close(layer(STATES, PADDING_MASK, biases=biases), outputs[0])
+
+
+@pytest.mark.parametrize("shape", [(5,), (2, 1, 1, 5), (1, 2, 5, 5)])
+def test_biases_broadcast_to_the_scores(shape):
+    layer = random_layer()
+    biases = np.random.default_rng(1).normal(size=shape).astype("float32")
+    full = np.broadcast_to(biases, (2, 2, 5, 5))
+    assert_all_close(layer(STATES, biases=biases), layer(STATES, biases=full))
+
+
+@pytest.mark.parametrize("shape", [(4,), (2, 3, 5, 5), (1, 2, 2, 5, 5)])
+def test_refuses_biases_of_another_shape(shape):
+    message = r"`biases` must broadcast to the scores, of shape \(2, 2, 5, 5\)"
+    with pytest.raises(ValueError, match=message):
+        random_layer()(STATES, biases=np.ones(shape, "float32"))

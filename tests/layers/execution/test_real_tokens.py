@@ -4,11 +4,14 @@ import pytest
 import tensorflow as tf
 
 import keras_bert_lite as kbl
+from keras_bert_lite.layers.execution.reads import Reads
 from keras_bert_lite.layers.execution.real_tokens import RealTokens, _bounds
 from keras_bert_lite.layers.execution.whole_rows import WholeRows
+from keras_bert_lite.models.encoder_parts import make_blocks
 from tests import tiny
 from tests.conformance import assert_all_close, randomize, to_numpy
 from tests.models import samples
+from tests.policies import dtype_policy
 
 tensorflow_only = pytest.mark.tensorflow(reason="padding removal is TensorFlow's")
 
@@ -47,13 +50,14 @@ def test_heads_come_back_to_their_tokens(lengths, layout):
     mask = mask_of(lengths)
     if layout is WholeRows and mask.size and not mask.any():
         pytest.skip("it needs a token")
-    rows = layout(tiny.config(), tf.constant(mask))
+    rows = layout([Reads(num_heads=2, head_dim=3)], tf.constant(mask))
     x = np.random.default_rng(0).normal(size=(*mask.shape, 6)).astype("float32")
     packed = rows.without_padding(tf.constant(x))
     assert packed.shape == (mask.sum(), 6)
     assert_all_close(rows.with_padding(packed), x * mask[:, :, None])
-    joined = rows.join_heads(rows.split_heads(packed), like=packed)
-    assert_all_close(joined, packed)
+    heads = tf.reshape(packed, [-1, 2, 3])
+    assert_all_close(rows.attend(lambda q, k, v, _: q, heads, heads, heads), packed)
+    assert_all_close(rows.attend(lambda q, k, v, _: v, heads, heads, heads), packed)
 
 
 @tensorflow_only
@@ -146,9 +150,8 @@ def test_trains_with_fit_and_keeps_dropout():
 def test_mixed_precision():
     model = kbl.encoder(tiny.config())
     randomize(model)
-    mixed = kbl.layers.Encoder.from_config(
-        {**model.get_layer("blocks").get_config(), "dtype": "mixed_bfloat16"}
-    )
+    with dtype_policy("mixed_bfloat16"):
+        mixed = make_blocks(tiny.config())
     mask = mask_of([3, 5])
     x = np.random.default_rng(0).normal(size=(2, 5, 16)).astype("float32")
     mixed(x, padding_mask=mask)

@@ -8,7 +8,7 @@ import pytest
 from keras_bert_lite import layers
 from tests import formulas
 from tests.conformance import assert_all_close, check_layer, randomize, to_numpy
-from tests.layers.samples import STATES
+from tests.layers.samples import PADDING_MASK, STATES
 
 make = functools.partial(
     layers.ClassificationHead, ["no", "yes", "perhaps"], initializer_range=0.2
@@ -83,3 +83,23 @@ def test_a_normalized_hidden_layer_equals_the_formula():
 def test_refuses_a_hidden_bias_that_is_no_switch():
     with pytest.raises(ValueError, match="`hidden_bias` must be True or False"):
         make(hidden_bias=None)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"hidden_norm": {}}, "`hidden_norm` must be None without `hidden_activation`"),
+        ({"initializer_range": -1}, "`initializer_range` must be a positive number"),
+        ({"hidden_dropout": 1.0}, r"`hidden_dropout` must be in .*: 1.0"),
+    ],
+)
+def test_refuses_arguments(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        make(**arguments)
+
+
+def test_the_mask_of_a_span_head_comes_second():
+    layer = layers.SpanHead()
+    assert_all_close(
+        layer(STATES, PADDING_MASK), layer(STATES, padding_mask=PADDING_MASK)
+    )

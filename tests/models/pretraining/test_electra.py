@@ -32,7 +32,7 @@ def test_outputs(sharing, embedding_dim):
     encoder, model = built(sharing, embedding_dim=embedding_dim)
     given = inputs()
     outputs = model(given)
-    vocabulary = encoder.get_layer("embeddings").config.vocabulary_size
+    vocabulary = encoder.get_layer("embeddings").vocabulary_size
     assert outputs["prediction_logits"].shape == (2, 3, vocabulary)
     assert outputs["replaced_logits"].shape == (*given["token_ids"].shape, 2)
     seen = to_numpy(outputs["replaced_logits"])[..., 1]

@@ -1,5 +1,6 @@
 """Attention as one kernel for TPUs, with dropout inside (JAX).
 
-`attention.py` is the function that a layer calls, `tpu.py` the kernel, `plain.py` the
-same for other devices, and `masks.py` draws the dropout masks of both.
+`attention.py` registers the implementation `"kernel"` of `compute.attend`; `tpu.py` is
+the kernel, `other_devices.py` the same without it, and `masks.py` draws the dropout
+masks of both.
 """

@@ -10,8 +10,10 @@ import numpy as np
 from jax import lax
 from jax.sharding import PartitionSpec as Spec
 
-from keras_bert_lite.layers.attention.kernel import masks, plain, tpu
-from keras_bert_lite.layers.split import Split
+from keras_bert_lite.layers.attention import fused
+from keras_bert_lite.layers.attention.compute import register
+from keras_bert_lite.layers.attention.kernel import masks, other_devices, tpu
+from keras_bert_lite.layers.split import Split, split_of
 
 # The number of no sequence.
 PADDING = np.int32(-(2**31))
@@ -25,20 +27,42 @@ class Options:
 
     Attributes:
         size: D, of a head.
+        scale: The factor of Q K^T; biases are added unscaled.
         dropped: How many of `masks.LEVELS` are dropped; 0 for no dropout.
     """
 
     size: int
+    scale: float
     dropped: int = 0
-
-    @property
-    def scale(self) -> float:
-        return self.size**-0.5
 
     @property
     def share(self) -> float:
         """The share of the weights that is kept."""
         return 1 - self.dropped / masks.LEVELS
+
+
+@register("kernel")
+def _attend(query, key, value, rows, window, biases, scale, dropout, terms, weight):
+    """Computes `compute.attend`, in the kernel if it knows all parts of the scores."""
+    known = window is None and biases is None and terms is None
+    if not (known and takes(rows.lengths[0])):
+        others = (rows, window, biases, scale, dropout, terms, weight)
+        return fused.attend(query, key, value, *others)
+    batch, length, num_heads, size = query.shape
+    rate = 0.0 if dropout is None else dropout.rate
+    query, key, value = (
+        jnp.reshape(x, (batch, length, -1)) for x in (query, key, value)
+    )
+    return attend(
+        query,
+        key,
+        value,
+        Options(size, scale, masks.dropped_levels(rate) if rate > 0 else 0),
+        rows.mask,
+        rows.sequence_ids,
+        dropout.seed_generator.next() if rate > 0 else None,
+        None if weight is None else split_of(weight, batch, num_heads),
+    )
 
 
 def takes(length: Any) -> bool:
@@ -48,45 +72,39 @@ def takes(length: Any) -> bool:
 
 
 def attend(
-    heads,
-    biases,
-    num_heads: int,
+    query,
+    key,
+    value,
+    options: Options,
     padding_mask=None,
     sequence_ids=None,
-    rate: float = 0.0,
     seed=None,
     split: Split | None = None,
 ):
-    """Computes `dropout(softmax(Q K^T / sqrt(D))) V` in each head.
-
-    The biases of Q, K and V are added here, because the kernel, which has the gradient
-    of what they are added to in fast memory, sums it: behind the kernel that would be
-    one more pass.
+    """Computes `dropout(softmax(scale Q K^T)) V` in each head.
 
     Products are summed, and the softmax computed, in float32. On TPUs a kernel holds
     the scores in fast memory, in the backward pass again; other devices compute the
     same in plain operations.
 
     Args:
-        heads: Q, K and V without their biases, `(3, B, S, H)`.
-        biases: `(3, H)`.
-        num_heads: N.
+        query, key, value: `(B, S, N D)`.
+        options: The size of a head, the scale and the dropout.
         padding_mask: Booleans `(B, S)`, true at real tokens, or `None`.
         sequence_ids: Integers `(B, S)`, or `None`. Tokens attend only to
             tokens with the same number.
-        rate: Of dropout; rounded to a multiple of 1 / 65536.
-        seed: Of the dropout masks, as JAX's key; needed with a rate above 0.
+        seed: Of the dropout masks, as JAX's key; needed with dropout.
         split: How rows and heads are split over devices, which exchange nothing; heads
             as columns of the queries' kernel. The masks do not depend on it.
 
     Returns:
-        `(B, S, H)`.
+        `(B, S, N D)`.
 
     Reference: [Dao et al., 2022](https://arxiv.org/abs/2205.14135), appendix B.2, for
     the gradient.
     """
-    _, batch, length, width = heads.shape
-    options = Options(width // num_heads, masks.dropped_levels(rate) if rate > 0 else 0)
+    batch, length, width = query.shape
+    num_heads = width // options.size
     if options.dropped:
         words = masks.random_words(seed, batch, num_heads)
     else:
@@ -98,33 +116,31 @@ def attend(
         key_ids = sequence_ids[:, None, :].astype("int32")
     if padding_mask is not None:
         key_ids = jnp.where(padding_mask[:, None, :], key_ids, PADDING)
-    return _attend(options, split, heads, biases, words, query_ids, key_ids)
+    return _core(options, split, (query, key, value), words, query_ids, key_ids)
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0, 1))
-def _attend(*arguments):
-    return _attend_forward(*arguments)[0]
+def _core(*arguments):
+    return _core_forward(*arguments)[0]
 
 
-def _attend_forward(options, split, heads, biases, *others):
-    inputs = (heads + biases[:, None, None], *others)
+def _core_forward(options, split, *inputs):
     output = _run("forward", options, split, *inputs)
     return output, (*inputs, output)
 
 
-def _attend_backward(options, split, stored, upstream):
-    to_heads, sums = _run("backward", options, split, *stored, upstream)
-    to_biases = sums.sum(0).astype(to_heads.dtype)
-    return to_heads, to_biases, None, None, None
+def _core_backward(options, split, stored, upstream):
+    to_heads = _run("backward", options, split, *stored, upstream)
+    return to_heads, None, None, None
 
 
-_attend.defvjp(_attend_forward, _attend_backward)
+_core.defvjp(_core_forward, _core_backward)
 
 
 def _run(name: str, options: Options, split: Split | None, *inputs):
     """Calls the kernel where the program is compiled for TPUs."""
     kernel, otherwise = (
-        functools.partial(getattr(x, name), options) for x in (tpu, plain)
+        functools.partial(getattr(x, name), options) for x in (tpu, other_devices)
     )
 
     def run(*inputs):
@@ -132,15 +148,13 @@ def _run(name: str, options: Options, split: Split | None, *inputs):
 
     if split is None:
         return run(*inputs)
-    rows, heads = split.rows, split.columns
-    stacked, joined = Spec(None, rows, None, heads), Spec(rows, None, heads)
-    cuts = [stacked, Spec(rows, heads), Spec(rows), Spec(rows)]
+    joined = Spec(split.rows, None, split.columns)
+    cuts = [(joined,) * 3, Spec(split.rows, split.columns), *[Spec(split.rows)] * 2]
     cuts += [joined] * (len(inputs) - len(cuts))
-    gradients = stacked, Spec(rows, None, heads)
     return jax.shard_map(
         run,
         mesh=split.mesh,
         in_specs=tuple(cuts),
-        out_specs=joined if name == "forward" else gradients,
+        out_specs=joined if name == "forward" else (joined,) * 3,
         check_vma=False,
     )(*inputs)

@@ -21,68 +21,74 @@ MASKED = -1e30
 
 
 def forward(options, heads, words, query_ids, key_ids, interpret: bool = False):
-    """Returns the attended values, `(B, S, H)`; see `attention.attend`."""
-    inputs = (heads, words, query_ids, key_ids)
-    return _call(_forward_cell, options, inputs, interpret)[0]
+    """Returns the attended values, `(B, S, N D)`; see `attention.attend`."""
+    return _call(
+        _forward_cell, options, heads, words, query_ids, key_ids, interpret=interpret
+    )[0]
 
 
 def backward(
     options, heads, words, query_ids, key_ids, output, upstream, interpret: bool = False
 ):
-    """Returns the gradient of `heads`, `(3, B, S, H)`, in their dtype, and its sums.
+    """Returns the gradients of queries, keys and values, in their dtype.
 
-    These are float32, `(1, 3, H)`. The weights and their masks are computed again.
+    The weights and their masks are computed again.
     """
-    inputs = (heads, words, query_ids, key_ids, output, upstream)
-    gradient, sums = _call(_backward_cell, options, inputs, interpret, backward=True)
-    return gradient, sums.sum(0, keepdims=True)
+    others = (output, upstream)
+    return tuple(
+        _call(
+            _backward_cell,
+            options,
+            heads,
+            words,
+            query_ids,
+            key_ids,
+            *others,
+            outputs=3,
+            interpret=interpret,
+        )
+    )
 
 
-def _call(cell, options, inputs: tuple[Any, ...], interpret, backward: bool = False):
+def _call(
+    cell,
+    options,
+    heads,
+    words,
+    query_ids,
+    key_ids,
+    *others,
+    outputs: int = 1,
+    interpret: bool = False,
+):
     """Runs a cell of the grid for each group of rows and each group of heads.
 
-    A group of heads are the heads of 128 lanes. Arrays `(..., B, S, H)` are cut, so
+    A group of heads are the heads of 128 lanes. Arrays `(B, S, N D)` are cut, so
     that no axis is moved; the words lie whole in scalar memory.
     """
-    heads, words, query_ids, key_ids, *others = inputs
-    _, batch, length, width = heads.shape
+    batch, length, width = heads[0].shape
     rows, lanes = _rows(batch, length), _lanes(width, options.size)
-
-    def block(*front: int) -> pl.BlockSpec:
-        zeros = (0,) * len(front)
-        return pl.BlockSpec(
-            (*front, rows, length, lanes), lambda i, j: (*zeros, i, 0, j)
-        )
-
+    block = pl.BlockSpec((rows, length, lanes), lambda i, j: (i, 0, j))
     ids = [
         pl.BlockSpec((rows, *x.shape[1:]), lambda i, j: (i, 0, 0))
         for x in (query_ids, key_ids)
     ]
-    shape, array = heads.shape, jax.ShapeDtypeStruct
-    made = [(block(), array(shape[1:], heads.dtype))]
-    if backward:  # the sums of a cell are a row of their own
-        cells = batch // rows
-        sums = pl.BlockSpec((1, 3, lanes), lambda i, j: (i, 0, j))
-        made = [
-            (block(3), array(shape, heads.dtype)),
-            (sums, array((cells, 3, width), jnp.float32)),
-        ]
+    array = jax.ShapeDtypeStruct(heads[0].shape, heads[0].dtype)
     return pl.pallas_call(
         functools.partial(cell, options),
         grid=(batch // rows, width // lanes),
         in_specs=[
             pl.BlockSpec(memory_space=pltpu.SMEM),
             *ids,
-            block(3),
-            *(block() for _ in others),
+            *[block] * (len(heads) + len(others)),
         ],
-        out_specs=[spec for spec, _ in made],
-        out_shape=[shape for _, shape in made],
+        out_specs=[block] * outputs,
+        out_shape=[array] * outputs,
         compiler_params=pltpu.CompilerParams(
             dimension_semantics=("parallel", "parallel")
         ),
         interpret=interpret,
-    )(jnp.ravel(words), query_ids, key_ids, heads, *others)
+    )(jnp.ravel(words), query_ids, key_ids, *heads, *others)
 
 
 def _rows(batch: int, length: int) -> int:
@@ -97,12 +103,14 @@ def _lanes(width: int, size: int) -> int:
     return lanes if width % lanes == 0 and lanes % size == 0 else width
 
 
-def _forward_cell(options, words, query_ids, key_ids, heads, output):
+def _forward_cell(options, words, query_ids, key_ids, queries, *others):
+    *keys_and_values, output = others
+    heads = (queries, *keys_and_values)
     cell = _Cell(options, words, query_ids, key_ids, heads)
-    for row in range(heads.shape[1]):
+    for row in range(queries.shape[0]):
         keys, values = cell.by_head(1, row), cell.by_head(2, row)
         for part in cell.parts():
-            query = heads[0, row, part]
+            query = queries[row, part]
             attended: Any = 0.0
             for head, (key, value) in enumerate(zip(keys, values, strict=True)):
                 weights, sums = cell.softmax(query, key, row, part)
@@ -113,17 +121,16 @@ def _forward_cell(options, words, query_ids, key_ids, heads, output):
             output[row, part] = attended.astype(output.dtype)
 
 
-def _backward_cell(
-    options, words, query_ids, key_ids, heads, output, upstream, gradient, biases
-):
+def _backward_cell(options, words, query_ids, key_ids, queries, *others):
+    keys_and_values, (output, upstream), gradients = others[:2], others[2:4], others[4:]
+    heads = (queries, *keys_and_values)
     cell, scale = _Cell(options, words, query_ids, key_ids, heads), options.scale
-    totals: list[Any] = [0.0] * 3
-    for row in range(heads.shape[1]):
+    for row in range(queries.shape[0]):
         keys, values = cell.by_head(1, row), cell.by_head(2, row)
         to_keys: list[Any] = [0.0] * len(keys)
         to_values: list[Any] = [0.0] * len(keys)
         for part in cell.parts():
-            query, above = heads[0, row, part], upstream[row, part]
+            query, above = queries[row, part], upstream[row, part]
             to_query: Any = 0.0
             along = above.astype(jnp.float32) * output[row, part].astype(jnp.float32)
             for head, (key, value) in enumerate(zip(keys, values, strict=True)):
@@ -139,18 +146,14 @@ def _backward_cell(
                 to_scores = (weights * (to_weights - own)).astype(query.dtype)
                 to_query += _product(to_scores, key, (1, 0))
                 to_keys[head] += _product(to_scores, query, (0, 0))
-            gradient[0, row, part] = (to_query * scale).astype(gradient.dtype)
-            totals[0] += (to_query * scale).sum(0)
+            gradients[0][row, part] = (to_query * scale).astype(query.dtype)
         for which, x in (1, cell.joined(to_keys) * scale), (2, cell.joined(to_values)):
-            gradient[which, row] = x.astype(gradient.dtype)
-            totals[which] += x.sum(0)
-    for which, x in enumerate(totals):
-        biases[0, which] = x
+            gradients[which][row] = x.astype(queries.dtype)
 
 
 @dataclasses.dataclass(frozen=True)
 class _Cell:
-    """Some rows and heads in fast memory, `(3, rows, S, lanes)`.
+    """Some rows and heads in fast memory, `(rows, S, lanes)` three times.
 
     Heads lie side by side. The product of two arrays, in one of which the lanes of
     other heads are zero, is that of a head: no lane is moved, and the units multiply
@@ -165,13 +168,13 @@ class _Cell:
 
     def parts(self) -> Iterator[Any]:
         """Yields the queries whose scores are held at once."""
-        length = self.heads.shape[2]
+        length = self.heads[0].shape[1]
         for first in range(0, length, QUERIES):
             yield slice(first, min(first + QUERIES, length))
 
     def by_head(self, which: int, row: int) -> list[Any]:
         """Returns keys or values, for each head with zeros in the others' lanes."""
-        x = self.heads[which, row]
+        x = self.heads[which][row]
         return [self.only(head, x) for head in range(x.shape[-1] // self.options.size)]
 
     def only(self, head: int, x):
@@ -196,7 +199,7 @@ class _Cell:
 
     def kept(self, row: int, head: int, part: slice):
         """Returns the dropout mask of some queries, `(queries, S)`."""
-        _, rows, length, lanes = self.heads.shape
+        rows, length, lanes = self.heads[0].shape
         of_cell = lanes // self.options.size
         number = (pl.program_id(0) * rows + row) * pl.num_programs(1) * of_cell
         number += pl.program_id(1) * of_cell + head

@@ -1,18 +1,20 @@
-"""Layer normalization, in the forms that compilers make fewest passes of."""
+"""Layer normalization, written so that each compiler fuses it."""
 
 import functools
 from collections.abc import Callable
+from typing import Any
 
 import keras
-import tensorflow as tf
 from keras import ops
 
+from keras_bert_lite.checks import check_above_zero
 from keras_bert_lite.layers.execution.engines import traced_for_engine
 
 # From this size on, oneDNN's kernel is worth the overhead of a call.
 FUSED_SIZE = 2**16
 
 
+@keras.saving.register_keras_serializable(package="keras_bert_lite")
 class LayerNorm(keras.layers.LayerNormalization):
     """Keras's layer normalization, written so that compilers fuse it.
 
@@ -21,11 +23,35 @@ class LayerNorm(keras.layers.LayerNormalization):
     form of layer normalization over variables by a single oneDNN kernel. For other
     engines it is written out.
 
-    Under JAX its gradient is written out: of the mean and the variance apart, XLA reads
-    the rows once more. All other inputs use Keras's own implementation.
+    Under JAX its gradient is written out: XLA reads the rows once more if the mean and
+    the variance are differentiated separately. All other inputs use Keras's own
+    implementation.
+
+    Args:
+        epsilon: Added to the variance.
+        **kwargs: The other arguments of `keras.layers.LayerNormalization`.
+
+    Call arguments:
+        inputs: Floats of shape `(..., H)`.
+
+    Output shape:
+        The shape of `inputs`.
+
+    Reference: [Ba et al., 2016](https://arxiv.org/abs/1607.06450).
     """
 
+    def __init__(self, epsilon: float = 1e-12, **kwargs: Any) -> None:
+        check_above_zero("epsilon", epsilon)
+        super().__init__(epsilon=epsilon, **kwargs)
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether it scales, over the last axis: what the forms here compute."""
+        return self.scale and self.axis == -1
+
     def call(self, inputs):
+        if not self.is_usual:
+            return super().call(inputs)
         if keras.backend.backend() == "jax":
             gamma = ops.convert_to_tensor(self.gamma, "float32")
             beta = self.beta if self.center else ops.zeros_like(gamma)
@@ -35,14 +61,24 @@ class LayerNorm(keras.layers.LayerNormalization):
             return self.written_out(inputs)
         if not _fuses(inputs):
             return super().call(inputs)
+        import tensorflow as tf
+
         normalize = _normalizer(self.epsilon)
         gamma = self.gamma.value
         beta = self.beta.value if self.center else tf.zeros_like(gamma)
         outputs = normalize(inputs, gamma, beta)
         return tf.ensure_shape(outputs, inputs.shape)
 
+    def compute_output_spec(self, inputs):
+        return keras.KerasTensor(inputs.shape, dtype=self.compute_dtype)
+
+    def compute_output_shape(self, inputs_shape):
+        return inputs_shape
+
     def written_out(self, inputs):
-        """Normalizes by the operations that OpenVINO makes one of, axes included."""
+        """Normalizes by the operations that OpenVINO fuses into one, axes included."""
+        import tensorflow as tf
+
         x = ops.cast(inputs, "float32")
         centered = x - tf.reduce_mean(x, [-1], keepdims=True)
         variance = tf.reduce_mean(tf.square(centered), [-1], keepdims=True)
@@ -88,6 +124,7 @@ def _lean(x, gamma, beta, epsilon: float):
 @functools.cache
 def _normalizer(epsilon: float) -> Callable:
     """Returns layer normalization as one function, which a graph stores once."""
+    import tensorflow as tf
 
     def plain(x: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor) -> tf.Tensor:
         centered = x - tf.reduce_mean(x, -1, keepdims=True)
@@ -123,9 +160,9 @@ def _normalizer(epsilon: float) -> Callable:
 
 
 def _fuses(inputs) -> bool:
-    return (
-        keras.backend.backend() == "tensorflow"
-        and len(inputs.shape) == 2
-        and inputs.dtype == tf.float32
-        and not tf.config.list_physical_devices("GPU")
-    )
+    if keras.backend.backend() != "tensorflow" or len(inputs.shape) != 2:
+        return False
+    import tensorflow as tf
+
+    gpus = tf.config.list_physical_devices("GPU")
+    return inputs.dtype == tf.float32 and not gpus

@@ -27,7 +27,7 @@ def _lean(x):
     y = ops.cast(x, "float32")
 
     def below():
-        # Not `erfc`, which is computed in two cases, and which one was stored.
+        # Not `erfc`, which has two branches: the one taken would be stored.
         return 0.5 * (1 + ops.erf(y * math.sqrt(0.5)))
 
     def gradient(*args, upstream=None):
