@@ -1,27 +1,72 @@
-"""A model whose encoder multiplies in bfloat16 while it is traced."""
+"""A model whose encoder multiplies in bfloat16."""
 
-import contextlib
+from __future__ import annotations
+
 import time
 import warnings
-from collections.abc import Callable, Iterator
 from statistics import median
 from typing import Any
 
 import keras
-import tensorflow as tf
 
-from keras_bert_lite._private import sublayers
+from keras_bert_lite import layers
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.models.encoder_model import (
     check_plain_weights,
     encoder_layers,
     encoder_of,
 )
 from keras_bert_lite.models.text_model import TextModel, model_on_ids
-from keras_bert_lite.serving.saved_model.dense_calls import on_rows, replaced_calls
+from keras_bert_lite.serving.saved_model.other_encoder import (
+    check_blocks,
+    on_rows,
+    with_blocks,
+    with_encoder,
+    with_layers,
+    with_parts,
+)
 
 
-class EncoderInBfloat16:
-    """What the encoder of a model needs to multiply in bfloat16.
+class Bfloat16Dense(keras.layers.Layer):
+    """A dense layer whose product is that of numbers in bfloat16.
+
+    Args:
+        dense: A dense layer that is built, whose bias and activation it uses.
+
+    Call arguments:
+        x: Floats of shape `(..., K)`, float32.
+
+    Output shape:
+        `(..., N)`, float32.
+
+    Attributes:
+        kernel: The matrix in bfloat16.
+    """
+
+    def __init__(self, dense: keras.layers.Dense) -> None:
+        super().__init__(name=dense.name)
+        self.units = dense.units
+        self.kernel = tf.Variable(
+            tf.cast(dense.kernel.value, tf.bfloat16), trainable=False
+        )
+        self.bias = dense.bias
+        self.activation = dense.activation
+        self.built = True
+
+    def call(self, x: tf.Tensor) -> tf.Tensor:
+        def product(rows: tf.Tensor) -> tf.Tensor:
+            # Cast before the bias is added: on AMX, the product fused with it is slow.
+            made = tf.matmul(tf.cast(rows, tf.bfloat16), self.kernel)
+            return tf.cast(made, tf.float32)
+
+        y = on_rows(product, x, self.units)
+        if self.bias is not None:
+            y += self.bias
+        return y if self.activation is None else self.activation(y)
+
+
+def in_bfloat16(model: TextModel) -> tuple[TextModel, list[tf.Variable]]:
+    """Returns a model whose encoder multiplies in bfloat16, and its matrices.
 
     Its dense layers do; sums, attention, normalization and activations stay in float32.
 
@@ -31,41 +76,27 @@ class EncoderInBfloat16:
     Raises:
         ValueError: If a layer is quantized or has LoRA weights.
     """
+    body = model_on_ids(model)
+    check_plain_weights(body)
+    _warn_if_slow()
+    _, encoder, _ = encoder_layers(encoder_of(body))
+    check_blocks(encoder.blocks, "compute")
+    kernels: list[tf.Variable] = []
 
-    def __init__(self, model: TextModel) -> None:
-        body = model_on_ids(model)
-        check_plain_weights(body)
-        self._model = model
-        _, encoder, _ = encoder_layers(encoder_of(body))
-        self._layers = [x for x in sublayers(encoder) if type(x) is keras.layers.Dense]
-        _warn_if_slow()
+    def rounded(dense: Any) -> Bfloat16Dense:
+        made = Bfloat16Dense(dense)
+        kernels.append(made.kernel)
+        return made
 
-    @contextlib.contextmanager
-    def traced(self) -> Iterator[tuple[list[tf.Variable], list[Any]]]:
-        """Lets the encoder multiply in bfloat16; yields as `EncoderInInt8` does."""
-        kernels = [
-            tf.Variable(tf.cast(x.kernel.value, tf.bfloat16), trainable=False)
-            for x in self._layers
-        ]
-        replaced = {id(x.kernel) for x in self._layers}
-        kept = [x.value for x in self._model.variables if id(x) not in replaced]
-        pairs = zip(self._layers, kernels, strict=True)
-        with replaced_calls({x: _call(x, kernel) for x, kernel in pairs}):
-            yield kept, kernels
+    def other(part: Any) -> Any:
+        return with_layers(part, rounded) if hasattr(part, "LAYERS") else part
 
-
-def _call(layer: keras.layers.Dense, kernel: tf.Variable) -> Callable:
-    def product(rows: tf.Tensor) -> tf.Tensor:
-        # Cast before the bias is added: on AMX, the product fused with it is slow.
-        return tf.cast(tf.matmul(tf.cast(rows, tf.bfloat16), kernel), tf.float32)
-
-    def call(x: tf.Tensor, training: Any = None) -> tf.Tensor:
-        found = on_rows(product, x, layer.units)
-        if layer.bias is not None:
-            found += layer.bias
-        return found if layer.activation is None else layer.activation(found)
-
-    return call
+    blocks = [
+        with_parts(x, other(x.attention), other(x.feed_forward)) for x in encoder.blocks
+    ]
+    projection = encoder.projection and rounded(encoder.projection)
+    new: layers.Encoder = with_blocks(encoder, blocks, projection=projection)
+    return with_encoder(model, encoder, new), kernels
 
 
 def _warn_if_slow() -> None:

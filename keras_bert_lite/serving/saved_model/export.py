@@ -1,29 +1,27 @@
 """Export of SavedModels that take strings."""
 
-import contextlib
+from __future__ import annotations
+
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import tensorflow as tf
-
 from keras_bert_lite._files import check_directory, draft_directory, move_to_new
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.checks import check_choice
 from keras_bert_lite.models.text_model import (
     TextModel,
     load_text_model,
     preprocessor_of,
 )
-from keras_bert_lite.serving.saved_model.bfloat16 import EncoderInBfloat16
+from keras_bert_lite.serving.saved_model.bfloat16 import in_bfloat16
 from keras_bert_lite.serving.saved_model.exported_signatures import (
     signatures_of,
     text_labels,
 )
-from keras_bert_lite.serving.saved_model.int8.encoder import EncoderInInt8
 from keras_bert_lite.serving.saved_model.metadata import write_metadata
 from keras_bert_lite.serving.saved_model.server_config import batching_parameters
-from keras_bert_lite.serving.saved_model.stored_weights import STORAGES, half_stored
 from keras_bert_lite.serving.saved_model.warmup import replay_warmup, write_warmup
 
 LONG = 512  # words of a long warm-up text, if the preprocessor cuts none
@@ -88,11 +86,12 @@ def export_saved_model(
         int8: Whether the encoder multiplies in int8, which is faster, takes about a
             third of the bytes and changes answers a little. It needs TF Serving 2.17.1
             or later on x86-64; `check_servable` tells. The encoder must have neither
-            relative positions (DeBERTa) nor a gated feed-forward network.
+            relative positions (DeBERTa) nor a gated feed-forward network, and GELU or
+            ReLU between the layers of that network.
         calibration: With `int8`, some hundred texts like those that will be answered,
             or a file with one a line: they tell how large the encoder's numbers get.
-        keep: With `int8`, encoder layers, from 0, that multiply in float32 all the
-            same, where int8 changes answers too much.
+        keep: With `int8`, the encoder's blocks that still multiply in float32, counted
+            from 0, where int8 changes answers too much.
         verbose: With `int8`, 1 shows a progress bar over these texts, 0 nothing.
 
     Returns:
@@ -118,6 +117,11 @@ def export_saved_model(
     >>> str(kbl.export_saved_model(model, "saved_models/embed"))
     'saved_models/embed/1'
     """
+    from keras_bert_lite.serving.saved_model.stored_weights import (
+        STORAGES,
+        half_stored,
+    )
+
     model = load_text_model(model)
     parameters = None if batching is None else batching_parameters(**batching)
     if storage is not None:
@@ -127,12 +131,9 @@ def export_saved_model(
     check_directory(folder)
     name = _version_path(folder, version).name
     options = {"calibration": calibration, "keep": keep}
-    encoder = _in_fewer_bits(model, compute, int8, verbose, **options)
-    with (
-        draft_directory(folder, name) as draft,
-        _traced(model, encoder) as (weights, others),
-    ):
-        signatures = signatures_of(model)
+    served, weights, others = _in_fewer_bits(model, compute, int8, verbose, **options)
+    with draft_directory(folder, name) as draft:
+        signatures = signatures_of(served)
         stored = half_stored(weights, storage) if storage else weights
         _save(model, signatures, [*stored, *others], draft)
         if parameters is not None:
@@ -146,36 +147,35 @@ def export_saved_model(
 
 def _in_fewer_bits(
     model: TextModel, compute: str | None, int8: bool, verbose: int, **options: Any
-) -> EncoderInBfloat16 | EncoderInInt8 | None:
-    """Returns what lets the encoder multiply as it is asked to."""
+) -> tuple[TextModel, list[tf.Variable], list[Any]]:
+    """Returns the model to trace, whose encoder multiplies as it is asked to.
+
+    Also its variables in float32, and what else a SavedModel has to track.
+    """
     if int8 and compute is not None:
         raise ValueError(
             f"`compute` must be None with `int8=True`. Received: {compute!r}"
         )
     if int8:
-        return EncoderInInt8(model, verbose=verbose, **options)
+        from keras_bert_lite.serving.saved_model.int8.encoder import int8_model
+        from keras_bert_lite.serving.saved_model.stored_weights import in_parts
+
+        served, variables, tables = int8_model(model, verbose=verbose, **options)
+        stored = [part for x in tables for part in in_parts(x.value, "int8")]
+        apart = {id(x) for x in tables}
+        weights = [x.value for x in served.variables if id(x) not in apart]
+        return served, weights, [*variables, *stored]
     for name, value in options.items():
         if value is not None:
             raise ValueError(
                 f"`{name}` must be None without `int8=True`. Received: "
                 f"{type(value).__name__}"
             )
-    if compute is None:
-        return None
-    check_choice("compute", compute, ("bfloat16",))
-    return EncoderInBfloat16(model)
-
-
-@contextlib.contextmanager
-def _traced(
-    model: TextModel, encoder: EncoderInBfloat16 | EncoderInInt8 | None
-) -> Iterator[tuple[list[tf.Variable], list[Any]]]:
-    """Yields the variables in float32 that signatures use, and what else they use."""
-    if encoder is None:
-        yield [variable.value for variable in model.variables], []
-        return
-    with encoder.traced() as found:
-        yield found
+    others: list[Any] = []
+    if compute is not None:
+        check_choice("compute", compute, ("bfloat16",))
+        model, others = in_bfloat16(model)
+    return model, [x.value for x in model.variables], others
 
 
 def _save(

@@ -1,9 +1,10 @@
 """The signatures of an exported model."""
 
+from __future__ import annotations
+
 from typing import Any
 
-import tensorflow as tf
-
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.models.tasks.registry import task_of
 from keras_bert_lite.models.tasks.task import labels_of
 from keras_bert_lite.models.text_model import (

@@ -5,11 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import keras
-import tensorflow as tf
-import tensorflow_text as tf_text
 
+from keras_bert_lite._tensorflow import tf, tf_text
 from keras_bert_lite._version import __version__
-from keras_bert_lite.models.encoder_model import config_of, encoder_of
+from keras_bert_lite.models.encoder_model import encoder_layers, encoder_of
 from keras_bert_lite.models.text_model import (
     TextModel,
     answer_of,
@@ -33,14 +32,14 @@ def write_metadata(draft: Path, model: TextModel) -> None:
 
 def _metadata(draft: Path, model: TextModel) -> dict[str, Any]:
     meta_graph = read_meta_graph(draft)
-    encoder = encoder_of(model_on_ids(model))
+    _, blocks, _ = encoder_layers(encoder_of(model_on_ids(model)))
     return {
         "keras_bert_lite": __version__,
         "keras": keras.__version__,
         "tensorflow": tf.__version__,
         "tensorflow_text": tf_text.__version__,
         "model": model.name,
-        "config": config_of(encoder).to_dict(),
+        "config": None if blocks.config is None else blocks.config.to_dict(),
         "sequence_length": preprocessor_of(model).sequence_length,
         "labels": getattr(answer_of(model), "labels", []),
         "signatures": sorted(public_signatures(meta_graph)),

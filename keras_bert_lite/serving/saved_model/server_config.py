@@ -5,8 +5,6 @@ from collections.abc import Sequence
 
 from google.protobuf import text_format
 
-from keras_bert_lite.serving.messages import ModelServerConfig
-
 METRICS_PATH = "/monitoring/prometheus/metrics"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
@@ -27,6 +25,8 @@ def model_config(
             `_`, `.` and `-` or begins with one of the last three, or the path or
             the policy is invalid.
     """
+    from keras_bert_lite.serving.messages import ModelServerConfig
+
     check_name(name)
     check_path("base_path", base_path)
     config = ModelServerConfig()

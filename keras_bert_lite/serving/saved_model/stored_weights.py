@@ -4,15 +4,15 @@ import uuid
 from collections.abc import Iterable
 
 import numpy as np
-import tensorflow as tf
 
-from keras_bert_lite._private import SharedResource
+from keras_bert_lite._private import set_resource_handle
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.checks import check_choice
 
 STORAGES = ("float16", "bfloat16")
 
 
-class Stored(SharedResource):
+class Stored(tf.saved_model.experimental.TrackableResource):
     """A float32 variable that a SavedModel stores in fewer bits.
 
     Attach it to a module instead of the variable. Functions traced with the
@@ -30,7 +30,8 @@ class Stored(SharedResource):
     """
 
     def __init__(self, variable: tf.Variable, dtype: str) -> None:
-        super().__init__(variable.handle)
+        super().__init__()
+        set_resource_handle(self, variable.handle)
         self.parts = [
             tf.Variable(x, trainable=False)
             for x in (

@@ -1,15 +1,17 @@
 """Export of encoders with the interface of TF Hub's BERTs."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import keras
-import tensorflow as tf
 
 from keras_bert_lite._files import check_directory, new_directory
 from keras_bert_lite._finite import check_finite_weights
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.models.encoder_model import with_hidden_states
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.text.text_layer import require_tensorflow

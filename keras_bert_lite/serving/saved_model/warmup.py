@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 from google.protobuf.message import DecodeError
 
 from keras_bert_lite._files import replaced_file
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.serving.check.signatures import run
-from keras_bert_lite.serving.messages import PredictionLog
 
 MAX_RECORDS = 1000  # a server does not load a model with more
 
@@ -123,6 +122,8 @@ def _path(directory: Path) -> Path:
 
 
 def _record(model_name: str, signature: str, inputs: dict[str, Any]) -> bytes:
+    from keras_bert_lite.serving.messages import PredictionLog
+
     log = PredictionLog()
     request = log.predict_log.request
     # The server looks the signature up and repeats the name in its answer.
@@ -134,6 +135,8 @@ def _record(model_name: str, signature: str, inputs: dict[str, Any]) -> bytes:
 
 
 def _request(where: str, record: bytes) -> tuple[str, dict[str, np.ndarray]]:
+    from keras_bert_lite.serving.messages import PredictionLog
+
     try:
         log = PredictionLog.FromString(record)
     except DecodeError as error:

@@ -10,6 +10,7 @@ from keras_bert_lite.models.encoder_model import encoder_layers, encoder_of
 from keras_bert_lite.presets import DEBERTA_FAMILY, MODERNBERT_FAMILY
 from keras_bert_lite.serving.saved_model import bfloat16
 from tests import tiny
+from tests.serving.saved_model.int8.test_int8_export import own_model
 
 pytestmark = [
     pytest.mark.tensorflow(reason="exports need TensorFlow"),
@@ -64,6 +65,35 @@ def test_dense_layers_multiply_in_bfloat16(tmp_path):
     found = products(serve.graph.as_graph_def())
     assert found.count("bfloat16") == 6  # the dense layers of the block
     assert "float32" in found  # attention
+
+
+@keras.saving.register_keras_serializable("tests")
+class Tempered(kbl.layers.SelfAttention):
+    """With a weight of its own, which an export must keep."""
+
+    def build(self, x_shape, *args, **kwargs):
+        super().build(x_shape)
+        self.temperature = self.add_weight((self.num_heads, 1), name="temperature")
+
+    def project(self, x):
+        query, key, value = super().project(x)
+        return query * self.temperature, key, value
+
+
+def test_weights_of_a_users_attention_are_kept(tmp_path):
+    attention = Tempered(4, initializer_range=0.5)
+    block = kbl.layers.EncoderBlock(attention=attention, intermediate_dim=128)
+    body = own_model([block])
+    attention.temperature.assign([[5.0]] * 4)
+    model = kbl.with_text(body, tiny.preprocessor())
+    options = {"compute": "bfloat16", "warmup": False}
+    path = kbl.export_saved_model(model, tmp_path, **options)
+    serve = tf.saved_model.load(str(path)).signatures["serving_default"]
+    found = serve(text=tf.constant(tiny.TEXTS))["scores"].numpy()
+    expected = model.predict(tiny.TEXTS, verbose=0)["scores"]
+    attention.temperature.assign([[0.0]] * 4)
+    other = model.predict(tiny.TEXTS, verbose=0)["scores"]
+    assert np.abs(found - expected).max() < 0.3 * np.abs(found - other).max()
 
 
 def test_half_of_the_bytes(tmp_path):

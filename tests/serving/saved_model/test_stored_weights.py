@@ -37,7 +37,8 @@ def predict(loaded):
 
 def classifier(seed=0):
     keras.utils.set_random_seed(seed)
-    body = tiny.classifier(num_layers=1, hidden_dim=64, intermediate_dim=256)
+    sizes = {"hidden_dim": 64, "intermediate_dim": 256, "initializer_range": 0.1}
+    body = tiny.classifier(num_layers=1, **sizes)
     return kbl.with_text(body, tiny.preprocessor())
 
 

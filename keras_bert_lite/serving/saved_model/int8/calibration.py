@@ -1,7 +1,7 @@
-"""What the layers of an encoder read on calibration texts."""
+"""The ranges of what the layers of an encoder read on calibration texts."""
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +9,14 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from keras_bert_lite import layers
+from keras_bert_lite._private import sublayers
 from keras_bert_lite._progress_bar import progress_bar
 from keras_bert_lite.models.text_model import TextModel
-from keras_bert_lite.serving.saved_model.dense_calls import replaced_calls
+from keras_bert_lite.serving.saved_model.other_encoder import (
+    with_blocks,
+    with_encoder,
+)
 from keras_bert_lite.text.text_files import BOM, BROKEN, opened
 
 Texts = Sequence[str] | str | os.PathLike | None
@@ -19,8 +24,8 @@ FEWEST = 16  # different texts
 BATCH = 32
 
 
-class Observed:
-    """The numbers that a layer was given.
+class InputRange:
+    """The range of the numbers that a layer was given.
 
     Attributes:
         low, high: The least and the largest of each column, `(K,)`.
@@ -42,44 +47,66 @@ class Observed:
         return np.maximum(-self.low, self.high)
 
 
-def observe(
+class RangeRecorder(keras.layers.Layer):
+    """A dense layer that records the range of its inputs.
+
+    Args:
+        dense: The layer.
+
+    Attributes:
+        range: That range so far.
+    """
+
+    def __init__(self, dense: keras.layers.Dense) -> None:
+        super().__init__(name=dense.name)
+        self.dense, self.units = dense, dense.units
+        self.range = InputRange()
+        self.built = True
+
+    def call(self, x: tf.Tensor) -> tf.Tensor:
+        self.range.add(x)
+        return self.dense(x)
+
+
+def calibrate(
     model: TextModel,
+    encoder: layers.Encoder,
+    blocks: list[layers.EncoderBlock],
     texts: Texts,
-    layers: Iterable[keras.layers.Layer],
     verbose: int = 1,
-) -> dict[keras.layers.Layer, Observed]:
-    """Returns what each layer reads when a model answers texts.
+) -> None:
+    """Runs a model with other blocks on texts, eagerly.
 
     Args:
         model: A model made by `with_text`. If it takes several texts a row, each of
             `texts` stands beside the next one.
+        encoder: Its encoder.
+        blocks: Blocks in place of the encoder's, some of whose dense layers are
+            `RangeRecorder`s.
         texts: Some hundred texts of the kind that will be answered, or a file with one
             a line, `.gz` or `.xz` if compressed.
-        layers: Layers inside the model, with one input.
         verbose: 1 shows a progress bar, 0 nothing.
 
     Raises:
         FileNotFoundError: If there is no such file.
-        TypeError: If `texts` are no strings.
+        TypeError: If `texts` are not strings.
         ValueError: If there are too few different texts of more than a character, the
             file is damaged or not UTF-8, or the model's numbers are not finite.
     """
     texts = _checked_texts(texts)
-    found = {layer: Observed() for layer in layers}
-    calls = {layer: _observed(layer.call, seen) for layer, seen in found.items()}
+    recording = with_encoder(model, encoder, with_blocks(encoder, blocks))
     bar = progress_bar(len(texts), bool(verbose), unit_name="text")
-    with replaced_calls(calls):
-        for start in range(0, len(texts), BATCH):
-            batch = texts[start : start + BATCH]
-            model(_inputs(model, batch), training=False)
-            bar.add(len(batch))
-    for layer, seen in found.items():
-        if not np.isfinite(seen.largest).all():
+    for start in range(0, len(texts), BATCH):
+        batch = texts[start : start + BATCH]
+        recording(_inputs(model, batch), training=False)
+        bar.add(len(batch))
+    for layer in sublayers(recording):
+        recorder = isinstance(layer, RangeRecorder)
+        if recorder and not np.isfinite(layer.range.largest).all():
             raise ValueError(
                 "`model` must compute finite numbers on `calibration`. Received: "
-                f"others before {layer.path}"
+                f"NaN or infinity in the input of {layer.dense.path}"
             )
-    return found
 
 
 def _checked_texts(calibration: Texts) -> list[str]:
@@ -132,14 +159,6 @@ def _read(path: Path) -> list[str]:
                 f"{error.start}"
             ) from None
     return texts
-
-
-def _observed(call: Callable, seen: Observed) -> Callable:
-    def observed(x: tf.Tensor, *args: Any, **options: Any) -> Any:
-        seen.add(x)
-        return call(x, *args, **options)
-
-    return observed
 
 
 def _inputs(model: TextModel, texts: list[str]) -> dict[str, tf.Tensor]:

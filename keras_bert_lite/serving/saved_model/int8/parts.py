@@ -1,4 +1,4 @@
-"""The rows of a batch in parts that are computed at once."""
+"""The rows of a batch in parts that are computed in parallel."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,47 +9,47 @@ FEWEST = 64  # tokens of a batch that is split at all
 MOST = 1024  # tokens of a part, about
 
 
-def rows_in_parts(call: Callable) -> Callable:
-    """Returns the call of an `Encoder` that computes parts of the rows at once.
+def rows_in_parts(
+    call: Callable,
+    x: tf.Tensor,
+    padding_mask: tf.Tensor | None = None,
+    sequence_ids: tf.Tensor | None = None,
+) -> Any:
+    """Calls an `Encoder` on parts of the rows in parallel.
 
     In int8 most operations are so short that two threads take longer than one, which
-    has not to wake another. So each part stays on one thread, but for oneDNN's
+    need not wake another. So each part stays on one thread, except for oneDNN's
     operations on floats, and there are at least two parts. Their rows are chosen so
     that they have about as many tokens.
 
     Only for graphs without gradients.
+
+    Args:
+        call: The encoder's call.
+        x, padding_mask, sequence_ids: Its arguments.
     """
+    if padding_mask is None:
+        return call(x, None, sequence_ids, training=False)
+    mask = tf.cast(padding_mask, tf.bool)
+    parts = _parts(tf.math.count_nonzero(mask, axis=1, dtype=tf.int32))
+    # A part that has fewer rows than others gets rows without tokens.
+    mask = tf.pad(mask, [[0, 1], [0, 0]])
+    last = tf.shape(x)[0] - 1
 
-    def called(
-        x: tf.Tensor,
-        padding_mask: tf.Tensor | None = None,
-        sequence_ids: tf.Tensor | None = None,
-        training: Any = None,
-    ) -> Any:
-        if padding_mask is None:
-            return call(x, None, sequence_ids, training=training)
-        mask = tf.cast(padding_mask, tf.bool)
-        parts = _parts(tf.math.count_nonzero(mask, axis=1, dtype=tf.int32))
-        # A part that has fewer rows than others gets rows without tokens.
-        mask = tf.pad(mask, [[0, 1], [0, 0]])
-        last = tf.shape(x)[0] - 1
+    # TensorFlow optimizes a function that is called, but not one that is mapped.
+    @tf.function(autograph=False, experimental_attributes={"_noinline": True})
+    def part(rows: tf.Tensor) -> Any:
+        there = tf.minimum(rows, last)
+        ids = None if sequence_ids is None else tf.gather(sequence_ids, there)
+        return call(tf.gather(x, there), tf.gather(mask, rows), ids, training=False)
 
-        # TensorFlow optimizes a function that is called, but not one that is mapped.
-        @tf.function(autograph=False, experimental_attributes={"_noinline": True})
-        def part(rows: tf.Tensor) -> Any:
-            there = tf.minimum(rows, last)
-            ids = None if sequence_ids is None else tf.gather(sequence_ids, there)
-            return call(tf.gather(x, there), tf.gather(mask, rows), ids, training=False)
+    places = tf.argsort(tf.reshape(parts, [-1]))[: last + 1]
 
-        places = tf.argsort(tf.reshape(parts, [-1]))[: last + 1]
+    def in_order(y: tf.Tensor) -> tf.Tensor:
+        rows = tf.reshape(y, tf.concat([[-1], tf.shape(y)[2:]], 0))
+        return tf.ensure_shape(tf.gather(rows, places), [x.shape[0], *y.shape[2:]])
 
-        def in_order(y: tf.Tensor) -> tf.Tensor:
-            rows = tf.reshape(y, tf.concat([[-1], tf.shape(y)[2:]], 0))
-            return tf.ensure_shape(tf.gather(rows, places), [x.shape[0], *y.shape[2:]])
-
-        return tf.nest.map_structure(in_order, _mapped(part, parts))
-
-    return called
+    return tf.nest.map_structure(in_order, _mapped(part, parts))
 
 
 def _parts(counts: tf.Tensor) -> tf.Tensor:
@@ -67,7 +67,7 @@ def _parts(counts: tf.Tensor) -> tf.Tensor:
 
 
 def _mapped(function: Any, rows: tf.Tensor) -> Any:
-    """Applies a function to each of `rows` at once, each on one thread."""
+    """Applies a function to each of `rows` in parallel, each on one thread."""
     mapped = tf.function(function, autograph=False).get_concrete_function(
         tf.TensorSpec(rows.shape[1:], rows.dtype)
     )

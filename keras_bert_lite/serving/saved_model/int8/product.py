@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from keras_bert_lite.serving.saved_model.dense_calls import on_rows
+from keras_bert_lite.serving.saved_model.other_encoder import on_rows
 
 OPERATION = "_QuantizedMatMul"
 # What the operation calls the activations of `EncoderConfig`.
@@ -19,7 +19,7 @@ LARGEST = 127
 # Processors without VNNI add the products of two neighbours in a column, of uint8 and
 # int8, in int16, which must not overflow: 255 * 128 < 2 ** 15.
 NEIGHBOURS = 128
-TRIED = np.linspace(NEIGHBOURS // 2, LARGEST, 10)  # what a column's largest becomes
+TRIED = np.linspace(NEIGHBOURS // 2, LARGEST, 10)  # int8 values of a column's maximum
 
 
 class Range(NamedTuple):
@@ -30,7 +30,7 @@ class Range(NamedTuple):
 
 
 class Product:
-    """`activation(x W + b)` for rows x, with W in int8 and a scale a column.
+    """`activation(x W + b)` for rows x, with W in int8 and a scale per column.
 
     x is rounded to int8 by one scale, after each of its columns was divided by its
     smoothing factor, by which the row of W is multiplied.
@@ -41,8 +41,8 @@ class Product:
         inputs: The range of x, after smoothing.
         smoothing: The factors of the columns of x, `(K,)`; `None`: x comes smoothed.
         activation: A key of `ACTIVATIONS`, or `None`.
-        outputs: The range of the result, which then is uint8 between these two;
-            `None`: it is float32.
+        outputs: If given, the result is uint8 over this range; `None`: it is
+            float32.
         takes: `"float32"`, or `"uint8"` if x is such a result, of the range `inputs`.
 
     Call arguments:
@@ -129,13 +129,13 @@ class Product:
 def rounded(kernel: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Returns W as whole numbers, and the scale of each column, with the least errors.
 
-    A finer scale rounds less, but lessens more neighbours.
+    A finer scale rounds less, but clips more pairs of neighbours.
     """
     largest = np.maximum(np.abs(kernel).max(0), np.finfo("float32").tiny)
     found, scales, least = kernel, largest, np.inf
     for steps in TRIED:
         scale = largest / steps
-        whole = _lessened(np.round(kernel / scale))
+        whole = _without_overflow(np.round(kernel / scale))
         errors = ((whole * scale - kernel) ** 2).sum(0)
         better = errors < least
         found, scales = np.where(better, whole, found), np.where(better, scale, scales)
@@ -143,17 +143,17 @@ def rounded(kernel: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return found, scales
 
 
-def _lessened(whole: np.ndarray) -> np.ndarray:
-    """Lessens the two of a column that would overflow, both by as much."""
+def _without_overflow(whole: np.ndarray) -> np.ndarray:
+    """Shrinks pairs in a column that would overflow, both by the same amount."""
     rows, columns = whole.shape
     pairs = np.pad(whole, [(0, rows % 2), (0, 0)]).reshape(-1, 2, columns)
     excess = np.abs(pairs).sum(1, keepdims=True) - NEIGHBOURS
-    lessened = np.abs(pairs) - np.ceil(np.maximum(excess, 0) / 2)
-    return (np.sign(pairs) * lessened).reshape(-1, columns)[:rows]
+    shrunk = np.abs(pairs) - np.ceil(np.maximum(excess, 0) / 2)
+    return (np.sign(pairs) * shrunk).reshape(-1, columns)[:rows]
 
 
 def check_kernel() -> None:
-    """Raises an error unless this TensorFlow computes such a product, and rightly.
+    """Raises an error unless this TensorFlow computes such a product correctly.
 
     Raises:
         NotImplementedError: If the operation is missing or gives another value.

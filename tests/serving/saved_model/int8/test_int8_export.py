@@ -1,5 +1,6 @@
 """Exports whose encoder multiplies in int8."""
 
+import concurrent.futures
 import gzip
 import json
 
@@ -55,8 +56,7 @@ def test_answers_are_near(example):
 
 def test_rows_are_computed_in_parts(example):
     _, path = example
-    about = json.loads((path / "assets.extra" / "keras_bert_lite.json").read_text())
-    assert "MapDefun" in about["ops"]
+    assert "MapDefun" in operations(path)
 
 
 def test_other_signatures(example):
@@ -72,10 +72,67 @@ def test_the_model_stays_as_it_was(example, tmp_path):
     again = kbl.export_saved_model(model, tmp_path, warmup=False)
     expected = model.predict(tiny.TEXTS, verbose=0)["scores"]
     np.testing.assert_allclose(answers(again)["scores"], expected, atol=1e-6)
-    operations = json.loads(
-        (again / "assets.extra" / "keras_bert_lite.json").read_text()
-    )["ops"]
-    assert "_QuantizedMatMul" not in operations
+    assert "_QuantizedMatMul" not in operations(again)
+
+
+def test_exports_at_once(tmp_path):
+    """Each is what it is alone: an export changes nothing that another one sees."""
+    bodies = [classifier(), classifier(num_heads=4), classifier(activation="relu")]
+    options = [{}, {"int8": False, "calibration": None}, {}]
+
+    def export(i, folder):
+        return exported(bodies[i], tmp_path / folder / str(i), **options[i])[1]
+
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        paths = list(pool.map(export, range(3), ["together"] * 3))
+    for i, path in enumerate(paths):
+        alone = export(i, "alone")
+        np.testing.assert_array_equal(answers(path)["scores"], answers(alone)["scores"])
+        assert operations(path) == operations(alone)
+    assert [("_QuantizedMatMul" in operations(x)) for x in paths] == [True, False, True]
+
+
+def own_model(blocks, width=64):
+    """Of layers alone, with a layer of Keras that reads the padding mask."""
+    names = {"token_ids": "int32", "segment_ids": "int32", "padding_mask": "bool"}
+    inputs = {x: keras.Input((None,), name=x, dtype=y) for x, y in names.items()}
+    ids, segments, mask = inputs.values()
+    embeddings = kbl.layers.Embeddings(70, width, 24, initializer_range=0.3)
+    x = kbl.layers.Encoder(blocks=blocks)(embeddings(ids, segments), padding_mask=mask)
+    x = keras.layers.GlobalAveragePooling1D()(x["sequence_output"])
+    return keras.Model(inputs, {"scores": keras.layers.Dense(2)(x)})
+
+
+def own_blocks(kind=kbl.layers.EncoderBlock):
+    return [kind(4, 128) for _ in range(3)]
+
+
+@pytest.mark.parametrize("keep", [None, [0, 2]])
+def test_encoders_of_layers_alone(keep, tmp_path):
+    """Padding is masked in the layers above them."""
+    body = own_model(own_blocks())
+    model, path = exported(body, tmp_path, keep=keep)
+    expected = model.predict(tiny.TEXTS, verbose=0)["scores"]
+    found = answers(path)["scores"].numpy()
+    np.testing.assert_allclose(found, expected, atol=0.05)
+    assert not np.array_equal(found, expected)
+    for row, text in zip(found, tiny.TEXTS, strict=True):
+        alone = answers(path, text=[text])["scores"][0]
+        np.testing.assert_allclose(alone, row, atol=1e-4)
+
+
+def test_blocks_of_a_users_class_are_refused(tmp_path):
+    class Mine(kbl.layers.EncoderBlock):
+        pass
+
+    for options in ({}, {"int8": False, "calibration": None, "compute": "bfloat16"}):
+        with pytest.raises(ValueError, match=r"blocks of a class of your own.*: Mine"):
+            exported(own_model(own_blocks(Mine)), tmp_path, **options)
+
+
+def operations(path):
+    about = json.loads((path / "assets.extra" / "keras_bert_lite.json").read_text())
+    return about["ops"]
 
 
 def test_which_servers_can(example):
