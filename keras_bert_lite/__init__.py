@@ -5,10 +5,6 @@ The most common names are here. The others are in modules: `data`,
 `optimizers`, `pretraining`, `serving`, `surgery`, `tuning` and `visualization`.
 """
 
-from keras_bert_lite import _legacy_keras  # noqa: F401  before tensorflow_text
-
-# isort: split
-
 from keras_bert_lite import (
     config,
     data,

@@ -17,9 +17,10 @@ OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 # Run by another environment, which has what they need.
 ELSEWHERE = {
     "keras_bert_lite._beam_files",
+    "keras_bert_lite.layers.attention.fused",
     "keras_bert_lite.layers.attention.kernel.attention",
     "keras_bert_lite.layers.attention.kernel.masks",
-    "keras_bert_lite.layers.attention.kernel.plain",
+    "keras_bert_lite.layers.attention.kernel.other_devices",
     "keras_bert_lite.layers.attention.kernel.tpu",
     "keras_bert_lite.layers.tied_table",
     "keras_bert_lite.serving.beam",

@@ -110,8 +110,10 @@ def test_sentencepiece_models_are_shared_by_name():
 
 
 def test_a_resource_keeps_the_handle_that_it_is_given():
+    resource = tf.saved_model.experimental.TrackableResource()
     handle = tf.Variable(1.0).handle
-    assert _private.SharedResource(handle).resource_handle is handle
+    _private.set_resource_handle(resource, handle)
+    assert resource.resource_handle is handle
 
 
 def test_no_other_file_uses_private_modules():

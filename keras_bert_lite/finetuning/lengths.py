@@ -4,8 +4,8 @@ import re
 from typing import NamedTuple
 
 import numpy as np
-import tensorflow as tf
 
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.finetuning.kinds.base import Kind, Rows
 from keras_bert_lite.models.tasks.registry import TASKS
 from keras_bert_lite.text.preprocessor import Preprocessor

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import keras
-import tensorflow as tf
 
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.checks import check_seed
 from keras_bert_lite.config import EncoderConfig
 from keras_bert_lite.models.encoder_model import encoder

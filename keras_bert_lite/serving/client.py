@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from keras_bert_lite.checks import check_installed
-from keras_bert_lite.serving.messages import PREDICT, PredictRequest, PredictResponse
 from keras_bert_lite.serving.tensor_protos import as_array, as_proto, by_name
 
 # Exceptions by gRPC status code.
@@ -75,6 +74,12 @@ class Client:
         check_installed("grpc", extra="client")
         import grpc
 
+        from keras_bert_lite.serving.messages import (
+            PREDICT,
+            PredictRequest,
+            PredictResponse,
+        )
+
         self.target, self.model, self.signature = target, model, signature
         self.version, self.timeout = version, timeout
         self.wait_for_ready = wait_for_ready
@@ -113,6 +118,8 @@ class Client:
             RuntimeError: If the server fails in another way.
         """
         import grpc
+
+        from keras_bert_lite.serving.messages import PredictRequest
 
         request = PredictRequest()
         request.model_spec.name = self.model

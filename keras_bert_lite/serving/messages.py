@@ -10,13 +10,14 @@ classes apart from those of tensorflow-serving-api, which may be imported as wel
 
 from typing import Any
 
-import tensorflow as tf
 from google.protobuf import (
     descriptor_pb2,
     descriptor_pool,
     message_factory,
     wrappers_pb2,
 )
+
+from keras_bert_lite._tensorflow import tf
 
 PREDICT = "/tensorflow.serving.PredictionService/Predict"  # the method's name in gRPC
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Sized
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from keras_bert_lite._progress_bar import progress_bar
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.checks import check_positive
 from keras_bert_lite.models.text_model import TextModel
 from keras_bert_lite.serving.check.saved_model_files import find_version

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
+
+from keras_bert_lite._tensorflow import tf
 
 
 def by_name(inputs: Any) -> Mapping[str, Any]:

@@ -4,12 +4,13 @@ As in Hugging Face's `AddedVocabulary`, the first of overlapping tokens is found
 the longest of those with the same start.
 """
 
+from __future__ import annotations
+
 import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-import tensorflow as tf
-
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.text.unicode.character_classes import SPACES, WORDS
 from keras_bert_lite.text.unicode.code_points import (
     character_class,

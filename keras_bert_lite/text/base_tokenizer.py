@@ -1,13 +1,15 @@
 """The base class of tokenizer layers."""
 
+from __future__ import annotations
+
 import collections
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, TypedDict
 
 import keras
 import numpy as np
-import tensorflow as tf
 
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.text.added_tokens import check_flags, with_spaces_before
 from keras_bert_lite.text.byte_offsets import Tokens
 from keras_bert_lite.text.parallel import in_shards
@@ -125,7 +127,7 @@ class Tokenizer(TextLayer):
         """Returns the pieces in the order of their ids."""
         return list(self._pieces)
 
-    def with_tokens(self, tokens: Sequence[str]) -> "Tokenizer":
+    def with_tokens(self, tokens: Sequence[str]) -> Tokenizer:
         """Returns a tokenizer with `tokens` added, which it finds in any text.
 
         Args:
@@ -297,7 +299,7 @@ class Tokenizer(TextLayer):
         }
 
     @classmethod
-    def from_config(cls, config: dict[str, Any]) -> "Tokenizer":
+    def from_config(cls, config: dict[str, Any]) -> Tokenizer:
         """Makes the tokenizer of a configuration, which has values only.
 
         Constructors also take the paths of files. A configuration must not: it comes

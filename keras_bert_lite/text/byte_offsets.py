@@ -1,9 +1,10 @@
 """Maps bytes of normalized text to words and characters of the original."""
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
-import tensorflow as tf
-
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.text.ragged import rows_of
 
 # A one-byte character that cleaning deletes. It pads the stand-in of a longer
@@ -33,7 +34,7 @@ class Words(NamedTuple):
     first_tokens: tf.Tensor  # (W,) int64
 
     @classmethod
-    def of(cls, tokens: Tokens, continues: tf.Tensor) -> "Words":
+    def of(cls, tokens: Tokens, continues: tf.Tensor) -> Words:
         """Finds the words; `continues` (T,) marks pieces inside a word."""
         firsts = tf.where(tf.logical_not(continues))[:, 0]
         total = tf.size(continues, out_type=tf.int64)

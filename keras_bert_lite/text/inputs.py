@@ -1,10 +1,11 @@
 """Texts and pairs of texts, as users pass them."""
 
+from __future__ import annotations
+
 from collections.abc import Collection
 from typing import Any
 
-import tensorflow as tf
-
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.text.strings import as_strings
 
 

@@ -1,11 +1,13 @@
 """Tokenizes large batches on several cores."""
 
+from __future__ import annotations
+
 import contextlib
 import contextvars
 import itertools
 from collections.abc import Callable, Iterator
 
-import tensorflow as tf
+from keras_bert_lite._tensorflow import tf
 
 SHARDS = 4  # the maximum number of cores
 LARGE = 512  # strings; for smaller batches, the overhead exceeds the gain

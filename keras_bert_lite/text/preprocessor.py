@@ -1,16 +1,19 @@
 """Converts texts, or pairs of texts, to the inputs of an encoder."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import keras
-import tensorflow as tf
 
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.checks import check_choice
+from keras_bert_lite.layer_config import layer_from_config
 from keras_bert_lite.text.base_tokenizer import Tokenizer
 from keras_bert_lite.text.inputs import aligned, named_texts
 from keras_bert_lite.text.ragged import rows_of
-from keras_bert_lite.text.text_layer import TextLayer, layer_from_config
+from keras_bert_lite.text.text_layer import TextLayer
 from keras_bert_lite.text.truncation import head, truncate_longest_first
 from keras_bert_lite.text.windows import Windows, cut
 
@@ -313,7 +316,7 @@ class Preprocessor(TextLayer):
         }
 
     @classmethod
-    def from_config(cls, config: dict[str, Any]) -> "Preprocessor":
+    def from_config(cls, config: dict[str, Any]) -> Preprocessor:
         tokenizer = layer_from_config(config["tokenizer"], Tokenizer, "`tokenizer`")
         return cls(**{**config, "tokenizer": tokenizer})
 

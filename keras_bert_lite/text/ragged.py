@@ -4,7 +4,9 @@ TensorFlow's versions build a matrix as wide as the largest count. One text of a
 million tokens among a thousand short ones would take gigabytes.
 """
 
-import tensorflow as tf
+from __future__ import annotations
+
+from keras_bert_lite._tensorflow import tf
 
 
 def rows_of(row_splits: tf.Tensor) -> tf.Tensor:

@@ -1,9 +1,12 @@
 """Conversion, validation and reshaping of strings."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
+
+from keras_bert_lite._tensorflow import tf
 
 # Valid UTF-8 in RE2: anything but surrogates, which RE2 accepts.
 _VALID_UTF8 = r"(?s)[\x{0}-\x{D7FF}\x{E000}-\x{10FFFF}]*"

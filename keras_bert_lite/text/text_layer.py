@@ -1,9 +1,8 @@
 """The base of layers that take strings."""
 
-from typing import Any
-
 import keras
-import tensorflow as tf
+
+from keras_bert_lite._tensorflow import check_tensorflow, tf, without_autograph
 
 
 class TextLayer(keras.layers.Layer):
@@ -17,13 +16,13 @@ class TextLayer(keras.layers.Layer):
     """
 
     def __init__(self, **kwargs):
+        check_tensorflow(f"`{type(self).__name__}`")
         super().__init__(**kwargs)
         # String ops have no XLA kernels; Keras then leaves XLA off.
         self.supports_jit = False
         self.built = True
 
-    # Nothing here needs AutoGraph, which takes longer than the tracing itself.
-    @tf.autograph.experimental.do_not_convert
+    @without_autograph
     def __call__(self, inputs, *others, training=None):
         # Functional models pass `training` on; no text layer depends on it.
         if others:
@@ -40,37 +39,6 @@ class TextLayer(keras.layers.Layer):
     def require_tensorflow(self) -> None:
         """Raises `NotImplementedError` unless the backend is TensorFlow."""
         require_tensorflow(f"`{self.name}`")
-
-
-def layer_from_config(config: Any, kind: type, what: str) -> Any:
-    """Returns a layer that another layer's configuration contains.
-
-    Args:
-        config: What `keras.saving.serialize_keras_object` returned, perhaps read from
-            a file of unknown origin: no object of another class is built from it.
-        kind: The class that the layer must have, or inherit from.
-        what: What it is called in errors.
-
-    Raises:
-        ValueError: If it is not the description of such a layer.
-    """
-    known = config if isinstance(config, dict) else {}
-    name = known.get("registered_name") or known.get("class_name")
-    found = keras.saving.get_registered_object(name) if isinstance(name, str) else None
-    layer = None
-    if isinstance(found, type) and issubclass(found, kind):
-        try:
-            layer = keras.saving.deserialize_keras_object(config)
-        except TypeError as error:
-            # Keras puts the whole configuration before the cause.
-            reason = str(error).rsplit("Exception encountered: ", 1)[-1]
-            raise ValueError(f"{what} cannot be made: {reason}") from error
-    if not isinstance(layer, kind):
-        raise ValueError(
-            f"{what} must be the configuration of a registered `{kind.__name__}`. "
-            f"Received: {config!r:.100}"
-        )
-    return layer
 
 
 def require_tensorflow(what: str) -> None:

@@ -1,9 +1,10 @@
 """Tokens with their positions in a text."""
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
-import tensorflow as tf
-
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.text.base_tokenizer import Tokenizer
 from keras_bert_lite.text.ragged import rows_of
 from keras_bert_lite.text.strings import slices, valid_utf8

@@ -1,7 +1,8 @@
 """Truncation of rows of tokens."""
 
-import tensorflow as tf
+from __future__ import annotations
 
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.text.ragged import rows_of
 
 

@@ -1,12 +1,15 @@
 """A layer that cuts texts into windows, for models with string inputs."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import keras
-import tensorflow as tf
 
+from keras_bert_lite._tensorflow import tf
+from keras_bert_lite.layer_config import layer_from_config
 from keras_bert_lite.text.preprocessor import ID_DTYPES, Preprocessor
-from keras_bert_lite.text.text_layer import TextLayer, layer_from_config
+from keras_bert_lite.text.text_layer import TextLayer
 from keras_bert_lite.text.token_offsets import (
     LocatedTokens,
     firsts_of,
@@ -116,7 +119,7 @@ class TextWindows(TextLayer):
         return {**super().get_config(), "preprocessor": layer}
 
     @classmethod
-    def from_config(cls, config: dict[str, Any]) -> "TextWindows":
+    def from_config(cls, config: dict[str, Any]) -> TextWindows:
         layer = layer_from_config(
             config["preprocessor"], Preprocessor, "`preprocessor`"
         )

@@ -1,9 +1,10 @@
 """Overlapping windows over texts that are too long for one row."""
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
-import tensorflow as tf
-
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.text.ragged import repeat, repeated_places
 
 

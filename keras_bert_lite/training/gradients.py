@@ -3,7 +3,8 @@
 from typing import Any
 
 import keras
-import tensorflow as tf
+
+from keras_bert_lite._tensorflow import tf
 
 
 class WholeGradients(keras.optimizers.Optimizer):
@@ -60,6 +61,8 @@ def _summed(grads: list[Any]) -> list[Any]:
 
 
 def _whole(gradient):
+    if keras.backend.backend() != "tensorflow":
+        return gradient
     if not isinstance(gradient, tf.IndexedSlices):
         return gradient
     rows = gradient.dense_shape[0]

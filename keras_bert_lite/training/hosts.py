@@ -17,9 +17,9 @@ from typing import Any
 
 import keras
 import numpy as np
-import tensorflow as tf
 
 from keras_bert_lite._private import coordination
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.training.last_words import LastWords
 
 BEAT = 2.0  # seconds between a process's signs of life

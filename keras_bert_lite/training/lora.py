@@ -8,7 +8,8 @@ import keras
 
 from keras_bert_lite._private import sublayers
 from keras_bert_lite.checks import check_above_zero, check_positive
-from keras_bert_lite.models.encoder_model import encoder_layers, encoder_of, recompile
+from keras_bert_lite.compiled import discard_compiled
+from keras_bert_lite.models.encoder_model import encoder_layers, encoder_of
 from keras_bert_lite.training.freezing import thaw
 
 
@@ -69,7 +70,7 @@ def enable_lora(
         variable.trainable = False
     for dense in chosen:
         dense.enable_lora(rank, lora_alpha=alpha)
-    recompile(model)
+    discard_compiled(model)
 
 
 def merge_lora(model: keras.Model) -> keras.Model:

@@ -6,10 +6,10 @@ from typing import Any
 
 import keras
 import numpy as np
-import tensorflow as tf
 from keras import ops
 
 from keras_bert_lite._private import adam_state
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.checks import check_above_zero, check_positive, check_rate
 from keras_bert_lite.training.gradients import WholeGradients
 from keras_bert_lite.training.schedules import LinearWarmup
@@ -101,6 +101,8 @@ class AdamW(WholeGradients, keras.optimizers.Adam):
 
     def _updates_in_one_pass(self, variable) -> bool:
         """Whether TensorFlow's fused op can replace Keras's update."""
+        if keras.backend.backend() != "tensorflow":
+            return False
         if not isinstance(variable, tf.Variable) or variable.dtype != tf.float32:
             return False
         return not self.amsgrad and not tf.distribute.has_strategy()

@@ -1,5 +1,7 @@
 """Why a model said so: integrated gradients of a prediction."""
 
+from __future__ import annotations
+
 import dataclasses
 import os
 import warnings
@@ -7,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.checks import check_positive
 from keras_bert_lite.models.encoder_model import encoder_layers, encoder_of
 from keras_bert_lite.models.from_vectors import from_vectors

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import keras
 import numpy as np
-import tensorflow as tf
 
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.models.encoder_model import encoder_layers
 from keras_bert_lite.models.text_model import TextModel
 from keras_bert_lite.text.base_tokenizer import Tokenizer
@@ -109,7 +109,7 @@ def plot_input(
             "token\nembeddings": _embedding(id, "token"),
             "segment\nembeddings": _embedding(segment, f"segment {segment}"),
             "position\nembeddings": _embedding(
-                i + embeddings.config.position_offset, "position"
+                i + embeddings.position_offset, "position"
             ),
         }
         columns.append(Column(_width(token), [[boxes[name]] for name in names]))

@@ -1,12 +1,15 @@
 """The integral of a score's gradients on a straight path between two inputs."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
-import tensorflow as tf
 
-Score = Callable[[tf.Tensor], tf.Tensor]  # points (K, ...) -> scores (K,)
+from keras_bert_lite._tensorflow import tf
+
+Score: TypeAlias = "Callable[[tf.Tensor], tf.Tensor]"  # points (K, ...) -> scores (K,)
 
 
 class Integral(NamedTuple):

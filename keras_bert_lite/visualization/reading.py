@@ -1,5 +1,7 @@
 """What a model reads of one example: rows of ids, and the pieces in their places."""
 
+from __future__ import annotations
+
 import dataclasses
 import itertools
 import os
@@ -7,8 +9,8 @@ from typing import Any, NamedTuple
 
 import keras
 import numpy as np
-import tensorflow as tf
 
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.models.compatibility import check_fits
 from keras_bert_lite.models.encoder_model import encoder_of
 from keras_bert_lite.models.tasks.string_form import TextsApart

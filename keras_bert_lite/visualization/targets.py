@@ -1,11 +1,13 @@
 """What is explained: one number among the outputs of a task's model."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-import tensorflow as tf
 
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.models.tasks import (
     classification,
     intent_and_slots,
@@ -18,7 +20,7 @@ from keras_bert_lite.models.tasks.task import head_layers
 from keras_bert_lite.models.text_model import TextModel, answer_of
 from keras_bert_lite.visualization.reading import Reading
 
-Outputs = Mapping[str, tf.Tensor]
+Outputs: TypeAlias = "Mapping[str, tf.Tensor]"
 Span = tuple[int, int]
 START, END, BOTH = "start", "end", "span"
 

@@ -32,7 +32,6 @@ def test_refuses_what_it_cannot_set():
 @pytest.mark.parametrize(
     "part",
     [
-        {"rotary": kbl.config.Rotary()},
         {"relative_bias": kbl.config.RelativeBias()},
         {"relative_positions": kbl.config.RelativePositions(max_distance=8)},
     ],
@@ -40,6 +39,11 @@ def test_refuses_what_it_cannot_set():
 def test_refuses_scores_with_other_parts(part):
     with pytest.raises(ValueError, match=rf"Received: {next(iter(part))}="):
         kbl.tuning.set_fused_attention(tiny.classifier(**part))
+
+
+def attends_by(model):
+    layers = (x for x in sublayers(model) if isinstance(x, kbl.layers.SelfAttention))
+    return {layer.implementation for layer in layers}
 
 
 def trained(**options):
@@ -63,11 +67,12 @@ def trained(**options):
 @under_jax
 def test_trains_with_its_own_masks():
     model, losses = trained()
-    assert any(getattr(x, "in_kernel", False) for x in sublayers(model))
+    assert attends_by(model) == {"kernel"}
     assert losses == trained()[1]
     assert losses != trained(attention_dropout=0.0)[1]
-    copy = keras.models.clone_model(model)
-    assert not any(getattr(x, "in_kernel", False) for x in sublayers(copy))
+    assert attends_by(keras.models.clone_model(model)) == {"kernel"}
+    kbl.tuning.set_fused_attention(model, False)
+    assert attends_by(model) == {"auto"}
 
 
 @under_jax

@@ -1,5 +1,7 @@
 """Trains a model on rows: warm start, `fit`, exact resume."""
 
+from __future__ import annotations
+
 import dataclasses
 import functools
 import time
@@ -9,8 +11,8 @@ from typing import Any, NamedTuple
 
 import keras
 import numpy as np
-import tensorflow as tf
 
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.finetuning.course.calibration import soften
 from keras_bert_lite.finetuning.course.contrast import Contrast
 from keras_bert_lite.finetuning.course.plan import FIRST, Plan

@@ -1,14 +1,16 @@
 """What a kind of task is, to fine-tune it."""
 
+from __future__ import annotations
+
 import abc
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import keras
 import numpy as np
-import tensorflow as tf
 
 from keras_bert_lite._finite import NotFinite, is_finite
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.models.tasks.registry import TASKS
 from keras_bert_lite.models.tasks.task import labels_of
 from keras_bert_lite.models.text_model import TextModel, with_text

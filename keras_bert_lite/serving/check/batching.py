@@ -3,8 +3,8 @@
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.serving.check.signatures import run
 
 TOLERANCE = 1e-4

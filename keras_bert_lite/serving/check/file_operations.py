@@ -5,11 +5,13 @@ runs with the rights of the process that loads it, a server or a check. Stock se
 support all operations listed here.
 """
 
+from __future__ import annotations
+
 import collections
 from collections.abc import Callable, Iterable, Iterator
+from typing import TypeAlias
 
-from tensorflow.core.framework import node_def_pb2
-from tensorflow.core.protobuf import meta_graph_pb2
+from keras_bert_lite._tensorflow import meta_graph_pb2, node_def_pb2
 
 READS = "reads files that are not assets of the SavedModel"
 WRITES = "writes files"
@@ -84,9 +86,9 @@ FIRST = {
 VARIABLE_OPS = {"AssignVariableOp", "ReadVariableOp", "VarIsInitializedOp"}
 GRAPH = ""  # the scope of the graph itself; other scopes are function names
 
-Nodes = dict[str, node_def_pb2.NodeDef]
+Nodes: TypeAlias = "dict[str, node_def_pb2.NodeDef]"
 Place = tuple[str, int]  # a node of the graph and the index of its output
-Test = Callable[[Place | None, node_def_pb2.NodeDef], bool]
+Test: TypeAlias = "Callable[[Place | None, node_def_pb2.NodeDef], bool]"
 
 
 def file_problems(meta_graph: meta_graph_pb2.MetaGraphDef) -> list[str]:
@@ -107,7 +109,7 @@ def file_problems(meta_graph: meta_graph_pb2.MetaGraphDef) -> list[str]:
     ]
 
 
-def _effect(graph: "_Graph", scope: str, node: node_def_pb2.NodeDef) -> str | None:
+def _effect(graph: _Graph, scope: str, node: node_def_pb2.NodeDef) -> str | None:
     if node.op in CHECKPOINTS and graph.belongs_to_saver(scope, node):
         return None
     if node.op in NAMED:

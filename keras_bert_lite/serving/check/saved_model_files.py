@@ -1,11 +1,13 @@
 """Finding and reading SavedModels."""
 
+from __future__ import annotations
+
 import os
 from pathlib import Path
 
 from google.protobuf.message import DecodeError
-from tensorflow.core.framework import graph_pb2
-from tensorflow.core.protobuf import meta_graph_pb2, saved_model_pb2
+
+from keras_bert_lite._tensorflow import graph_pb2, meta_graph_pb2, saved_model_pb2
 
 EXPORT = "Write it with `export_saved_model`."
 

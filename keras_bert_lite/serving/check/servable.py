@@ -1,14 +1,14 @@
 """Checks that TF Serving can serve a SavedModel."""
 
+from __future__ import annotations
+
 import dataclasses
 import os
 from pathlib import Path
 from typing import Any
 
-import tensorflow as tf
-from tensorflow.core.protobuf import meta_graph_pb2
-
 from keras_bert_lite._finite import is_finite
+from keras_bert_lite._tensorflow import meta_graph_pb2, tf
 from keras_bert_lite.serving.check import server_operations as servers, signatures
 from keras_bert_lite.serving.check.batching import batching_problems
 from keras_bert_lite.serving.check.file_operations import file_problems

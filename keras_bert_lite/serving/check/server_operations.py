@@ -1,11 +1,13 @@
 """Operations available in each version of stock TF Serving."""
 
+from __future__ import annotations
+
 import functools
 import json
 from collections.abc import Iterator
 from importlib import resources
 
-from tensorflow.core.framework import (
+from keras_bert_lite._tensorflow import (
     attr_value_pb2,
     graph_pb2,
     node_def_pb2,

@@ -1,11 +1,11 @@
 """Checks of a SavedModel's signatures, and calls to them."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import Any
 
-import tensorflow as tf
-from tensorflow.core.framework import types_pb2
-from tensorflow.core.protobuf import meta_graph_pb2
+from keras_bert_lite._tensorflow import meta_graph_pb2, tf, types_pb2
 
 # Types that TF Serving's REST API can read and print (util/json_tensor.cc).
 PRINTABLE = frozenset(

@@ -9,7 +9,8 @@ import keras
 
 from keras_bert_lite._json import parse_json
 from keras_bert_lite.checks import check_positive
-from keras_bert_lite.models.encoder_model import config_of, encoder_of
+from keras_bert_lite.layer_config import layer_from_config
+from keras_bert_lite.models.encoder_model import encoder_layers, encoder_of
 from keras_bert_lite.models.tasks.string_form import Answer
 from keras_bert_lite.models.text_model import (
     TextModel,
@@ -19,7 +20,6 @@ from keras_bert_lite.models.text_model import (
 )
 from keras_bert_lite.serving.saved_model.exported_signatures import answers_ids
 from keras_bert_lite.text.preprocessor import Preprocessor
-from keras_bert_lite.text.text_layer import layer_from_config
 
 METADATA_KEY = "keras_bert_lite"
 METADATA_FILE = f"{METADATA_KEY}.json"
@@ -49,13 +49,14 @@ def file_metadata(model: TextModel) -> str:
             + ", ".join(f"{name} ({_kind(values[name])})" for name in others)
         )
     preprocessor = keras.saving.serialize_keras_object(preprocessor_of(model))
-    config = config_of(encoder_of(body))
+    embeddings, blocks, _ = encoder_layers(encoder_of(body))
+    limits = embeddings if blocks.config is None else blocks.config
     description = {
         "preprocessor": preprocessor,
         "inputs": list(model.input),
         "answer": answer and keras.saving.serialize_keras_object(answer),
-        "vocabulary_size": config.vocabulary_size,
-        "max_sequence_length": config.max_sequence_length,
+        "vocabulary_size": limits.vocabulary_size,
+        "max_sequence_length": limits.max_sequence_length,
     }
     return json.dumps(description)
 

@@ -1,11 +1,13 @@
 """The graph of a model on ids, and a SavedModel of it for converters."""
 
+from __future__ import annotations
+
 import os
 from typing import Any
 
 import keras
-import tensorflow as tf
 
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.models.text_model import TextModel
 
 

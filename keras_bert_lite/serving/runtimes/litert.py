@@ -5,9 +5,8 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-import tensorflow as tf
-
 from keras_bert_lite._files import replaced_file
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.models.encoder_model import encoder_layers, encoder_of
 from keras_bert_lite.models.text_model import (
     TextModel,

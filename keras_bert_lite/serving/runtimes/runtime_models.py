@@ -1,5 +1,7 @@
 """Models that run files of other runtimes, from strings to answers."""
 
+from __future__ import annotations
+
 import abc
 import contextlib
 import os
@@ -9,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.checks import check_choice, check_installed, check_positive
 from keras_bert_lite.models.text_model import as_array
 from keras_bert_lite.serving.runtimes.few_strings import few_strings

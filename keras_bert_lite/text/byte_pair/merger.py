@@ -8,13 +8,14 @@ The union has the rank of that pair. A piece that its bytes alone do not form ne
 appears, and is left out of the model.
 """
 
+from __future__ import annotations
+
 import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-import tensorflow as tf
-
 from keras_bert_lite._private import sentencepiece_op, sentencepiece_tokenize
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.text.byte_pair.byte_level import piece_bytes
 from keras_bert_lite.text.byte_pair.merges import Merges
 

@@ -1,9 +1,10 @@
 """Byte-level BPE of plain text: looks words up and merges the others."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Mapping, Sequence
 
-import tensorflow as tf
-
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.text.byte_pair.byte_level import BYTES, piece_bytes
 from keras_bert_lite.text.byte_pair.merger import Merger
 from keras_bert_lite.text.byte_pair.merges import Merges

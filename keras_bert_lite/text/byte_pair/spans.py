@@ -1,10 +1,11 @@
 """Spans of byte-level tokens in characters of the original strings."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import tensorflow as tf
-
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.text.byte_offsets import Tokens
 from keras_bert_lite.text.byte_pair.byte_level import CHARACTERS
 from keras_bert_lite.text.normalization.characters import Characters
@@ -55,7 +56,7 @@ class Origins(NamedTuple):
     ends: tf.RaggedTensor  # (B, None) int32, exclusive
 
     @classmethod
-    def of(cls, text: Characters, count: tf.Tensor) -> "Origins":
+    def of(cls, text: Characters, count: tf.Tensor) -> Origins:
         """Returns the origins of the characters of `count` strings."""
         return cls(
             *(

@@ -1,11 +1,12 @@
 """Cuts added and special tokens out of text before the rest is split into pieces."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-import tensorflow as tf
-
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.text.added_tokens import (
     CUT,
     CUT_PATTERN,

@@ -1,13 +1,15 @@
 """The byte-level BPE tokenizer."""
 
+from __future__ import annotations
+
 import unicodedata
 from collections.abc import Sequence
 from os import PathLike
 from typing import Any, ClassVar, Unpack
 
 import keras
-import tensorflow as tf
 
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.checks import check_choice
 from keras_bert_lite.text.base_tokenizer import Tokenizer, TokenizerOptions
 from keras_bert_lite.text.byte_offsets import Tokens

@@ -1,11 +1,11 @@
 """Words of byte-level BPE: found by a pattern, looked up whole."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import tensorflow as tf
-import tensorflow_text as tf_text
-
+from keras_bert_lite._tensorflow import tf, tf_text
 from keras_bert_lite.text.byte_pair.alphabet import UNREACHABLE, Alphabet
 from keras_bert_lite.text.byte_pair.patterns import PATTERNS
 from keras_bert_lite.text.wordpiece.character_map import compile_character_map

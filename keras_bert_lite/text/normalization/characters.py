@@ -1,9 +1,10 @@
 """Text as arrays of characters, each with its origin."""
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
-import tensorflow as tf
-
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.text.ragged import rows_of
 
 
@@ -18,13 +19,13 @@ class Characters(NamedTuple):
     segments: tf.Tensor
     rows: tf.Tensor  # (N,) int64
 
-    def take(self, index: tf.Tensor) -> "Characters":
+    def take(self, index: tf.Tensor) -> Characters:
         return Characters(*(tf.gather(x, index) for x in self))
 
-    def keep(self, mask: tf.Tensor) -> "Characters":
+    def keep(self, mask: tf.Tensor) -> Characters:
         return self.take(tf.where(mask)[:, 0])
 
-    def replace(self, mask: tf.Tensor, code_point: int) -> "Characters":
+    def replace(self, mask: tf.Tensor, code_point: int) -> Characters:
         return self._replace(code_points=tf.where(mask, code_point, self.code_points))
 
     @property

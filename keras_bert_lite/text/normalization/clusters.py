@@ -1,11 +1,12 @@
 """Replacement of characters and grapheme clusters by strings."""
 
+from __future__ import annotations
+
 import functools
 import itertools
 import unicodedata
 
-import tensorflow as tf
-
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.text.normalization import steps as steps_of
 from keras_bert_lite.text.normalization.characters import (
     Characters,

@@ -1,13 +1,13 @@
 """Canonical composition (NFC), in the reference's version of Unicode."""
 
+from __future__ import annotations
+
 import functools
 import itertools
 import unicodedata
 from collections.abc import Iterable, Mapping
 
-import tensorflow as tf
-import tensorflow_text as tf_text
-
+from keras_bert_lite._tensorflow import tf, tf_text
 from keras_bert_lite.text.normalization import steps as steps_of
 from keras_bert_lite.text.normalization.characters import Characters, before
 from keras_bert_lite.text.ragged import repeated_places, rows_of

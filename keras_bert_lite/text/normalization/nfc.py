@@ -1,7 +1,8 @@
 """NFC of strings: most are in it already, and need one look."""
 
-import tensorflow as tf
+from __future__ import annotations
 
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.text.normalization.characters import (
     Characters,
     read_characters,

@@ -4,10 +4,11 @@ This is the exact path, which keeps the origin of every character. Strings that 
 not need it take the `FastPath`, with one look-up per character.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
-import tensorflow as tf
-
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.text.normalization import steps as steps_of
 from keras_bert_lite.text.normalization.characters import (
     Characters,

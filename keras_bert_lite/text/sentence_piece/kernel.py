@@ -1,10 +1,10 @@
 """Calls tensorflow-text's unigram kernel."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
-import tensorflow as tf
-import tensorflow_text as tf_text
-
+from keras_bert_lite._tensorflow import tf, tf_text
 from keras_bert_lite.text.byte_offsets import Tokens
 from keras_bert_lite.text.sentence_piece import kernel_model
 from keras_bert_lite.text.sentence_piece.kernel_model import Entry

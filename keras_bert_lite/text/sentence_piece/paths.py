@@ -4,13 +4,13 @@ Nearly all strings can be normalized character by character. A conservative
 regular expression finds the others, which go through `Normalizer`.
 """
 
+from __future__ import annotations
+
 import itertools
 import re
 from collections.abc import Iterable
 
-import tensorflow as tf
-import tensorflow_text as tf_text
-
+from keras_bert_lite._tensorflow import tf, tf_text
 from keras_bert_lite.text.normalization import steps as steps_of
 from keras_bert_lite.text.normalization.charsmap import MAX_CLUSTER_BYTES
 from keras_bert_lite.text.normalization.composition import changing_patterns

@@ -1,5 +1,7 @@
 """The SentencePiece tokenizer."""
 
+from __future__ import annotations
+
 import base64
 import binascii
 import math
@@ -8,8 +10,8 @@ from typing import Any, ClassVar, Unpack
 
 import keras
 import numpy as np
-import tensorflow as tf
 
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.text.added_tokens import refuse_flags
 from keras_bert_lite.text.base_tokenizer import Tokenizer, TokenizerOptions
 from keras_bert_lite.text.byte_offsets import Tokens

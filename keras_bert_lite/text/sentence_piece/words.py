@@ -1,10 +1,11 @@
 """Cuts normalized characters into the words that the unigram kernel reads."""
 
+from __future__ import annotations
+
 import itertools
 from collections.abc import Iterable, Sequence
 
-import tensorflow as tf
-
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.text.added_tokens import replace_tokens
 from keras_bert_lite.text.normalization import steps as steps_of
 from keras_bert_lite.text.normalization.characters import (

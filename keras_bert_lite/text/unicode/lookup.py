@@ -1,9 +1,12 @@
 """Look-up of code points in a graph."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 import numpy as np
-import tensorflow as tf
+
+from keras_bert_lite._tensorflow import tf
 
 _BLOCK = 256
 _ALL = 0x110000

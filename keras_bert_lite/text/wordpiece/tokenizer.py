@@ -1,5 +1,7 @@
 """The WordPiece tokenizer."""
 
+from __future__ import annotations
+
 import functools
 from collections.abc import Sequence
 from os import PathLike
@@ -7,9 +9,8 @@ from typing import Any, ClassVar, Unpack
 
 import keras
 import numpy as np
-import tensorflow as tf
-import tensorflow_text as tf_text
 
+from keras_bert_lite._tensorflow import tf, tf_text
 from keras_bert_lite.checks import check_positive
 from keras_bert_lite.text import byte_offsets
 from keras_bert_lite.text.added_tokens import refuse_flags, replace_tokens

@@ -1,12 +1,13 @@
 """Batching of records."""
 
+from __future__ import annotations
+
 import functools
 import operator
 from collections.abc import Callable
 from typing import Any, TypedDict
 
-import tensorflow as tf
-
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.checks import check_positive
 from keras_bert_lite.training.data.options import mapped
 from keras_bert_lite.training.data.records import Record, records

@@ -1,11 +1,13 @@
 """Data sets for intent classification and slot filling."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any, Unpack
 
 import numpy as np
-import tensorflow as tf
 
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.layers.heads.dense_heads import check_labels
 from keras_bert_lite.models.tasks.intent_and_slots import INTENT, SLOTS
 from keras_bert_lite.text.preprocessor import Preprocessor

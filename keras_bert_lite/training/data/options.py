@@ -1,11 +1,14 @@
 """`tf.data` options of this package's data sets."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 
-import tensorflow as tf
-
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.text.parallel import whole_batches
+
+AUTOTUNE = -1  # `tf.data.AUTOTUNE`
 
 
 def without_tuning(dataset: tf.data.Dataset) -> tf.data.Dataset:
@@ -23,7 +26,7 @@ def without_tuning(dataset: tf.data.Dataset) -> tf.data.Dataset:
 def mapped(
     dataset: tf.data.Dataset,
     function: Callable[..., Any],
-    num_parallel_calls: int | None = tf.data.AUTOTUNE,
+    num_parallel_calls: int | None = AUTOTUNE,
 ) -> tf.data.Dataset:
     """Maps a function that has no Python control flow on tensors.
 

@@ -1,10 +1,12 @@
 """Data sets for extractive question answering."""
 
+from __future__ import annotations
+
 from typing import Any, Unpack
 
 import numpy as np
-import tensorflow as tf
 
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.text.token_offsets import locate
 from keras_bert_lite.training.data import record_values

@@ -1,12 +1,14 @@
 """Data sets of rows (named arrays) from records."""
 
+from __future__ import annotations
+
 import functools
 import itertools
 from collections.abc import Callable, Iterator
 
 import numpy as np
-import tensorflow as tf
 
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.training.data.options import without_tuning
 from keras_bert_lite.training.data.records import Record, Records
 

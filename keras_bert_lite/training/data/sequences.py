@@ -1,11 +1,13 @@
 """Data sets for tasks with one target per row of texts."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from typing import Any, Unpack
 
 import numpy as np
-import tensorflow as tf
 
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.layers.heads.dense_heads import check_labels
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.training.data import record_values

@@ -1,12 +1,14 @@
 """A warning about texts that a data set truncates."""
 
+from __future__ import annotations
+
 import contextlib
 import warnings
 from collections.abc import Iterator
 
 import numpy as np
-import tensorflow as tf
 
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.training.data.options import mapped
 
 

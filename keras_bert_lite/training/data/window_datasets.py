@@ -1,11 +1,13 @@
 """Data sets whose rows are windows over texts."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-import tensorflow as tf
 
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.checks import check_positive
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.training.data.batches import POOL
@@ -15,7 +17,7 @@ from keras_bert_lite.training.data.row_datasets import row_dataset
 
 CHUNK = 64  # records that are cut into windows at once
 
-Rows = dict[str, tf.Tensor]
+Rows: TypeAlias = "dict[str, tf.Tensor]"
 
 
 def window_batches(

@@ -1,13 +1,14 @@
 """Sentences for an encoder and its teacher, aligned word by word."""
 
+from __future__ import annotations
+
 import itertools
 import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import tensorflow as tf
-
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.checks import (
     check_choice,
     check_not_negative,

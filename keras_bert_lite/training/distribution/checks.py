@@ -1,10 +1,10 @@
 """Checks of a batch and a model against the devices, before anything compiles."""
 
 import keras
-import tensorflow as tf
 
 from keras_bert_lite import layers
 from keras_bert_lite._private import sublayers
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.checks import check_positive
 from keras_bert_lite.training.distribution.layout import check_keys
 from keras_bert_lite.training.distribution.placement import Placement
@@ -47,9 +47,7 @@ def check_batch(
     check_layout(model)
     for layer in sublayers(model):
         if isinstance(layer, layers.Embeddings) and sequence_length is not None:
-            has_table = layer.position_embedding is not None
-            limit = layer.config.max_sequence_length if has_table else None
-            _check_length(sequence_length, limit)
+            _check_length(sequence_length, layer.max_sequence_length)
 
 
 def _check_length(sequence_length: int, limit: int | None) -> None:

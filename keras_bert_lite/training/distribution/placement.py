@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import keras
-import tensorflow as tf
 
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.training.distribution.layout import (
     BATCH,
     Axes,

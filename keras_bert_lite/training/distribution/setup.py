@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import keras
-import tensorflow as tf
 
+from keras_bert_lite._tensorflow import is_installed, tf
 from keras_bert_lite.checks import check_positive, check_seed
 from keras_bert_lite.training.distribution.layout import (
     BATCH,
@@ -197,6 +197,8 @@ def _placement(
 
 def _keep_tensorflow_off() -> None:
     """Hides accelerators from TensorFlow, which would take their memory."""
+    if not is_installed("tensorflow"):
+        return
     for kind in ("GPU", "TPU"):
         try:
             tf.config.set_visible_devices([], kind)
@@ -223,7 +225,7 @@ def _cache(directory: str | os.PathLike | None, platform: str) -> str | None:
 def _of_other_backend(model: int, processes: Processes | None) -> Devices:
     """Describes the one device of a backend that is not JAX."""
     backend = keras.backend.backend()
-    gpus = tf.config.list_physical_devices("GPU")
+    gpus = tf.config.list_physical_devices("GPU") if backend == "tensorflow" else []
     if model > 1 or processes is not None or len(gpus) > 1 or backend == "torch":
         raise NotImplementedError(
             "Several devices and hosts need the JAX backend, set before Keras is "

@@ -3,17 +3,21 @@
 from typing import Any
 
 import keras
-import tensorflow as tf
 
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.training.gradients import WholeGradients
 
-UNSUPPORTED = (
-    tf.distribute.MultiWorkerMirroredStrategy,
-    tf.distribute.experimental.ParameterServerStrategy,
-    tf.distribute.ParameterServerStrategy,
-    tf.distribute.TPUStrategy,
-)
 CLIPPING = ("clipnorm", "global_clipnorm", "clipvalue")
+
+
+def unsupported() -> tuple[type, ...]:
+    """Returns the classes of strategies that Keras 3 does not support."""
+    return (
+        tf.distribute.MultiWorkerMirroredStrategy,
+        tf.distribute.experimental.ParameterServerStrategy,
+        tf.distribute.ParameterServerStrategy,
+        tf.distribute.TPUStrategy,
+    )
 
 
 def check_strategy(model: keras.Model | None = None) -> None:
@@ -30,7 +34,7 @@ def check_strategy(model: keras.Model | None = None) -> None:
         return
     current = tf.distribute.get_strategy()
     for strategy in (current, current if model is None else model.distribute_strategy):
-        if isinstance(strategy, UNSUPPORTED):
+        if isinstance(strategy, unsupported()):
             raise NotImplementedError(
                 "Keras 3 cannot train under this strategy of `tf.distribute`. TPUs "
                 "and several hosts work with the JAX backend (`KERAS_BACKEND=jax`) "

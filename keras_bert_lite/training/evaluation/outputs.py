@@ -5,9 +5,9 @@ from typing import Any
 
 import keras
 import numpy as np
-import tensorflow as tf
 
 from keras_bert_lite._finite import NotFinite
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.models.tasks.registry import task_of
 from keras_bert_lite.models.tasks.sentence_embedding import (
     EMBEDDING,

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 import keras
 import numpy as np
-import tensorflow as tf
 
 from keras_bert_lite._files import to_json
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite._version import __version__
 from keras_bert_lite.training.flops import peak_tflops
 

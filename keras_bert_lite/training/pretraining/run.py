@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import keras
-import tensorflow as tf
 
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.checks import check_above_zero, check_choice, check_positive
 from keras_bert_lite.models.pretraining.electra import REPLACED_TOKEN_PRETRAINING
 from keras_bert_lite.models.tasks.registry import task_of

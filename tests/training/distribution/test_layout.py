@@ -11,14 +11,13 @@ LAYOUT = kbl.distribution.default_layout()
 # Weights of two axes or more that are on every device.
 REPLICATED = (
     r".*embeddings/(segment|position|task)_embedding/embeddings",
-    r".*embeddings/projection/kernel",
+    r".*(embeddings|blocks)/projection/kernel",
     r".*relative_(table|bias)/embedding/embeddings",
     r".*convolution/convolution/kernel",
     r"(.*/)?pooler/dense/kernel",
     r".*prediction_(transform/dense|dense)/kernel",
     r"(.*_)?head/(hidden_)?dense/kernel",
     r"crf/transitions",
-    r"generator_projection/kernel",
 )
 FAMILIES = {
     kbl.EncoderConfig.named(name).family: name for name in kbl.EncoderConfig.names()

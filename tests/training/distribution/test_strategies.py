@@ -58,7 +58,7 @@ def test_refuses_batches(mirrored):
     assert "`batch_size` must divide by the 2 devices" in message
 
 
-@pytest.mark.parametrize("kind", strategies.UNSUPPORTED)
+@pytest.mark.parametrize("kind", strategies.unsupported())
 def test_refuses_strategies(monkeypatch, kind):
     strategy = mock.Mock(spec=kind)
     monkeypatch.setattr(tf.distribute, "get_strategy", lambda: strategy)

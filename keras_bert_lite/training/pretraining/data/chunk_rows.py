@@ -4,14 +4,16 @@ Rows are first sampled as positions in the chunk's tokens (`segments`). Then the
 of a whole block of rows are gathered, masked and serialized at once.
 """
 
+from __future__ import annotations
+
 import itertools
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import tensorflow as tf
 
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.training.pretraining.data import segments
 from keras_bert_lite.training.pretraining.data.corpus import Chunk, documents, splitter
 from keras_bert_lite.training.pretraining.data.examples import (

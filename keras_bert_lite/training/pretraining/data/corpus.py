@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, NamedTuple
 
-import tensorflow_text as tf_text
-
+from keras_bert_lite._tensorflow import tf_text
 from keras_bert_lite.text.text_files import BOM, BROKEN, opened
 
 BLOCK, SMALLEST_BLOCK = 1 << 20, 16  # bytes read at a time

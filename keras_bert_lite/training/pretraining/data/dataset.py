@@ -1,12 +1,13 @@
 """Reading pretraining data for `model.fit`."""
 
+from __future__ import annotations
+
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-import tensorflow as tf
-
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.checks import check_choice, check_not_negative, check_positive
 from keras_bert_lite.models.pretraining.bert import PAIRS
 from keras_bert_lite.models.pretraining.electra import REPLACED
@@ -22,7 +23,7 @@ from keras_bert_lite.training.pretraining.data.shards import (
 
 READ_AT_ONCE = 8  # shards that are interleaved
 
-Tensors = dict[str, tf.Tensor]
+Tensors: TypeAlias = "dict[str, tf.Tensor]"
 
 
 def read_recipe(directory: str | os.PathLike, argument: str = "directory") -> Recipe:

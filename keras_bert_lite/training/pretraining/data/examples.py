@@ -1,9 +1,12 @@
 """Serialization of many rows of integers as `tf.train.Example`s at once."""
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np
-import tensorflow as tf
+
+from keras_bert_lite._tensorflow import tf
 
 
 class Padded(NamedTuple):

@@ -1,11 +1,13 @@
 """Masking of tokens for masked language models."""
 
+from __future__ import annotations
+
 import math
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
+from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.checks import check_choice, check_positive, check_rate, check_share
 from keras_bert_lite.text.base_tokenizer import Tokenizer
 

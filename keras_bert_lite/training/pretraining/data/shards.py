@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import tensorflow as tf
-
 from keras_bert_lite._files import replaced_file, write_text
+from keras_bert_lite._tensorflow import tf
 
 SETTINGS, INDEX = "settings.json", "index.json"
 SHARD = ".tfrecord"
