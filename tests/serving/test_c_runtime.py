@@ -38,7 +38,7 @@ def program(tmp_path_factory):
 @pytest.fixture(scope="module")
 def model():
     keras.utils.set_random_seed(0)
-    return kbl.with_text(tiny.classifier(initializer_range=1.0), tiny.preprocessor())
+    return kbl.with_text(tiny.classifier(initializer_range=0.3), tiny.preprocessor())
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +74,7 @@ def lines(process):
 def test_numbers_equal_the_keras_models(program, model, export):
     texts = [tiny.TEXTS[i % 4] * (1 + i % 7) for i in range(64)] + ["日本 😀 é"]
     expected = model.predict(texts, batch_size=65, verbose=0)
-    assert np.ptp(expected["scores"][:, 0]) > 0.01
+    assert np.ptp(expected["scores"], axis=0).max() > 0.01
     scores = [x.split() for x in lines(run(program, export, "scores", texts))]
     np.testing.assert_allclose(np.float64(scores), expected["scores"], atol=1e-5)
     labels = lines(run(program, export, "label", texts))

@@ -63,7 +63,7 @@ def calls_of(path):
 @pytest.fixture(scope="module")
 def model():
     keras.utils.set_random_seed(0)
-    return kbl.with_text(tiny.classifier(initializer_range=1.0), tiny.preprocessor())
+    return kbl.with_text(tiny.classifier(initializer_range=0.3), tiny.preprocessor())
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +89,7 @@ def int8_calls(tmp_path_factory):
 @pytest.fixture(scope="module")
 def bfloat16_calls(tmp_path_factory):
     keras.utils.set_random_seed(0)
-    model = kbl.with_text(tiny.classifier(initializer_range=1.0), tiny.preprocessor())
+    model = kbl.with_text(tiny.classifier(initializer_range=0.3), tiny.preprocessor())
     directory = tmp_path_factory.mktemp("bfloat16")
     options = {"compute": "bfloat16", "storage": "bfloat16"}
     return list(calls_of(kbl.export_saved_model(model, directory, **options)))
@@ -173,7 +173,7 @@ def test_answers_in_bfloat16(variable, one_dnn, bfloat16_calls, tmp_path):
 def test_this_process_answers_as_the_keras_model(model, calls):
     path = calls[0][0][0]
     expected = model.predict(TEXTS, batch_size=len(TEXTS), verbose=0)
-    assert np.ptp(expected["scores"][:, 0]) > 0.01
+    assert np.ptp(expected["scores"], axis=0).max() > 0.01
     names = set()
     for (where, name, inputs), outputs in calls:
         rows = len(next(iter(inputs.values())))
