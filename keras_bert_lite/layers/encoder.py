@@ -280,16 +280,16 @@ class Encoder(CompositeLayer):
         check_states(x.shape)
         check_width(x, self.width)
         self._check_inputs(x, padding_mask, sequence_ids)
-        rows = self._rows(x, padding_mask, sequence_ids, training)
-        x = rows.without_padding(x)
+        layout = self._layout(x, padding_mask, sequence_ids, training)
+        x = layout.without_padding(x)
         if self.projection is not None:
             x = self.projection(x)
-        states, maps = self._run(x, rows, training)
+        states, maps = self._run(x, layout, training)
         kept = states if self.hidden_states else states[-1:]
-        states = [rows.with_padding(state) for state in kept]
-        return self._named(states[-1], states, maps, rows.mask)
+        states = [layout.with_padding(state) for state in kept]
+        return self._named(states[-1], states, maps, layout.mask)
 
-    def _rows(self, x, padding_mask, sequence_ids, training) -> Any:
+    def _layout(self, x, padding_mask, sequence_ids, training) -> Any:
         """Returns the layout of a batch, which all blocks share."""
         reads = [block.attention.reads for block in self.blocks]
         whole = self.attentions or self.relative_bias is not None
@@ -310,40 +310,40 @@ class Encoder(CompositeLayer):
         longest = self.max_sequence_length
         return RealTokens(reads, mask, longest=longest, **options)
 
-    def _run(self, x, rows, training) -> tuple[list[Any], list[Any]]:
+    def _run(self, x, layout, training) -> tuple[list[Any], list[Any]]:
         """Returns the input and the output of each layer, and the attention weights."""
         states, maps = [x], []
-        shared = self._shared(rows)
+        shared = self._shared(layout)
         for i, block in enumerate(self.blocks_in_order()):
             checkpointing = self.gradient_checkpointing and training
             run = block.recomputed if checkpointing else block
-            arguments = {"rows": rows, "training": training, **shared}
+            arguments = {"layout": layout, "training": training, **shared}
             if not block.attention.reads_relative_table:
                 arguments.pop("relative_embeddings", None)
             output = run(x, return_weights=self.attentions, **arguments)
             x, weights = output if self.attentions else (output, None)
             if i == 0 and self.convolution is not None:
-                x = self._convolved(states[0], x, rows, training)
+                x = self._convolved(states[0], x, layout, training)
             states.append(x)
             maps.append(weights)
         if self.final_norm is not None:
             states[-1] = self.final_norm(x)
         return states, maps
 
-    def _shared(self, rows) -> dict[str, Any]:
+    def _shared(self, layout) -> dict[str, Any]:
         """Computes the inputs that all blocks share, which have weights."""
         shared: dict[str, Any] = {}
         if self.relative_table is not None:
             shared["relative_embeddings"] = self.relative_table.rows()
         if self.relative_bias is not None:
-            shared["biases"] = self.relative_bias.biases(rows.lengths)
+            shared["biases"] = self.relative_bias.biases(layout.lengths)
         return shared
 
-    def _convolved(self, x, output, rows, training):
+    def _convolved(self, x, output, layout, training):
         """Applies the convolution, which needs padded rows for a token's neighbours."""
-        x, output = rows.with_padding(x), rows.with_padding(output)
-        x = self.convolution(x, output, padding_mask=rows.mask, training=training)
-        return rows.without_padding(x)
+        x, output = layout.with_padding(x), layout.with_padding(output)
+        x = self.convolution(x, output, padding_mask=layout.mask, training=training)
+        return layout.without_padding(x)
 
     def compute_output_spec(
         self, x, padding_mask=None, sequence_ids=None, training=None

@@ -19,10 +19,10 @@ from keras_bert_lite.layers.dropout import Dropout
 from keras_bert_lite.layers.feed_forward import FeedForward
 
 # The call arguments that all blocks share and that have gradients.
-SHARED = ("relative_embeddings", "biases")
-BEFORE = ("attention_input_norm", "feed_forward_input_norm")
-AFTER = ("attention_norm", "output_norm")
-SLOTS = (*BEFORE, *AFTER)
+SHARED_ARGUMENTS = ("relative_embeddings", "biases")
+PRE_NORMS = ("attention_input_norm", "feed_forward_input_norm")
+POST_NORMS = ("attention_norm", "output_norm")
+NORM_SLOTS = (*PRE_NORMS, *POST_NORMS)
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
@@ -52,7 +52,7 @@ class EncoderBlock(CompositeLayer):
             that are missing stand for no normalization. They too are given `(T, H)`.
 
     Call arguments:
-        x, padding_mask, sequence_ids, biases, return_weights, rows:
+        x, padding_mask, sequence_ids, biases, return_weights, layout:
             See `SelfAttention`.
         relative_embeddings: See `DisentangledAttention`.
 
@@ -110,13 +110,13 @@ class EncoderBlock(CompositeLayer):
     def _norms(self, norms: Any, normalize_first: bool) -> dict[str, Any]:
         check_bool("normalize_first", normalize_first)
         if norms is None:
-            norms = dict.fromkeys(BEFORE if normalize_first else AFTER, True)
+            norms = dict.fromkeys(PRE_NORMS if normalize_first else POST_NORMS, True)
         elif normalize_first:
             raise ValueError("`normalize_first` must be False with `norms`.")
-        if not isinstance(norms, dict) or not set(norms) <= set(SLOTS):
+        if not isinstance(norms, dict) or not set(norms) <= set(NORM_SLOTS):
             raise ValueError(
                 "`norms` must be a dictionary of layers with names among "
-                f"{SLOTS}. Received: {norms!r}"
+                f"{NORM_SLOTS}. Received: {norms!r}"
             )
         return {
             name: norm_of(norm, name, self.dtype_policy) for name, norm in norms.items()
@@ -148,14 +148,14 @@ class EncoderBlock(CompositeLayer):
         sequence_ids=None,
         biases=None,
         return_weights=False,
-        rows=None,
+        layout=None,
         relative_embeddings=None,
         training=None,
     ):
         options: dict[str, Any] = {}
         if relative_embeddings is not None:
             options["relative_embeddings"] = relative_embeddings
-        mask = padding_mask_of(x, padding_mask) if rows is None else None
+        mask = padding_mask_of(x, padding_mask) if layout is None else None
         normalized = x
         if self.attention_input_norm is not None:
             normalized = self.attention_input_norm(x)
@@ -165,7 +165,7 @@ class EncoderBlock(CompositeLayer):
             sequence_ids=sequence_ids,
             biases=biases,
             return_weights=return_weights,
-            rows=rows,
+            layout=layout,
             training=training,
             **options,
         )
@@ -198,7 +198,7 @@ class EncoderBlock(CompositeLayer):
         others = self.non_trainable_variables
         # Copies: TensorFlow returns the variable itself, which will change.
         states = [x.value if id(x) in own else ops.copy(x.value) for x in others]
-        shared = {x: arguments.pop(x) for x in SHARED if x in arguments}
+        shared = {x: arguments.pop(x) for x in SHARED_ARGUMENTS if x in arguments}
 
         # TensorFlow computes gradients only for arguments.
         def call(x, shared, weights):
@@ -221,7 +221,7 @@ class EncoderBlock(CompositeLayer):
         return None
 
     def get_config(self) -> dict[str, Any]:
-        norms = {name: getattr(self, name) for name in SLOTS}
+        norms = {name: getattr(self, name) for name in NORM_SLOTS}
         return {
             **super().get_config(),
             "dropout": self.dropout.rate,

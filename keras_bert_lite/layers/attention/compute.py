@@ -44,13 +44,13 @@ def attend(
     query,
     key,
     value,
-    rows: Any,
+    layout: Any,
     window: int | None = None,
     biases: list[Any] | None = None,
     scale: float = 1.0,
     dropout: Dropout | None = None,
     terms: Callable | None = None,
-    weight: keras.Variable | None = None,
+    query_kernel: keras.Variable | None = None,
     implementation: str = "auto",
 ):
     """Computes `dropout(softmax(scale Q K^T + biases)) V` in each head.
@@ -60,15 +60,15 @@ def attend(
     Args:
         query, key, value: Of each token, `(B, S, N, D)`, or `(T, N, D)` in a layout
             without padding.
-        rows: The layout of the batch, which has the masks; see `PaddedRows`.
+        layout: The layout of the batch, which has the masks; see `PaddedRows`.
         window: The attention window of the layer, or `None`.
         biases: Another term of the scores for each group of rows of the layout.
         scale: The factor of Q K^T; biases and `terms` are added unscaled.
         dropout: The dropout of the weights; `None` for none.
         terms: A function of the queries and keys of a group of rows, `(b, N, s, D)`,
             which returns further terms of the scores, `(b, N, s, s)`.
-        weight: The kernel of the queries: on several devices, heads are split as its
-            columns are.
+        query_kernel: The kernel that the queries come from: on several devices, heads
+            are split as its columns are.
         implementation: One of `CHOICES`. `"auto"` is `"fused"` under JAX and `"plain"`
             elsewhere: TensorFlow's kernels for CPU are faster on it. The others are
             for JAX, and elsewhere mean `"plain"`.
@@ -77,7 +77,7 @@ def attend(
         `(B, S, N D)`, or `(T, N D)`.
     """
     return _implementation(implementation)(
-        query, key, value, rows, window, biases, scale, dropout, terms, weight
+        query, key, value, layout, window, biases, scale, dropout, terms, query_kernel
     )
 
 
@@ -91,10 +91,10 @@ def _implementation(name: str) -> Callable:
 
 
 @register("plain")
-def _attend(query, key, value, rows, window, biases, scale, dropout, terms, _):
+def _attend(query, key, value, layout, window, biases, scale, dropout, terms, _):
     attention = functools.partial(_attended, scale, dropout, terms)
     dropping = dropout is not None
-    return rows.attend(attention, query, key, value, window, biases, dropping)
+    return layout.attend(attention, query, key, value, window, biases, dropping)
 
 
 def _attended(scale, dropout, terms, query, key, value, biases: list[Any]):

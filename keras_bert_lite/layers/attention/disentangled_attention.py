@@ -48,7 +48,7 @@ class DisentangledAttention(SelfAttention):
             `num_key_value_heads` and `rotary`.
 
     Call arguments:
-        x, padding_mask, sequence_ids, biases, return_weights, rows:
+        x, padding_mask, sequence_ids, biases, return_weights, layout:
             See `SelfAttention`.
         relative_embeddings: The output of `RelativeTable`: floats of shape
             `(2 * span, H)`, with distance 0 in row `span`, which is `buckets` or,
@@ -165,7 +165,7 @@ class DisentangledAttention(SelfAttention):
         sequence_ids=None,
         biases=None,
         return_weights=False,
-        rows=None,
+        layout=None,
         training=None,
         relative_embeddings=None,
     ):
@@ -173,16 +173,16 @@ class DisentangledAttention(SelfAttention):
             raise ValueError("`relative_embeddings` must be given. Received: None")
         if relative_embeddings is not None:
             self._check_table(relative_embeddings.shape)
-        alone = rows is None
+        alone = layout is None
         if alone:
             self._check_biases(x, biases)
-            rows = self._padded_rows(x, padding_mask, sequence_ids, whole=True)
+            layout = self._own_layout(x, padding_mask, sequence_ids, whole=True)
             biases = None if biases is None else [biases]
-        longest = functools.reduce(ops.maximum, rows.lengths)
+        longest = functools.reduce(ops.maximum, layout.lengths)
         tables = self._tables(relative_embeddings, longest, training)
         terms = functools.partial(self._terms, tables=tables, longest=longest)
-        outputs = self._attend(x, rows, biases, return_weights, training, terms)
-        return with_mask(outputs, rows.mask) if alone else outputs
+        outputs = self._attend(x, layout, biases, return_weights, training, terms)
+        return with_mask(outputs, layout.mask) if alone else outputs
 
     def _terms(self, query, key, tables: dict[str, Any], longest) -> Iterator[Any]:
         """Yields the position terms of the scores, float32 `(b, N, s, s)`."""

@@ -11,7 +11,7 @@ from keras_bert_lite.layers.attention.compute import register
 
 
 @register("fused")
-def attend(query, key, value, rows, window, biases, scale, dropout, terms, _):
+def attend(query, key, value, layout, window, biases, scale, dropout, terms, _):
     """Computes `compute.attend` on the rows and blocks of a layout."""
 
     def attention(query, key, value, biases):
@@ -26,7 +26,7 @@ def attend(query, key, value, rows, window, biases, scale, dropout, terms, _):
 
     # Of `(B, S, N, D)`, so that no axis is moved.
     options = {"dropping": dropout is not None, "heads_first": False}
-    return rows.attend(attention, query, key, value, window, biases, **options)
+    return layout.attend(attention, query, key, value, window, biases, **options)
 
 
 def weigh(query, key, value, biases: list[Any], scale: float, kept=None, share=1.0):

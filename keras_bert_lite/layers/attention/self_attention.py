@@ -62,7 +62,7 @@ class SelfAttention(EncoderPart):
         biases: Floats to add to the scores, of a shape that broadcasts to
             `(B, N, S, S)`, such as the output of `RelativeBiasTable`.
         return_weights: Whether to return the attention weights too.
-        rows: For the blocks of an `Encoder`: the layout that it made of the batch,
+        layout: For the blocks of an `Encoder`: the layout that it made of the batch,
             instead of the masks. `x` is then `(T, H)` if padding is left out, and
             `biases` are a list of one array for each group of rows.
 
@@ -178,17 +178,17 @@ class SelfAttention(EncoderPart):
         sequence_ids=None,
         biases=None,
         return_weights=False,
-        rows=None,
+        layout=None,
         training=None,
     ):
-        if rows is not None:
-            return self._attend(x, rows, biases, return_weights, training)
+        if layout is not None:
+            return self._attend(x, layout, biases, return_weights, training)
         whole = return_weights or biases is not None or self.has_relative_terms
         self._check_biases(x, biases)
-        rows = self._padded_rows(x, padding_mask, sequence_ids, whole)
+        layout = self._own_layout(x, padding_mask, sequence_ids, whole)
         biases = None if biases is None else [biases]
-        outputs = self._attend(x, rows, biases, return_weights, training)
-        return with_mask(outputs, rows.mask)
+        outputs = self._attend(x, layout, biases, return_weights, training)
+        return with_mask(outputs, layout.mask)
 
     def _check_biases(self, x, biases) -> None:
         if biases is None:
@@ -203,7 +203,7 @@ class SelfAttention(EncoderPart):
                 f"Received: the shape {tuple(biases.shape)}"
             )
 
-    def _padded_rows(self, x, padding_mask, sequence_ids, whole) -> PaddedRows:
+    def _own_layout(self, x, padding_mask, sequence_ids, whole) -> PaddedRows:
         check_states(x.shape)
         check_width(x, self.num_heads * self.head_dim)
         shape = ops.shape(x)[:2]
@@ -211,27 +211,27 @@ class SelfAttention(EncoderPart):
         check_rows(x, padding_mask=mask, sequence_ids=sequence_ids)
         return PaddedRows([self.reads], shape, mask, sequence_ids, whole)
 
-    def _attend(self, x, rows, biases, return_weights, training, terms=None):
+    def _attend(self, x, layout, biases, return_weights, training, terms=None):
         """Projects, rotates, computes attention, and joins the heads."""
         query, key, value = self.project(x)
         if self.rotary is not None:
-            rotation = rows.rotations[self.reads.rotation]
+            rotation = layout.rotations[self.reads.rotation]
             query, key = rotate(query, rotation), rotate(key, rotation)
         dropout = self.dropout if training and self.dropout.rate > 0 else None
         options = {"scale": self.scale, "dropout": dropout, "terms": terms}
         if return_weights:
-            (whole,) = rows.whole(query, key, value, self.window, biases)
+            (whole,) = layout.whole(query, key, value, self.window, biases)
             attended, weights = compute.weigh(*whole, **options)
-            return self.join(rows.join(attended)), weights
+            return self.join(layout.join(attended)), weights
         attended = compute.attend(
             query,
             key,
             value,
-            rows,
+            layout,
             self.window,
             biases,
             **options,
-            weight=getattr(self.query, "kernel", None),
+            query_kernel=getattr(self.query, "kernel", None),
             implementation=self.implementation,
         )
         return self.join(attended)

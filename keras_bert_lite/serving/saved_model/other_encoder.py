@@ -11,7 +11,7 @@ from keras_bert_lite import layers
 from keras_bert_lite._private import sublayers
 from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.layers.base import EncoderPart
-from keras_bert_lite.layers.encoder_block import SLOTS
+from keras_bert_lite.layers.encoder_block import NORM_SLOTS
 from keras_bert_lite.models.text_model import TextModel
 
 Part = Any  # a layer of an encoder, or one that takes its place
@@ -65,7 +65,7 @@ def with_parts(
         attention, feed_forward: The new parts; `None` keeps its own.
         norm: Returns what takes the place of one of its normalizations.
     """
-    slots = {name: getattr(block, name) for name in SLOTS}
+    slots = {name: getattr(block, name) for name in NORM_SLOTS}
     return layers.EncoderBlock(
         dropout=block.dropout.rate,
         attention=attention or block.attention,

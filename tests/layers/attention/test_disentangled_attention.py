@@ -121,7 +121,7 @@ def test_tokens_without_padding_keep_their_distances(graph):
     def without_padding(x, mask):
         rows = RealTokens([layer.reads], mask, whole_rows=True)
         return rows.with_padding(
-            layer(rows.without_padding(x), rows=rows, relative_embeddings=TABLE)
+            layer(rows.without_padding(x), layout=rows, relative_embeddings=TABLE)
         )
 
     if graph:

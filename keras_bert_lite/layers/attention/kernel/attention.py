@@ -42,11 +42,13 @@ class Options:
 
 
 @register("kernel")
-def _attend(query, key, value, rows, window, biases, scale, dropout, terms, weight):
+def _attend(
+    query, key, value, layout, window, biases, scale, dropout, terms, query_kernel
+):
     """Computes `compute.attend`, in the kernel if it knows all parts of the scores."""
     known = window is None and biases is None and terms is None
-    if not (known and takes(rows.lengths[0])):
-        others = (rows, window, biases, scale, dropout, terms, weight)
+    if not (known and takes(layout.lengths[0])):
+        others = (layout, window, biases, scale, dropout, terms, query_kernel)
         return fused.attend(query, key, value, *others)
     batch, length, num_heads, size = query.shape
     rate = 0.0 if dropout is None else dropout.rate
@@ -58,10 +60,10 @@ def _attend(query, key, value, rows, window, biases, scale, dropout, terms, weig
         key,
         value,
         Options(size, scale, masks.dropped_levels(rate) if rate > 0 else 0),
-        rows.mask,
-        rows.sequence_ids,
+        layout.mask,
+        layout.sequence_ids,
         dropout.seed_generator.next() if rate > 0 else None,
-        None if weight is None else split_of(weight, batch, num_heads),
+        None if query_kernel is None else split_of(query_kernel, batch, num_heads),
     )
 
 
