@@ -161,10 +161,9 @@ def _height(path: str) -> int | None:
     """Returns 0 for embeddings, 1 for the first block, None above the blocks."""
     if re.search(r"(^|/)(embeddings|relative_table|relative_bias)/", path):
         return 0
-    if re.search(r"(^|/)convolution/", path):
-        return 1
-    block = re.search(r"(^|/)block_(\d+)/", path)
-    return int(block[2]) + 1 if block else None
+    if block := re.search(r"(^|/)block_(\d+)/", path):
+        return int(block[2]) + 1
+    return 1 if re.search(r"(^|/)convolution/", path) else None
 
 
 def _check_layer_decay(value: Any) -> None:

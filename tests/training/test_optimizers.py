@@ -150,6 +150,9 @@ def test_weight_decay_follows_the_rate_of_the_layer():
 def test_depths_of_the_layers_that_train():
     paths = ["a/block_3/x/kernel", "a/embeddings/token_embedding/embeddings", "b/bias"]
     assert depths_below_head(paths) == [1, 5, 0]
+    # A part of a block may have the name of the convolution beside the first one.
+    paths = ["a/block_3/convolution/kernel", "a/convolution/kernel"]
+    assert depths_below_head(paths) == [1, 4]
 
 
 def test_refuses_layer_decay_without_blocks():
