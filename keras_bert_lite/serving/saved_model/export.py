@@ -89,7 +89,7 @@ def export_saved_model(
             relative positions (DeBERTa) nor a gated feed-forward network, and GELU or
             ReLU between the layers of that network.
         calibration: With `int8`, some hundred texts like those that will be answered,
-            or a file with one a line: they tell how large the encoder's numbers get.
+            or a file with one per line: they tell how large the encoder's numbers get.
         keep: With `int8`, the encoder's blocks that still multiply in float32, counted
             from 0, where int8 changes answers too much.
         verbose: With `int8`, 1 shows a progress bar over these texts, 0 nothing.

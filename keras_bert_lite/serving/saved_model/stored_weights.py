@@ -23,7 +23,7 @@ class Stored(tf.saved_model.experimental.TrackableResource):
 
     Args:
         variable: A float32 variable.
-        dtype: `"float16"`, `"bfloat16"`, or `"int8"`: a matrix, with a scale a row.
+        dtype: `"float16"`, `"bfloat16"`, or `"int8"`: a matrix, with a scale per row.
 
     Attributes:
         parts: The variables that are stored, whose product is the value.
@@ -56,7 +56,7 @@ class Stored(tf.saved_model.experimental.TrackableResource):
 
 
 def _rounded_rows(matrix: np.ndarray) -> list[np.ndarray]:
-    """Returns int8 and a scale a row."""
+    """Returns int8 and a scale per row."""
     largest = np.abs(matrix).max(1, keepdims=True, initial=0.0)
     scales = np.maximum(largest, np.finfo("float32").tiny) / 127
     return [np.round(matrix / scales).astype("int8"), scales.astype("float32")]

@@ -78,7 +78,7 @@ def calibrate(
     """Runs a model with other blocks on texts, eagerly.
 
     Args:
-        model: A model made by `with_text`. If it takes several texts a row, each of
+        model: A model made by `with_text`. If it takes several texts per row, each of
             `texts` stands beside the next one.
         encoder: Its encoder.
         blocks: Blocks in place of the encoder's, some of whose dense layers are
@@ -113,7 +113,7 @@ def _checked_texts(calibration: Texts) -> list[str]:
     if calibration is None:
         raise ValueError(
             "`calibration` must be some hundred texts of the kind that will be "
-            "answered, or a file with one a line. Received: None"
+            "answered, or a file with one per line. Received: None"
         )
     where = ""
     if isinstance(calibration, (str, os.PathLike)):
