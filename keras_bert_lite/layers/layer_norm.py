@@ -47,7 +47,7 @@ class LayerNorm(keras.layers.LayerNormalization):
     @property
     def is_usual(self) -> bool:
         """Whether it scales, over the last axis: what the forms here compute."""
-        return self.scale and self.axis == -1
+        return self.scale and self.axis in (-1, [-1])  # a list, once it is built
 
     def call(self, inputs):
         if not self.is_usual:

@@ -193,9 +193,14 @@ def test_compares_choices_with_a_text():
 
 @pytest.mark.parametrize("options", [{"scale": False}, {"axis": [-2, -1]}])
 def test_other_normalizations_are_keras_own(options):
+    assert layers.LayerNorm().is_usual
+    assert not layers.LayerNorm(**options).is_usual
     for x in (STATES, STATES[0]):
         expected = keras.layers.LayerNormalization(epsilon=1e-12, **options)(x)
         assert_all_close(layers.LayerNorm(**options)(x), expected)
+        usual = layers.LayerNorm()
+        usual(x)
+        assert usual.is_usual  # once it is built, too
 
 
 def test_no_layer_is_left_out():
