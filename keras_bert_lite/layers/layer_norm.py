@@ -52,6 +52,7 @@ class LayerNorm(keras.layers.LayerNormalization):
     def call(self, inputs):
         if not self.is_usual:
             return super().call(inputs)
+        inputs = ops.cast(inputs, self.compute_dtype)  # as Keras does, in `call`
         if keras.backend.backend() == "jax":
             gamma = ops.convert_to_tensor(self.gamma, "float32")
             beta = self.beta if self.center else ops.zeros_like(gamma)
