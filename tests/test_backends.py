@@ -1,14 +1,10 @@
 """The layers and models under the backends that are not the default."""
 
-import importlib.util
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
-TESTS = Path(__file__).parent
+from tests.other_backend import run_under
+from tests.paths import TESTS
+
 MODELS = (
     "layers",
     "models/test_encoder_model.py",
@@ -43,21 +39,6 @@ FILES = {
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("backend", FILES)
 def test_passes_under_backend(backend):
-    if importlib.util.find_spec(backend) is None:
-        pytest.skip(f"{backend} is not installed")
     paths = [str(TESTS / name) for name in FILES[backend]]
-    done = subprocess.run(
-        # On all cores: the other files of the suite are done long before.
-        [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "loadfile", *paths],
-        cwd=TESTS.parent,
-        # JAX compiles for long what runs once.
-        env={
-            **os.environ,
-            "KERAS_BACKEND": backend,
-            "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
+    # On all cores: the other files of the suite are done long before.
+    run_under(backend, "-m", "pytest", "-q", "-n", "2", "--dist", "loadfile", *paths)

@@ -1,8 +1,5 @@
 """The package where TensorFlow is not installed, and what it loads where it is."""
 
-import importlib.util
-import os
-import subprocess
 import sys
 
 import pytest
@@ -10,7 +7,7 @@ import tensorflow as tf
 
 from keras_bert_lite import _tensorflow
 from keras_bert_lite._tensorflow import LazyModule
-from tests.paths import ROOT
+from tests.other_backend import run_under
 
 # Python and Keras find neither, though the environment has both.
 WITHOUT = (
@@ -19,33 +16,14 @@ WITHOUT = (
 )
 
 
-def run(backend: str, program: str) -> str:
-    if importlib.util.find_spec(backend) is None:
-        pytest.skip(f"{backend} is not installed")
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=ROOT,
-        env={
-            **os.environ,
-            "KERAS_BACKEND": backend,
-            "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-4000:]
-    return done.stdout
-
-
 def test_models_on_ids_predict():
-    run("openvino", WITHOUT)
+    run_under("openvino", "-c", WITHOUT)
 
 
 @pytest.mark.parity
 @pytest.mark.parametrize("backend", ["jax", "torch"])
 def test_models_on_ids_work(backend):
-    run(backend, WITHOUT)
+    run_under(backend, "-c", WITHOUT)
 
 
 @pytest.mark.parity
@@ -59,7 +37,7 @@ def test_tensorflow_is_loaded_by_the_first_text_layer(backend):
         "texts = tf.data.Dataset.from_tensors(['a day']).map(preprocessor)\n"
         "print(before, *next(iter(texts))['token_ids'].shape)"
     )
-    assert run(backend, program).split() == ["False", "1", "4"]
+    assert run_under(backend, "-c", program).split() == ["False", "1", "4"]
 
 
 @pytest.fixture

@@ -188,6 +188,15 @@ def check_states(x_shape: Any) -> None:
         )
 
 
+def check_divides(name: str, count: int, x_shape: Any) -> None:
+    """Raises an error unless a number of parts divides the width of an input."""
+    if x_shape[-1] % count:
+        raise ValueError(
+            f"`{name}` must divide the width of `x`. Received: {name}={count}, and `x` "
+            f"of shape {tuple(x_shape)}"
+        )
+
+
 def check_width(x: Any, width: int) -> None:
     """Raises an error unless an input is as wide as the one a layer was built for."""
     if x.shape[-1] != width:

@@ -313,7 +313,7 @@ class Encoder(CompositeLayer):
     def _run(self, x, layout, training) -> tuple[list[Any], list[Any]]:
         """Returns the input and the output of each layer, and the attention weights."""
         states, maps = [x], []
-        shared = self._shared(layout)
+        shared = self._shared_arguments(layout)
         for i, block in enumerate(self.blocks_in_order()):
             checkpointing = self.gradient_checkpointing and training
             run = block.recomputed if checkpointing else block
@@ -323,14 +323,14 @@ class Encoder(CompositeLayer):
             output = run(x, return_weights=self.attentions, **arguments)
             x, weights = output if self.attentions else (output, None)
             if i == 0 and self.convolution is not None:
-                x = self._convolved(states[0], x, layout, training)
+                x = self._convolve(states[0], x, layout, training)
             states.append(x)
             maps.append(weights)
         if self.final_norm is not None:
             states[-1] = self.final_norm(x)
         return states, maps
 
-    def _shared(self, layout) -> dict[str, Any]:
+    def _shared_arguments(self, layout) -> dict[str, Any]:
         """Computes the inputs that all blocks share, which have weights."""
         shared: dict[str, Any] = {}
         if self.relative_table is not None:
@@ -339,7 +339,7 @@ class Encoder(CompositeLayer):
             shared["biases"] = self.relative_bias.biases(layout.lengths)
         return shared
 
-    def _convolved(self, x, output, layout, training):
+    def _convolve(self, x, output, layout, training):
         """Applies the convolution, which needs padded rows for a token's neighbours."""
         x, output = layout.with_padding(x), layout.with_padding(output)
         x = self.convolution(x, output, padding_mask=layout.mask, training=training)

@@ -11,6 +11,7 @@ from keras_bert_lite.layer_config import config_of_part
 from keras_bert_lite.layers.base import (
     EncoderPart,
     activation_function,
+    check_divides,
     check_rows,
     check_states,
     norm_of,
@@ -81,11 +82,7 @@ class TokenConvolution(EncoderPart):
     def build(self, x_shape, residual_shape=None, padding_mask_shape=None):
         check_states(x_shape)
         width = x_shape[-1]
-        if width % self.groups:
-            raise ValueError(
-                "`groups` must divide the width of `x`. Received: "
-                f"groups={self.groups}, and `x` of shape {tuple(x_shape)}"
-            )
+        check_divides("groups", self.groups, x_shape)
         check_fits("`kernel_size`", self.kernel_size * width**2 // self.groups)
         self.convolution = keras.layers.Conv1D(
             width,

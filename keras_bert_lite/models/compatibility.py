@@ -21,8 +21,8 @@ def check_fits(model: keras.Model, preprocessor: Preprocessor, role: str) -> Non
     """
     embeddings, blocks, _ = encoder_layers(encoder_of(model))
     # Rotary positions have no table, but a length that they were trained for.
-    made = embeddings if blocks.config is None else blocks.config
-    length, rows = preprocessor.sequence_length, made.max_sequence_length
+    sizes = embeddings if blocks.config is None else blocks.config
+    length, rows = preprocessor.sequence_length, sizes.max_sequence_length
     if rows is not None and (length is None or length > rows):
         raise ValueError(
             f"`{role}` must have a position for every token of a row. Received: "

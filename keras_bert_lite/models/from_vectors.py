@@ -51,15 +51,15 @@ def from_vectors(model: keras.Model) -> keras.Model:
         ValueError: If the model contains no encoder as a model.
     """
     encoder = encoder_of(model)
-    given: list[Any] = []
+    vectors: list[Any] = []
 
     def call(layer: Any, *args: Any, **kwargs: Any) -> Any:
         if layer is not encoder:
             return layer(*args, **kwargs)
         inputs, (embeddings, blocks, pooler) = args[0], encoder_layers(encoder)
-        given.append(embeddings.token_vectors(inputs["token_ids"]))
+        vectors.append(embeddings.token_vectors(inputs["token_ids"]))
         x = _Finish(embeddings)(
-            given[0], inputs["token_ids"], **position_inputs(inputs)
+            vectors[0], inputs["token_ids"], **position_inputs(inputs)
         )
         return connect_above(inputs, x, blocks, pooler)
 
@@ -69,10 +69,10 @@ def from_vectors(model: keras.Model) -> keras.Model:
         call_function=call,
         clone_function=lambda layer: layer,
     )
-    if not given:
+    if not vectors:
         raise ValueError(
             "`model` must contain its encoder as a model, as those of tasks about "
             f"texts do. Received: {model.name!r}"
         )
     # What comes before the vectors, the lookup, is not part of it.
-    return keras.Model([again.input, *given], again.output, name=model.name)
+    return keras.Model([again.input, *vectors], again.output, name=model.name)

@@ -92,12 +92,12 @@ def _implementation(name: str) -> Callable:
 
 @register("plain")
 def _attend(query, key, value, layout, window, biases, scale, dropout, terms, _):
-    attention = functools.partial(_attended, scale, dropout, terms)
+    attention = functools.partial(_plain, scale, dropout, terms)
     dropping = dropout is not None
     return layout.attend(attention, query, key, value, window, biases, dropping)
 
 
-def _attended(scale, dropout, terms, query, key, value, biases: list[Any]):
+def _plain(scale, dropout, terms, query, key, value, biases: list[Any]):
     return weigh(query, key, value, biases, scale, dropout, terms)[0]
 
 

@@ -14,6 +14,7 @@ from keras_bert_lite.layers.attention.rotary import RotaryPositions, rotate
 from keras_bert_lite.layers.base import (
     EncoderPart,
     bias_names,
+    check_divides,
     check_rows,
     check_states,
     check_width,
@@ -133,11 +134,7 @@ class SelfAttention(EncoderPart):
     def build(self, x_shape, padding_mask_shape=None, sequence_ids_shape=None, **_):
         check_states(x_shape)
         width = x_shape[-1]
-        if width % self.num_heads:
-            raise ValueError(
-                "`num_heads` must divide the width of `x`. Received: "
-                f"num_heads={self.num_heads}, and `x` of shape {tuple(x_shape)}"
-            )
+        check_divides("num_heads", self.num_heads, x_shape)
         head_dim = width // self.num_heads
         if self.rotary is not None and head_dim % 2:
             raise ValueError(

@@ -5,6 +5,7 @@ positions, and calls the function that computes attention on whole rows, on grou
 rows of similar length, or on blocks. Layouts know nothing of layers and weights.
 
 Each has the `mask` of the batch, the `lengths` of its groups of rows and their
-`rotations`, and `without_padding`, `with_padding` and `attend`. `PaddedRows` alone also
-has `whole` and `join`, for attention weights, and knows of packed sequences.
+`rotations`, and `without_padding`, `with_padding` and `attend`. Layouts of padded
+rows also have `whole` and `join`, for attention weights; `PaddedRows` alone knows
+packed sequences.
 """

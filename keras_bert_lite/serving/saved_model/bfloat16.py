@@ -11,6 +11,7 @@ import keras
 
 from keras_bert_lite import layers
 from keras_bert_lite._tensorflow import tf
+from keras_bert_lite.layers.base import EncoderPart
 from keras_bert_lite.models.encoder_model import (
     check_plain_weights,
     encoder_layers,
@@ -89,7 +90,7 @@ def in_bfloat16(model: TextModel) -> tuple[TextModel, list[tf.Variable]]:
         return made
 
     def other(part: Any) -> Any:
-        return with_layers(part, rounded) if hasattr(part, "LAYERS") else part
+        return with_layers(part, rounded) if isinstance(part, EncoderPart) else part
 
     blocks = [
         with_parts(x, other(x.attention), other(x.feed_forward)) for x in encoder.blocks

@@ -130,7 +130,7 @@ class Int8Attention(SelfAttention):
         kernels[2], biases[2] = kernels[2] / shared, biases[2] / shared
         factors = np.repeat(shared.reshape(-1, 1, size), sharing, 1).ravel()
         self.products = [
-            _smoothed(
+            _smoothed_product(
                 recorded.query.range, np.concatenate(kernels, 1), np.concatenate(biases)
             ),
             Product(kernel * factors[:, None], bias, _range(largest / factors)),
@@ -177,7 +177,7 @@ class Int8FeedForward(keras.layers.Layer):
         out, out_bias = _weights(network.output_dense)
         span = Range(float(between.low.min()), float(between.high[most].max()))
         self.products = [
-            _smoothed(
+            _smoothed_product(
                 first,
                 kernel[:, most],
                 bias[most],
@@ -207,7 +207,7 @@ def variables_of(block: EncoderBlock) -> list[tf.Variable]:
     return [*(y for x in products for y in x.variables), *network.wide]
 
 
-def _smoothed(
+def _smoothed_product(
     recorded: InputRange, kernel: np.ndarray, bias: np.ndarray, **options: Any
 ) -> Product:
     factors = _factors(recorded.largest, np.abs(kernel).max(1))
