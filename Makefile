@@ -60,7 +60,7 @@ oldest: .venv-oldest/ready  ## the oldest TensorFlow and Keras, those of Colab
 	TF_CPP_MIN_LOG_LEVEL=2 .venv-oldest/bin/keras-bert-lite demo
 
 beam: .venv-beam/ready  ## pretraining data and predictions by Apache Beam
-	.venv-beam/bin/python -m pytest tests/training/pretraining/data/test_beam.py \
+	.venv-beam/bin/python -m pytest tests/pretraining/data/test_beam.py \
 	    tests/serving/test_beam.py
 
 tutorials: .venv-tutorials/ready  ## runs every notebook, in build/, where `docs` finds it
@@ -172,7 +172,7 @@ OLDEST_TESTS = onnx==1.22.0 pytest==8.4.2 tensorflow-serving-api==2.20.0
 	    --editable '.[test]'
 	touch $@
 
-BEAM = tests/training/pretraining/data/constraints-beam.txt
+BEAM = tests/pretraining/data/constraints-beam.txt
 .venv-beam/ready: $(FILES) $(BEAM)
 	$(PYTHON) -m venv .venv-beam
 	# Beam takes older versions of some packages: its lines replace those.

@@ -23,8 +23,8 @@ from benchmarks.inference.models import minilm
 from benchmarks.recipes.sets import SETS, Row, Set
 from keras_bert_lite.finetuning.kinds import KINDS
 from keras_bert_lite.finetuning.saved_run import load_run
-from keras_bert_lite.models.text_model import model_on_ids, preprocessor_of
 from keras_bert_lite.serving.saved_model.int8.encoder import int8_model
+from keras_bert_lite.tasks.text_model import model_on_ids, preprocessor_of
 
 RESULTS = Path(__file__).parent / "results" / "int8_accuracy.json"
 CALIBRATION, QUESTIONS = 300, 2000

@@ -24,7 +24,7 @@ import keras
 import keras_bert_lite as kbl
 from benchmarks.inference.environment import environment
 from keras_bert_lite.models.encoder_model import config_of
-from keras_bert_lite.training.pretraining.data.corpus import documents, read_chunks
+from keras_bert_lite.pretraining.data.corpus import documents, read_chunks
 
 RESULTS = Path(__file__).parent / "results"
 WORDS = "masked words"

@@ -50,7 +50,7 @@ DOCUMENTS = 200
 
 def documents(path: Path) -> list[list[str]]:
     """Returns the lines of the first documents."""
-    from keras_bert_lite.training.pretraining.data.corpus import documents, read_chunks
+    from keras_bert_lite.pretraining.data.corpus import documents, read_chunks
 
     found = (x for chunk in read_chunks([path], 1 << 20) for x in documents(chunk))
     return list(itertools.islice(found, DOCUMENTS))

@@ -26,8 +26,8 @@ import numpy as np
 import keras_bert_lite as kbl
 from benchmarks.inference.models import minilm
 from benchmarks.recipes.log import Log
+from keras_bert_lite.evaluation.squad_scores import squad_scores
 from keras_bert_lite.finetuning.kinds import KINDS
-from keras_bert_lite.training.evaluation.squad_scores import squad_scores
 
 Row = dict[str, Any]
 RESULTS = Path(__file__).parent / "results" / "squad2.jsonl"

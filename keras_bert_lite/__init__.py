@@ -49,31 +49,31 @@ from keras_bert_lite.models.encoder_model import (
     set_unpadding,
     with_hidden_states,
 )
-from keras_bert_lite.models.tasks.classification import (
-    multi_label_classifier,
-    regressor,
-    text_classifier,
-)
-from keras_bert_lite.models.tasks.intent_and_slots import intent_and_slot_classifier
-from keras_bert_lite.models.tasks.masked_lm import masked_lm
-from keras_bert_lite.models.tasks.multiple_choice import multiple_choice
-from keras_bert_lite.models.tasks.question_answering import question_answerer
-from keras_bert_lite.models.tasks.sentence_embedding import (
-    sentence_encoder,
-    sentence_encoder_trainer,
-)
-from keras_bert_lite.models.tasks.token_classification import token_classifier
-from keras_bert_lite.models.text_model import TextModel, with_text
 from keras_bert_lite.serving import (
     check_servable,
     export_saved_model,
     predict_texts,
 )
+from keras_bert_lite.tasks.classification import (
+    multi_label_classifier,
+    regressor,
+    text_classifier,
+)
+from keras_bert_lite.tasks.compile import compile
+from keras_bert_lite.tasks.intent_and_slots import intent_and_slot_classifier
+from keras_bert_lite.tasks.masked_lm import masked_lm
+from keras_bert_lite.tasks.multiple_choice import multiple_choice
+from keras_bert_lite.tasks.question_answering import question_answerer
+from keras_bert_lite.tasks.sentence_embedding import (
+    sentence_encoder,
+    sentence_encoder_trainer,
+)
+from keras_bert_lite.tasks.text_model import TextModel, with_text
+from keras_bert_lite.tasks.token_classification import token_classifier
 from keras_bert_lite.text.byte_pair.tokenizer import BytePairTokenizer
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.text.sentence_piece.tokenizer import SentencePieceTokenizer
 from keras_bert_lite.text.wordpiece.tokenizer import WordPieceTokenizer
-from keras_bert_lite.training.objectives import compile
 from keras_bert_lite.visualization.explain import explain
 
 __all__ = [

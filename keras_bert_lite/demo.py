@@ -14,11 +14,11 @@ import keras
 import tensorflow as tf
 
 from keras_bert_lite.checkpoints.load import load_encoder, load_preprocessor
-from keras_bert_lite.models.tasks.classification import text_classifier
-from keras_bert_lite.models.text_model import with_text
 from keras_bert_lite.serving.saved_model.export import export_saved_model
+from keras_bert_lite.tasks.classification import text_classifier
+from keras_bert_lite.tasks.compile import compile
+from keras_bert_lite.tasks.text_model import with_text
 from keras_bert_lite.training.data import text_dataset
-from keras_bert_lite.training.objectives import compile
 
 ENCODER = "bert_mini_books"
 LABELS = ["account", "delivery", "payment"]

@@ -9,22 +9,22 @@ MODELS = (
     "layers",
     "models/test_encoder_model.py",
     "models/test_own_heads.py",
-    "models/tasks/test_classifier.py",
+    "tasks/test_classifier.py",
 )
 PRETRAINING = (
-    "models/pretraining/test_bert.py",
-    "models/pretraining/test_electra.py",
-    "models/test_distillation.py",
-    "models/test_word_distillation.py",
-    "training/pretraining/test_run.py",
+    "tasks/pretraining/test_bert.py",
+    "tasks/pretraining/test_electra.py",
+    "distillation/test_models.py",
+    "distillation/test_words.py",
+    "pretraining/test_run.py",
     "training/test_fast_dropout.py",
     "training/test_fused_attention.py",
     "training/test_word_scores.py",
-    "training/distillation/test_token_vectors.py::test_goes_on_where_it_was",
-    "training/distillation/test_token_vectors.py::test_pairs",
+    "distillation/test_token_vectors.py::test_goes_on_where_it_was",
+    "distillation/test_token_vectors.py::test_pairs",
 )
 # JAX compiles anew for every length of rows, so one test of the file has to do.
-WARM_START = "training/test_warm_start.py"
+WARM_START = "tasks/test_warm_start.py"
 FILES = {
     "jax": (
         *MODELS,

@@ -24,7 +24,7 @@ ELSEWHERE = {
     "keras_bert_lite.layers.attention.kernel.tpu",
     "keras_bert_lite.layers.tied_table",
     "keras_bert_lite.serving.beam",
-    "keras_bert_lite.training.pretraining.data.beam",
+    "keras_bert_lite.pretraining.data.beam",
 }
 # Trains in all its stages.
 SLOW = {"finetuning.finetune.finetune", "from_text.distill.distill_encoder"}

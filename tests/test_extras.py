@@ -7,7 +7,8 @@ import sys
 import pytest
 
 from keras_bert_lite.checks import check_installed
-from keras_bert_lite.from_text.pretrain import _tensorboard
+from keras_bert_lite.evaluation.scorers import entity_report
+from keras_bert_lite.pretraining.from_text import _tensorboard
 from keras_bert_lite.serving import (
     Client,
     LiteRTModel,
@@ -18,7 +19,6 @@ from keras_bert_lite.serving import (
 )
 from keras_bert_lite.serving.runtimes.few_strings import few_strings
 from keras_bert_lite.text.wordpiece.training import train_wordpiece
-from keras_bert_lite.training.evaluation.scorers import entity_report
 from keras_bert_lite.visualization import figures
 from tests import tiny
 from tests.paths import ROOT

@@ -67,7 +67,7 @@ def _tags(rows, predictions) -> dict[str, float]:
 
 
 def _answer(rows, predictions) -> dict[str, float]:
-    from keras_bert_lite.training.evaluation import squad_scores
+    from keras_bert_lite.evaluation import squad_scores
 
     ids = (row["id"] for row in rows)
     return squad_scores(rows, dict(zip(ids, predictions, strict=True)))

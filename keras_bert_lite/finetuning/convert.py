@@ -14,7 +14,8 @@ from keras_bert_lite.checkpoints.keras_hub.exchange import to_keras_hub
 from keras_bert_lite.checkpoints.load import load_model, load_preprocessor
 from keras_bert_lite.checks import check_choice
 from keras_bert_lite.models.encoder_model import encoder_of
-from keras_bert_lite.models.text_model import (
+from keras_bert_lite.serving.saved_model.export import export_saved_model
+from keras_bert_lite.tasks.text_model import (
     MODEL_FILE,
     TextModel,
     load_text_model,
@@ -22,7 +23,6 @@ from keras_bert_lite.models.text_model import (
     preprocessor_of,
     with_text,
 )
-from keras_bert_lite.serving.saved_model.export import export_saved_model
 from keras_bert_lite.text.preprocessor import Preprocessor
 
 PRESET = ("metadata.json", "config.json", "model.weights.h5")  # of a backbone

@@ -8,7 +8,7 @@ from typing import Any, Unpack
 from keras_bert_lite.finetuning.kinds.base import Answers, Kind, Labels, Rows
 from keras_bert_lite.finetuning.rows import check_labels, read_rows
 from keras_bert_lite.finetuning.saved_run import load_run
-from keras_bert_lite.models.text_model import TextModel, model_on_ids
+from keras_bert_lite.tasks.text_model import TextModel, model_on_ids
 from keras_bert_lite.training.data.readers.read import Reading, check_reading
 
 WORST = 20

@@ -21,6 +21,7 @@ from keras_bert_lite.checks import (
     check_positive,
     check_seed,
 )
+from keras_bert_lite.distribution.strategies import check_strategy
 from keras_bert_lite.finetuning.course.plan import (
     Plan,
     batch_size_for,
@@ -48,13 +49,12 @@ from keras_bert_lite.finetuning.rows import (
 )
 from keras_bert_lite.layers.heads.dense_heads import check_labels as check_names
 from keras_bert_lite.models.encoder_model import config_of, encoder_of
-from keras_bert_lite.models.tasks.registry import TASKS
-from keras_bert_lite.models.text_model import TextModel
+from keras_bert_lite.tasks.registry import TASKS
+from keras_bert_lite.tasks.text_model import TextModel
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.text.text_layer import require_tensorflow
 from keras_bert_lite.training.data.readers.read import Reading, check_reading
 from keras_bert_lite.training.data.truncation import unwarned
-from keras_bert_lite.training.distribution.strategies import check_strategy
 from keras_bert_lite.training.linear_model import FOLDS, JUDGED
 from keras_bert_lite.training.precision import warn_of_slow_float16
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.finetuning.kinds.base import Kind, Rows
-from keras_bert_lite.models.tasks.registry import TASKS
+from keras_bert_lite.tasks.registry import TASKS
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.training.data.records import Record
 

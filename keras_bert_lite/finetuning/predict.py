@@ -19,9 +19,9 @@ from keras_bert_lite.checks import check_bool, check_positive
 from keras_bert_lite.finetuning.kinds import KINDS
 from keras_bert_lite.finetuning.kinds.base import is_unicode
 from keras_bert_lite.finetuning.saved_run import SavedRun, load_run
-from keras_bert_lite.models.tasks.registry import task_of
-from keras_bert_lite.models.text_model import TextModel, answer_of, preprocessor_of
 from keras_bert_lite.serving.offline import predict_texts
+from keras_bert_lite.tasks.registry import task_of
+from keras_bert_lite.tasks.text_model import TextModel, answer_of, preprocessor_of
 from keras_bert_lite.training.data.readers.lines import lines_of, read_lines
 from keras_bert_lite.training.data.readers.read import (
     Reading,

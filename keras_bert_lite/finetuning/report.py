@@ -9,8 +9,8 @@ from typing import Any
 from keras_bert_lite._files import to_json, write_text
 from keras_bert_lite._version import __version__
 from keras_bert_lite.finetuning.kinds import KINDS
-from keras_bert_lite.models.text_model import MODEL_FILE, TextModel
 from keras_bert_lite.serving.saved_model.export import export_saved_model
+from keras_bert_lite.tasks.text_model import MODEL_FILE, TextModel
 
 SAVED_MODEL = "saved_model"
 MARKUP = re.compile(r"[\\`*_\[\]|~$#!]")  # besides that of HTML

@@ -11,8 +11,8 @@ import keras
 
 from keras_bert_lite.finetuning.kinds import KINDS, Kind
 from keras_bert_lite.finetuning.report import REPORT
-from keras_bert_lite.models.tasks.registry import task_of
-from keras_bert_lite.models.text_model import (
+from keras_bert_lite.tasks.registry import task_of
+from keras_bert_lite.tasks.text_model import (
     TextModel,
     answer_of,
     load_text_model,

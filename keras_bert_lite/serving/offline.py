@@ -10,8 +10,8 @@ import numpy as np
 from keras_bert_lite._progress_bar import progress_bar
 from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.checks import check_positive
-from keras_bert_lite.models.text_model import TextModel
 from keras_bert_lite.serving.check.saved_model_files import find_version
+from keras_bert_lite.tasks.text_model import TextModel
 
 WINDOW = 64  # batches whose texts are sorted by length together
 

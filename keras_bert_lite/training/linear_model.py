@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from keras_bert_lite.layers import ClassificationHead, DenseHead, RegressionHead
-from keras_bert_lite.models.tasks.label_shares import log_odds, logs
+from keras_bert_lite.training.label_shares import log_odds, logs
 
 STRENGTHS = (1.0, 3.0, 10.0)
 NARROW = 1e-3  # deviation of a sum below which it counts as the same for all rows
@@ -211,15 +211,6 @@ SOFTMAX = Link(
     logs,
     _cross_entropy,
 )
-BINARY = Link(_columns, log_odds, _binary_cross_entropy)
-CHOICES = BINARY._replace(head=DenseHead)  # whether one is right, of all choices
-LINKS: dict[str | None, Link] = {  # by the name of the task's loss
-    "cross_entropy": SOFTMAX,
-    "choice_cross_entropy": CHOICES,
-    "word_cross_entropy": SOFTMAX,
-    "crf": SOFTMAX,
-    "binary_cross_entropy": BINARY,
-    "mean_squared_error": Link(
-        _columns, lambda mean: mean, _squared_error, RegressionHead
-    ),
-}
+SIGMOID = Link(_columns, log_odds, _binary_cross_entropy)
+CHOICES = SIGMOID._replace(head=DenseHead)  # whether one is right, of all choices
+LEAST_SQUARES = Link(_columns, lambda mean: mean, _squared_error, RegressionHead)

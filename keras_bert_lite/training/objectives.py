@@ -1,29 +1,17 @@
-"""The losses, metrics and data sets of each task, and `compile`.
+"""Objectives: the loss of an output, and what follows from it.
 
-The tasks in `models.tasks` refer to them by name.
+A task's row names the objective and the metrics of each output (`tasks/task.py`).
 """
 
-import inspect
-from collections.abc import Callable, Mapping
+import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import keras
 
-from keras_bert_lite._private import build_from_one_replica, sublayers
-from keras_bert_lite.models.tasks.registry import task_of
-from keras_bert_lite.models.tasks.task import (
-    Output,
-    Task,
-    head_layers,
-)
 from keras_bert_lite.tagging import has_scheme
-from keras_bert_lite.training import data
-from keras_bert_lite.training.distribution.checks import check_layout
-from keras_bert_lite.training.distribution.strategies import (
-    check_compile_options,
-    check_strategy,
-    is_replicated,
-)
+from keras_bert_lite.training import linear_model, probabilities
+from keras_bert_lite.training.linear_model import Link
 from keras_bert_lite.training.losses import CRFLoss, ReplacedTokenLoss
 from keras_bert_lite.training.losses.word_cross_entropy import WordCrossEntropy
 from keras_bert_lite.training.metrics import (
@@ -36,39 +24,53 @@ from keras_bert_lite.training.metrics import (
     WordAccuracy,
 )
 from keras_bert_lite.training.metrics.vocabulary_accuracy import VocabularyAccuracy
-from keras_bert_lite.training.optimizers import bert_adamw, build_optimizer
-from keras_bert_lite.training.precision import warn_of_slow_float16
-from keras_bert_lite.training.pretraining.data.dataset import pretraining_dataset
-
-LEARNING_RATE = 5e-5  # the highest of those tried in the BERT paper
+from keras_bert_lite.training.probabilities import Probabilities
 
 
-def _cross_entropy() -> keras.losses.Loss:
+@dataclasses.dataclass(frozen=True, eq=False)
+class Objective:
+    """How the scores of an output are trained.
+
+    Args:
+        loss: Makes the loss that `kbl.compile` uses.
+        fitting: Names of Keras's losses that fit the scores too.
+        link: How a linear model of vectors predicts the same targets, so that a head
+            may start from it; `None`: none does.
+        probabilities: How the scores become probabilities, which can be calibrated;
+            `None`: they do not.
+    """
+
+    loss: Callable[[], keras.losses.Loss]
+    fitting: tuple[str, ...]
+    link: Link | None = None
+    probabilities: Probabilities | None = None
+
+
+def _sparse_cross_entropy() -> keras.losses.Loss:
     return keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 
 
-LOSSES: dict[str, Callable[[], keras.losses.Loss]] = {
-    "cross_entropy": _cross_entropy,
-    "choice_cross_entropy": _cross_entropy,
-    "word_cross_entropy": WordCrossEntropy,
-    "binary_cross_entropy": lambda: keras.losses.BinaryCrossentropy(from_logits=True),
-    "mean_squared_error": keras.losses.MeanSquaredError,
-    "crf": CRFLoss,
-    "replaced_tokens": ReplacedTokenLoss,
-}
-# Names of the losses that fit the outputs of each kind of head. Other losses listed
-# here are refused; a loss that is not listed is assumed to be the user's own.
-_LABELS = (
-    "sparse_categorical_crossentropy",
-    "categorical_crossentropy",
-    "categorical_focal_crossentropy",
+CROSS_ENTROPY = Objective(
+    loss=_sparse_cross_entropy,
+    fitting=(
+        "sparse_categorical_crossentropy",
+        "categorical_crossentropy",
+        "categorical_focal_crossentropy",
+    ),
+    link=linear_model.SOFTMAX,
+    probabilities=probabilities.SOFTMAX,
 )
-FITTING: dict[str, tuple[str, ...]] = {
-    "cross_entropy": _LABELS,
-    "choice_cross_entropy": _LABELS,
-    "word_cross_entropy": _LABELS,
-    "binary_cross_entropy": ("binary_crossentropy", "binary_focal_crossentropy"),
-    "mean_squared_error": (
+CHOICE_CROSS_ENTROPY = dataclasses.replace(CROSS_ENTROPY, link=linear_model.CHOICES)
+WORD_CROSS_ENTROPY = dataclasses.replace(CROSS_ENTROPY, loss=WordCrossEntropy)
+BINARY_CROSS_ENTROPY = Objective(
+    loss=lambda: keras.losses.BinaryCrossentropy(from_logits=True),
+    fitting=("binary_crossentropy", "binary_focal_crossentropy"),
+    link=linear_model.SIGMOID,
+    probabilities=probabilities.SIGMOID,
+)
+SQUARED_ERROR = Objective(
+    loss=keras.losses.MeanSquaredError,
+    fitting=(
         "mean_squared_error",
         "mean_absolute_error",
         "mean_absolute_percentage_error",
@@ -76,247 +78,63 @@ FITTING: dict[str, tuple[str, ...]] = {
         "huber",
         "log_cosh",
     ),
-    "crf": ("crf_loss",),
-    "replaced_tokens": ("replaced_token_loss",),
-    "probabilities": ("kl_divergence", "poisson"),
-}
-METRICS: dict[str, Callable[[Any], keras.metrics.Metric]] = {  # called with the head
-    "accuracy": lambda head: keras.metrics.SparseCategoricalAccuracy(name="accuracy"),
-    "vocabulary_accuracy": lambda head: VocabularyAccuracy(),
-    "perplexity": lambda head: Perplexity(),
-    "multi_label_f1": lambda head: MultiLabelF1(len(head.labels)),
-    "entity_f1": lambda head: _tag_metric(head.labels),
-    "pearson_correlation": lambda head: (
-        PearsonCorrelation() if head.units == 1 else keras.metrics.MeanAbsoluteError()
+    link=linear_model.LEAST_SQUARES,
+)
+CRF_LIKELIHOOD = Objective(CRFLoss, ("crf_loss",), link=linear_model.SOFTMAX)
+REPLACED_TOKENS = Objective(ReplacedTokenLoss, ("replaced_token_loss",))
+# Keras's losses that are refused unless an objective names them. Other losses are
+# assumed to be the user's own.
+KNOWN = {
+    "kl_divergence",
+    "poisson",
+    *(
+        name
+        for objective in (
+            CROSS_ENTROPY,
+            BINARY_CROSS_ENTROPY,
+            SQUARED_ERROR,
+            CRF_LIKELIHOOD,
+            REPLACED_TOKENS,
+        )
+        for name in objective.fitting
     ),
-    "replaced_token_accuracy": lambda head: ReplacedTokenAccuracy(),
-    "replaced_token_recall": lambda head: ReplacedTokenRecall(),
-}
-DATA_SETS: dict[str, Callable] = {
-    "pretraining_dataset": pretraining_dataset,
-    **{name: getattr(data, name) for name in data.__all__ if name.endswith("_dataset")},
 }
 
-
-def compile(
-    model: keras.Model,
-    optimizer: keras.optimizers.Optimizer | str | None = None,
-    *,
-    steps: int | None = None,
-    learning_rate: float | None = None,
-    loss: Any = None,
-    loss_weights: Mapping[str, float] | None = None,
-    weighted_metrics: Any = None,
-    **kwargs: Any,
-) -> None:
-    """Compiles a model with its task's losses and metrics, and BERT's optimizer.
-
-    Compile again after weights were frozen, unfrozen or added (`tuning.freeze`,
-    `tuning.enable_lora`): with TensorFlow, the optimizer is built for those that are
-    trainable now.
-
-    Args:
-        model: A model from a task's builder, or from `masked_positions_model`,
-            `electra_pretrainer` or `distillation_model`.
-        optimizer: Any Keras optimizer; `None`: `bert_adamw(steps, learning_rate)`.
-        steps: The total number of batches in `fit`, for the warm-up and decay of
-            the learning rate; `None`: the rate is constant.
-        learning_rate: The optimizer's peak rate; `None`: 5e-5.
-        loss: A loss instead of the task's. For several outputs a dictionary, in
-            which outputs may be missing.
-        loss_weights: Weights of the outputs' losses instead of the task's, by
-            output.
-        weighted_metrics: Metrics instead of the task's; see `keras.Model.compile`.
-        **kwargs: See `keras.Model.compile`.
-
-    Raises:
-        ValueError: If the model has no task, or its task needs a `loss`; if `loss`
-            does not fit the head (it expects probabilities, or is a cross-entropy
-            on the scores of a CRF), or a metric (Keras's on the scores of a CRF,
-            `"accuracy"` of words); if `loss` or `loss_weights` name unknown
-            outputs; or if `steps` or `learning_rate` are given with an
-            `optimizer`; or if a key of the layout given to `distribution.setup`
-            matches no weight. `model.compile` checks none of this.
-        NotImplementedError: Under a strategy of `tf.distribute` other than
-            `MirroredStrategy`, and under that with options that fail there, or
-            gradients that Keras would clip for each device by itself.
-
-    Example:
-
-    >>> encoder = kbl.encoder(kbl.EncoderConfig.named("bert_tiny_uncased"))
-    >>> model = kbl.text_classifier(encoder, labels=["bad", "good"])
-    >>> kbl.compile(model, steps=3 * 1000, learning_rate=3e-5)
-    >>> type(model.optimizer).__name__
-    'AdamW'
-    """
-    check_strategy(model)
-    check_layout(model)
-    if any(layer.compute_dtype == "float16" for layer in sublayers(model)):
-        warn_of_slow_float16()
-    outputs = _outputs(model)
-    losses = {} if loss is None else _by_output("loss", loss, outputs)
-    for name, given in losses.items():
-        _check_loss(given, outputs[name])
-    weights = {}
-    if loss_weights is not None:
-        weights = _by_output("loss_weights", loss_weights, outputs)
-    for metrics in (weighted_metrics, kwargs.get("metrics")):
-        _check_metrics(metrics, outputs)
-    if weighted_metrics is None:
-        weighted_metrics = {name: _metrics(model, x) for name, x in outputs.items()}
-    optimizer = keras.optimizers.get(_optimizer(optimizer, steps, learning_rate))
-    if is_replicated(model):
-        check_compile_options(optimizer, kwargs)
-        build_from_one_replica(model)
-    model.compile(
-        optimizer,
-        loss={name: losses.get(name) or _loss(x) for name, x in outputs.items()},
-        loss_weights={name: weights.get(name, x.weight) for name, x in outputs.items()},
-        weighted_metrics=weighted_metrics,
-        **kwargs,
-    )
-    if keras.backend.backend() == "tensorflow" and not is_replicated(model):
-        build_optimizer(model)
+# Metrics by the head of an output.
+MetricOf = Callable[[Any], keras.metrics.Metric]
 
 
-def data_set_of(model: keras.Model) -> Callable | None:
-    """Returns the function that makes data sets for a model, such as `text_dataset`.
-
-    It is `None` if the model's task has none.
-
-    Raises:
-        ValueError: If the model has no task.
-    """
-    name = _task(model).data_set
-    return None if name is None else DATA_SETS[name]
+def accuracy(_: Any) -> keras.metrics.Metric:
+    return keras.metrics.SparseCategoricalAccuracy(name="accuracy")
 
 
-def _task(model: keras.Model) -> Task:
-    task = task_of(model)
-    if task is None:
-        raise ValueError(
-            "`model` must be made by a task's builder, such as `text_classifier`. "
-            f"Received: {model!r}"
-        )
-    return task
+def vocabulary_accuracy(_: Any) -> keras.metrics.Metric:
+    return VocabularyAccuracy()
 
 
-def _outputs(model: keras.Model) -> dict[str, Output]:
-    """Returns the task's outputs that the model has, by name."""
-    rows = {output.name: output for output in _task(model).outputs}
-    names = list(model.output) if isinstance(model.output, dict) else []
-    if not names or not set(names) <= set(rows):
-        raise ValueError(
-            f"`model` must give {sorted(rows)}; compile the model on ids, not its "
-            f"string-in form. Received: {model.name!r}, with the outputs {names}"
-        )
-    return {name: rows[name] for name in names}
+def perplexity(_: Any) -> keras.metrics.Metric:
+    return Perplexity()
 
 
-def _by_output(argument: str, value: Any, outputs: Mapping[str, Output]) -> dict:
-    if not isinstance(value, Mapping):
-        if len(outputs) > 1:
-            raise ValueError(
-                f"`{argument}` must be a dictionary by output, of {list(outputs)}. "
-                f"Received: {value!r}"
-            )
-        return dict.fromkeys(outputs, value)
-    if unknown := sorted(set(value) - set(outputs)):
-        raise ValueError(
-            f"`{argument}` must be of the outputs {list(outputs)}. Received: {unknown}"
-        )
-    return dict(value)
+def multi_label_f1(head: Any) -> keras.metrics.Metric:
+    return MultiLabelF1(len(head.labels))
 
 
-def _optimizer(optimizer: Any, steps: int | None, learning_rate: float | None) -> Any:
-    if optimizer is None:
-        return bert_adamw(
-            steps, LEARNING_RATE if learning_rate is None else learning_rate
-        )
-    if steps is not None or learning_rate is not None:
-        raise ValueError(
-            "`steps` and `learning_rate` must be None if `optimizer` is given. "
-            f"Received: steps={steps}, learning_rate={learning_rate}, "
-            f"optimizer={optimizer!r}"
-        )
-    return optimizer
-
-
-def _loss(output: Output) -> keras.losses.Loss:
-    if output.loss is None:
-        raise ValueError(
-            f"`loss` must be given, as {output.name!r} can be trained in several "
-            "ways; see `keras_bert_lite.losses`. Received: None"
-        )
-    return LOSSES[output.loss]()
-
-
-def _check_loss(loss: Any, output: Output) -> None:
-    """Refuses a loss that does not fit the outputs of the head."""
-    loss = keras.losses.get(loss)
-    if output.loss is None:
-        return
-    name = _name(loss)
-    known = {x for names in FITTING.values() for x in names}
-    fitting, own = FITTING[output.loss], type(LOSSES[output.loss]()).__name__
-    if name in known and name not in fitting:
-        raise ValueError(
-            f"`loss` for {output.name!r} must be None for `{own}`, one of "
-            f"{list(fitting)}, or your own. Received: {name!r}"
-        )
-    if not _from_logits(loss):
-        raise ValueError(
-            f"`loss` for {output.name!r} must take logits (`from_logits=True`), not "
-            f"probabilities. Received: {loss!r}"
-        )
-
-
-def _name(loss: Any) -> str:
-    """Returns the function name of a loss; for an object, its class's default name."""
-    if isinstance(loss, keras.losses.Loss):
-        name = inspect.signature(type(loss)).parameters.get("name")
-        return "" if name is None else name.default
-    return getattr(loss, "__name__", "")
-
-
-def _from_logits(loss: Any) -> bool:
-    if isinstance(loss, keras.losses.Loss):
-        return bool(loss.get_config().get("from_logits", True))
-    parameter = inspect.signature(loss).parameters.get("from_logits")
-    return parameter is None or parameter.default is True
-
-
-def _check_metrics(metrics: Any, outputs: Mapping[str, Output]) -> None:
-    """Refuses metrics that cannot read the tags of words, or weigh them wrongly."""
-    if not isinstance(metrics, Mapping):
-        metrics = dict.fromkeys(outputs, metrics) if len(outputs) == 1 else {}
-    for name, output in outputs.items():
-        if "entity_f1" not in output.metrics:
-            continue
-        for metric in keras.tree.flatten(metrics.get(name)):
-            if output.loss == "crf" and _is_of_keras(metric):
-                why = "read the scores of a CRF"
-            elif metric in ("accuracy", "acc"):
-                why = "weigh words alike (Keras's accuracy weighs rows alike)"
-            else:
-                continue
-            raise ValueError(
-                f"Metrics of {name!r} must {why}: `metrics.WordAccuracy()` or "
-                f"`metrics.EntityF1(labels)`. Received: {metric!r}"
-            )
-
-
-def _is_of_keras(metric: Any) -> bool:
-    name = getattr(metric, "__name__", type(metric).__name__)
-    kind = metric if inspect.isroutine(metric) else type(metric)
-    return isinstance(metric, str) or getattr(keras.metrics, name, None) is kind
-
-
-def _metrics(model: keras.Model, output: Output) -> list[keras.metrics.Metric]:
-    head = next(iter(head_layers(model, output.name).values()), None)
-    return [METRICS[name](head) for name in output.metrics]
-
-
-def _tag_metric(labels: list[str]) -> keras.metrics.Metric:
+def tag_scores(head: Any) -> keras.metrics.Metric:
     """Returns an entity metric if the labels have a scheme, else word accuracy."""
-    return EntityF1(labels) if has_scheme(labels) else WordAccuracy()
+    return EntityF1(head.labels) if has_scheme(head.labels) else WordAccuracy()
+
+
+def number_scores(head: Any) -> keras.metrics.Metric:
+    """Returns a correlation for one number, else the mean absolute error."""
+    if head.units == 1:
+        return PearsonCorrelation()
+    return keras.metrics.MeanAbsoluteError()
+
+
+def replaced_token_accuracy(_: Any) -> keras.metrics.Metric:
+    return ReplacedTokenAccuracy()
+
+
+def replaced_token_recall(_: Any) -> keras.metrics.Metric:
+    return ReplacedTokenRecall()

@@ -8,7 +8,7 @@ import keras
 import numpy as np
 
 from keras_bert_lite.models.encoder_model import with_hidden_states
-from keras_bert_lite.models.text_model import TextModel
+from keras_bert_lite.tasks.text_model import TextModel
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.visualization import attention_page, figures
 from keras_bert_lite.visualization.reading import (

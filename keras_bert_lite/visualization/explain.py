@@ -14,7 +14,7 @@ from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.checks import check_positive
 from keras_bert_lite.models.encoder_model import encoder_layers, encoder_of
 from keras_bert_lite.models.from_vectors import from_vectors
-from keras_bert_lite.models.text_model import (
+from keras_bert_lite.tasks.text_model import (
     TextModel,
     answer_of,
     as_array,

@@ -10,7 +10,7 @@ import numpy as np
 
 from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.models.encoder_model import encoder_layers
-from keras_bert_lite.models.text_model import TextModel
+from keras_bert_lite.tasks.text_model import TextModel
 from keras_bert_lite.text.base_tokenizer import Tokenizer
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.text.token_offsets import locate, word_begins

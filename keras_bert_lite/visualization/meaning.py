@@ -11,7 +11,7 @@ import numpy as np
 
 from keras_bert_lite.layers import LayerMix
 from keras_bert_lite.models.encoder_model import encoder_layers, with_hidden_states
-from keras_bert_lite.models.text_model import TextModel
+from keras_bert_lite.tasks.text_model import TextModel
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.visualization import figures
 from keras_bert_lite.visualization.reading import (

@@ -11,10 +11,10 @@ import keras
 import numpy as np
 
 from keras_bert_lite._tensorflow import tf
-from keras_bert_lite.models.compatibility import check_fits
 from keras_bert_lite.models.encoder_model import encoder_of
-from keras_bert_lite.models.tasks.string_form import TextsApart
-from keras_bert_lite.models.text_model import (
+from keras_bert_lite.tasks.compatibility import check_fits
+from keras_bert_lite.tasks.string_form import TextsApart
+from keras_bert_lite.tasks.text_model import (
     TextModel,
     ids_of,
     load_text_model,

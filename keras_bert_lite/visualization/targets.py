@@ -8,16 +8,16 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from keras_bert_lite._tensorflow import tf
-from keras_bert_lite.models.tasks import (
+from keras_bert_lite.tasks import (
     classification,
     intent_and_slots,
     question_answering,
     token_classification,
 )
-from keras_bert_lite.models.tasks.intent_and_slots import INTENT, SLOTS
-from keras_bert_lite.models.tasks.registry import task_of
-from keras_bert_lite.models.tasks.task import head_layers
-from keras_bert_lite.models.text_model import TextModel, answer_of
+from keras_bert_lite.tasks.intent_and_slots import INTENT, SLOTS
+from keras_bert_lite.tasks.registry import task_of
+from keras_bert_lite.tasks.task import head_layers
+from keras_bert_lite.tasks.text_model import TextModel, answer_of
 from keras_bert_lite.visualization.reading import Reading
 
 Outputs: TypeAlias = "Mapping[str, tf.Tensor]"

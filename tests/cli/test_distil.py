@@ -9,7 +9,7 @@ from safetensors.numpy import load_file
 import keras_bert_lite as kbl
 import keras_bert_lite_command
 from tests import tiny
-from tests.training.pretraining.data.samples import text
+from tests.pretraining.data.samples import text
 
 pytestmark = pytest.mark.tensorflow(reason="the same commands, tested once")
 

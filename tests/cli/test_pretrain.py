@@ -11,7 +11,7 @@ import tensorflow as tf
 import keras_bert_lite as kbl
 import keras_bert_lite_command
 from tests import tiny
-from tests.training.pretraining.data.samples import text
+from tests.pretraining.data.samples import text
 
 pytestmark = pytest.mark.tensorflow(reason="the same commands, tested once")
 

@@ -21,7 +21,7 @@ from keras_bert_lite.training.divergence import Diverged
 from keras_bert_lite.training.linear_model import FOLDS, JUDGED
 from tests import tiny
 from tests.finetuning import samples
-from tests.training.pretraining.interrupts import Interrupts
+from tests.pretraining.interrupts import Interrupts
 
 pytestmark = pytest.mark.tensorflow(reason="strings need TensorFlow")
 

@@ -7,11 +7,11 @@ import pytest
 import tensorflow as tf
 
 import keras_bert_lite as kbl
-from keras_bert_lite.models.text_model import model_on_ids
 from keras_bert_lite.serving.check.server_operations import versions
 from keras_bert_lite.serving.runtimes.file_metadata import file_metadata
 from keras_bert_lite.serving.saved_model.exported_signatures import takes_windows
-from tests.models.tasks.string_models import PAIRS, TASKS, model_of, predicted
+from keras_bert_lite.tasks.text_model import model_on_ids
+from tests.tasks.string_models import PAIRS, TASKS, model_of, predicted
 
 pytestmark = pytest.mark.tensorflow(reason="exports need TensorFlow")
 SLOW = ("multi_label", "crf", "choices", "compared", "masks")

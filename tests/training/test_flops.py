@@ -5,13 +5,13 @@ import pytest
 import tensorflow as tf
 
 import keras_bert_lite as kbl
-from keras_bert_lite.models.pretraining.bert import (
+from keras_bert_lite.tasks.pretraining.bert import (
     bert_pretrainer,
     masked_positions_model,
 )
 from keras_bert_lite.training.flops import peak_tflops, training_flops
 from tests import tiny
-from tests.training.pretraining.runs import tensorflow_only
+from tests.pretraining.runs import tensorflow_only
 
 LENGTH, POSITIONS, ROWS = 16, 3, 2
 

@@ -6,9 +6,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import LeaveOneGroupOut, cross_val_predict
 
 from keras_bert_lite.training import linear_model
-from keras_bert_lite.training.linear_model import LINKS, Examples, LinearModel
+from keras_bert_lite.training.linear_model import SOFTMAX, Examples, LinearModel
 
-FORM = LinearModel(LINKS["cross_entropy"], 3, np.zeros((3, 0)))
+FORM = LinearModel(SOFTMAX, 3, np.zeros((3, 0)))
 
 
 def examples(count, a_row=1):

@@ -8,10 +8,10 @@ import pytest
 import keras_bert_lite as kbl
 from keras_bert_lite.models.encoder_model import encoder_layers
 from keras_bert_lite.models.from_vectors import from_vectors
-from keras_bert_lite.models.text_model import model_on_ids
+from keras_bert_lite.tasks.text_model import model_on_ids
 from tests import tiny
 from tests.conformance import randomize
-from tests.models.tasks import string_models
+from tests.tasks import string_models
 from tests.text import token_samples
 from tests.threads import check_in_threads
 

@@ -24,7 +24,7 @@ import numpy as np
 from keras_bert_lite.layers import VocabularyBias
 from keras_bert_lite.layers.layer_norm import LayerNorm
 from keras_bert_lite.models.encoder_model import config_of, encoder_layers, encoder_of
-from keras_bert_lite.models.tasks.task import head_layers
+from keras_bert_lite.tasks.task import head_layers
 
 # For each layer type: tensor name in the checkpoint -> our variable and the
 # permutation of its axes (each permutation is its own inverse).

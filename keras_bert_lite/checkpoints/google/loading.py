@@ -23,12 +23,12 @@ from keras_bert_lite.checkpoints.tokenizers.loading import (
     load_tokenizer as load_tokenizer,
 )
 from keras_bert_lite.models.encoder_model import encoder
-from keras_bert_lite.models.pretraining.bert import (
+from keras_bert_lite.tasks.masked_lm import masked_lm
+from keras_bert_lite.tasks.pretraining.bert import (
     bert_pretrainer,
     next_sentence_predictor,
     replaced_token_detector,
 )
-from keras_bert_lite.models.tasks.masked_lm import masked_lm
 
 
 def detect(source: Source) -> bool:

@@ -9,11 +9,11 @@ from keras_bert_lite.checkpoints.hugging_face.head_builders import PROBLEMS
 from keras_bert_lite.checkpoints.hugging_face.heads import Head
 from keras_bert_lite.config import EncoderConfig
 from keras_bert_lite.layers import DenseHead, MaskedLMTransform
-from keras_bert_lite.models.tasks.classification import REGRESSION
-from keras_bert_lite.models.tasks.masked_lm import MASKED_LM
-from keras_bert_lite.models.tasks.registry import task_of
-from keras_bert_lite.models.tasks.sentence_embedding import SENTENCE_EMBEDDING
-from keras_bert_lite.models.tasks.task import head_layers, labels_of, options_of
+from keras_bert_lite.tasks.classification import REGRESSION
+from keras_bert_lite.tasks.masked_lm import MASKED_LM
+from keras_bert_lite.tasks.registry import task_of
+from keras_bert_lite.tasks.sentence_embedding import SENTENCE_EMBEDDING
+from keras_bert_lite.tasks.task import head_layers, labels_of, options_of
 
 
 def suffix_of(model: keras.Model) -> str:

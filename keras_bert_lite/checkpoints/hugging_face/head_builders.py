@@ -13,14 +13,14 @@ from keras_bert_lite.checks import (
     check_positive,
     check_rate,
 )
-from keras_bert_lite.models.pretraining import bert as pretraining
-from keras_bert_lite.models.tasks import (
+from keras_bert_lite.tasks import (
     classification,
     masked_lm as words,
     multiple_choice as choices,
     question_answering as spans,
     token_classification as tokens,
 )
+from keras_bert_lite.tasks.pretraining import bert as pretraining
 
 # `problem_type` of config.json -> our task.
 PROBLEMS = {

@@ -35,9 +35,9 @@ from keras_bert_lite.models.encoder_model import (
     config_of,
     encoder_of,
 )
-from keras_bert_lite.models.tasks.registry import task_of
-from keras_bert_lite.models.tasks.sentence_embedding import SENTENCE_EMBEDDING
-from keras_bert_lite.models.tasks.task import options_of
+from keras_bert_lite.tasks.registry import task_of
+from keras_bert_lite.tasks.sentence_embedding import SENTENCE_EMBEDDING
+from keras_bert_lite.tasks.task import options_of
 from keras_bert_lite.text.preprocessor import Preprocessor
 
 DTYPES: dict[str, Any] = {

@@ -18,8 +18,8 @@ from keras_bert_lite.checkpoints.tokenizers import loading as tokenizers
 from keras_bert_lite.checkpoints.tokenizers.loading import SENTENCE_CONFIGS
 from keras_bert_lite.checkpoints.tokenizers.tokenizer_config import optional_json
 from keras_bert_lite.models.encoder_model import config_of, encoder_of
-from keras_bert_lite.models.tasks.sentence_embedding import sentence_encoder
-from keras_bert_lite.models.tasks.task import options_of
+from keras_bert_lite.tasks.sentence_embedding import sentence_encoder
+from keras_bert_lite.tasks.task import options_of
 from keras_bert_lite.text.base_tokenizer import Tokenizer
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.text.sentence_piece.tokenizer import SentencePieceTokenizer

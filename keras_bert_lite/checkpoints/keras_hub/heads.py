@@ -11,9 +11,9 @@ from keras_bert_lite.models.encoder_model import (
     encoder_layers,
     id_inputs,
 )
-from keras_bert_lite.models.tasks.classification import regressor, text_classifier
-from keras_bert_lite.models.tasks.masked_lm import MASKED_LM, PREDICTION, word_scores
-from keras_bert_lite.models.tasks.task import task_model
+from keras_bert_lite.tasks.classification import regressor, text_classifier
+from keras_bert_lite.tasks.masked_lm import MASKED_LM, PREDICTION, word_scores
+from keras_bert_lite.tasks.task import task_model
 
 NAMES = ("gelu", "relu", "silu", "tanh")
 

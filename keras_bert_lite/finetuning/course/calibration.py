@@ -1,17 +1,18 @@
 """Probabilities that mean what they say: a temperature, folded into the head."""
 
 import math
-from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
 import keras
 import numpy as np
 
 from keras_bert_lite.layers import DenseHead
-from keras_bert_lite.models.tasks.registry import losses_of
-from keras_bert_lite.models.tasks.task import head_layers, marked_model
 from keras_bert_lite.reliability import reliability
-from keras_bert_lite.training.evaluation.outputs import Predictor, batches, scores_of
+from keras_bert_lite.tasks.outputs import Predictor, batches, scores_of
+from keras_bert_lite.tasks.registry import objectives_of
+from keras_bert_lite.tasks.task import head_layers, marked_model
+from keras_bert_lite.training.probabilities import Probabilities
 
 FEWEST = 50  # targets below which nothing is fitted
 BOUNDS = (math.log(0.05), math.log(20.0))  # of the temperature
@@ -58,7 +59,7 @@ def calibrate(model: keras.Model, data: Iterable) -> dict[str, Calibration]:
 
 
 def _calibrate(
-    model: keras.Model, data: Iterable, output: str, form: "Form"
+    model: keras.Model, data: Iterable, output: str, form: Probabilities
 ) -> Calibration | None:
     logits, targets = _read(model, data, output)
     if len(logits) < FEWEST:
@@ -83,13 +84,13 @@ def soften(model: keras.Model, temperature: float) -> None:
         fold(model, output, temperature)
 
 
-def _forms(model: keras.Model) -> dict[str, "Form"]:
-    """Returns the form of each output that has a softmax or a sigmoid, by name."""
-    losses = losses_of(model)
+def _forms(model: keras.Model) -> dict[str, Probabilities]:
+    """Returns the probabilities of each output that has some, by name."""
+    objectives = objectives_of(model)
     return {
-        x: FORMS[loss]
-        for x in marked_model(model)[1]
-        if (loss := losses.get(x)) in FORMS
+        output: objective.probabilities
+        for output in marked_model(model)[1]
+        if (objective := objectives.get(output)) and objective.probabilities
     }
 
 
@@ -114,57 +115,3 @@ def _read(
         logits.append(rows[kept].astype("float64"))
         targets.append(target.reshape(len(rows), -1)[kept])
     return np.concatenate(logits), np.concatenate(targets)
-
-
-class Form(NamedTuple):
-    """How logits `(N, L)` become probabilities.
-
-    Args:
-        loss: The mean loss of logits, given targets `(N, 1)` or `(N, L)`, smoothed.
-        confidences: The probabilities that were given, and whether they were right.
-    """
-
-    loss: Callable[[np.ndarray, np.ndarray], float]
-    confidences: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
-
-
-def _smoothing(targets: np.ndarray) -> float:
-    """Returns the share of a target that other labels get."""
-    return 1 / (len(targets) + 2)
-
-
-def _cross_entropy(logits: np.ndarray, targets: np.ndarray) -> float:
-    from scipy.special import log_softmax  # slow to import
-
-    logs, share = log_softmax(logits, axis=1), _smoothing(targets)
-    right = np.take_along_axis(logs, targets.astype(int), 1).mean()
-    return float(-(1 - share) * right - share * logs.mean())
-
-
-def _of_best(logits: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    from scipy.special import softmax  # slow to import
-
-    return softmax(logits, axis=1).max(1), logits.argmax(1) == targets[:, 0]
-
-
-def _binary_cross_entropy(logits: np.ndarray, targets: np.ndarray) -> float:
-    share = _smoothing(targets)
-    targets = share + (1 - 2 * share) * targets
-    return float((np.logaddexp(0, logits) - targets * logits).mean())
-
-
-def _of_all(logits: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    from scipy.special import expit  # slow to import
-
-    probabilities = expit(logits)
-    sure = np.maximum(probabilities, 1 - probabilities)
-    return sure.ravel(), ((probabilities > 0.5) == (targets > 0.5)).ravel()
-
-
-SOFTMAX = Form(_cross_entropy, _of_best)
-FORMS: dict[Any, Form] = {  # by the name of the task's loss
-    "cross_entropy": SOFTMAX,
-    "choice_cross_entropy": SOFTMAX,
-    "word_cross_entropy": SOFTMAX,
-    "binary_cross_entropy": Form(_binary_cross_entropy, _of_all),
-}

@@ -7,7 +7,7 @@ import numpy as np
 from keras import ops
 
 from keras_bert_lite.models.encoder_model import encoder_of
-from keras_bert_lite.models.tasks.sentence_embedding import EMBEDDING, sentence_encoder
+from keras_bert_lite.tasks.sentence_embedding import EMBEDDING, sentence_encoder
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.training.data.sequences import text_dataset
 from keras_bert_lite.training.divergence import StopAtDivergence

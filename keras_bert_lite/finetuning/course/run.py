@@ -40,7 +40,7 @@ from keras_bert_lite.finetuning.rows import Split, sample
 from keras_bert_lite.models.encoder_model import encoder_of
 from keras_bert_lite.training.divergence import Diverged
 from keras_bert_lite.training.linear_model import Probe
-from keras_bert_lite.training.pretraining.state import weights_digest
+from keras_bert_lite.training.resume.state import weights_digest
 
 # A file, once training on the rows not held out has ended: empty, or why it diverged.
 ENDED = "ended"

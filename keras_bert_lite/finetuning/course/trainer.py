@@ -24,19 +24,19 @@ from keras_bert_lite.finetuning.kinds.base import (
     Scores,
 )
 from keras_bert_lite.finetuning.rows import in_stages
-from keras_bert_lite.models.text_model import TextModel
+from keras_bert_lite.tasks.compile import compile
+from keras_bert_lite.tasks.text_model import TextModel
+from keras_bert_lite.tasks.warm_start import WarmStart
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.training.data.records import Records
 from keras_bert_lite.training.linear_model import Probe
-from keras_bert_lite.training.objectives import compile
 from keras_bert_lite.training.optimizers import (
     OptimizerStart,
     bert_adamw,
     build_optimizer,
 )
-from keras_bert_lite.training.pretraining.state import fit_from_state
 from keras_bert_lite.training.progress import progress_of
-from keras_bert_lite.training.warm_start import WarmStart
+from keras_bert_lite.training.resume.state import fit_from_state
 
 READ = 64  # rows encoded at once
 SOFTNESS = 3.0  # what the logits of a linear model are divided by; see `soften`

@@ -11,12 +11,11 @@ import numpy as np
 
 from keras_bert_lite._finite import NotFinite, is_finite
 from keras_bert_lite._tensorflow import tf
-from keras_bert_lite.models.tasks.registry import TASKS
-from keras_bert_lite.models.tasks.task import labels_of
-from keras_bert_lite.models.text_model import TextModel, with_text
+from keras_bert_lite.tasks.registry import TASKS
+from keras_bert_lite.tasks.task import labels_of
+from keras_bert_lite.tasks.text_model import TextModel, with_text
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.training.data.records import Record
-from keras_bert_lite.training.objectives import DATA_SETS
 
 Rows = Sequence[Record]
 Answers = Mapping[str, Any]
@@ -193,7 +192,8 @@ class Kind(abc.ABC):
         self, rows: Any, preprocessor: Preprocessor, labels: Labels, **batching: Any
     ) -> tf.data.Dataset:
         """Makes the task's data set for `fit`."""
-        make = DATA_SETS[TASKS[self.name].data_set or ""]
+        make = TASKS[self.name].data_set
+        assert make is not None  # of every task of a kind
         return make(rows, preprocessor, **self.data_options(labels), **batching)
 
     def data_options(self, labels: Labels) -> dict[str, Any]:

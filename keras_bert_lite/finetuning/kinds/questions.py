@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import keras
 import numpy as np
 
+from keras_bert_lite.evaluation.squad_scores import squad_scores
 from keras_bert_lite.finetuning.kinds.base import (
     FEW_COMPARED,
     Answers,
@@ -16,17 +17,16 @@ from keras_bert_lite.finetuning.kinds.base import (
     Scores,
     Verdict,
 )
-from keras_bert_lite.models.tasks.multiple_choice import (
+from keras_bert_lite.tasks.multiple_choice import (
     MULTIPLE_CHOICE,
     multiple_choice,
 )
-from keras_bert_lite.models.tasks.question_answering import (
+from keras_bert_lite.tasks.question_answering import (
     QUESTION_ANSWERING,
     question_answerer,
 )
 from keras_bert_lite.training.data.questions import answer_span
 from keras_bert_lite.training.data.records import Record
-from keras_bert_lite.training.evaluation.squad_scores import squad_scores
 
 # Rows with choices from which on they are read together, whatever a linear model says:
 # with 500, MiniLM learned them better so; with 200 both ways were alike

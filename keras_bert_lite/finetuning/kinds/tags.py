@@ -16,19 +16,19 @@ from keras_bert_lite.finetuning.kinds.base import (
     Verdict,
 )
 from keras_bert_lite.finetuning.kinds.texts import in_order
-from keras_bert_lite.models.tasks.intent_and_slots import (
+from keras_bert_lite.tagging import has_scheme, is_bio, spans, to_bio
+from keras_bert_lite.tasks.intent_and_slots import (
     INTENT,
     INTENT_AND_SLOTS,
     SLOTS,
     intent_and_slot_classifier,
 )
-from keras_bert_lite.models.tasks.task import labels_of
-from keras_bert_lite.models.tasks.token_classification import (
+from keras_bert_lite.tasks.task import labels_of
+from keras_bert_lite.tasks.text_model import TextModel, with_text
+from keras_bert_lite.tasks.token_classification import (
     TOKEN_CLASSIFICATION,
     token_classifier,
 )
-from keras_bert_lite.models.text_model import TextModel, with_text
-from keras_bert_lite.tagging import has_scheme, is_bio, spans, to_bio
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.training.data.record_values import name_of
 from keras_bert_lite.training.data.records import Record

@@ -19,7 +19,7 @@ from keras_bert_lite.finetuning.kinds.base import (
     Verdict,
 )
 from keras_bert_lite.finetuning.thresholds import best_threshold
-from keras_bert_lite.models.tasks.classification import (
+from keras_bert_lite.tasks.classification import (
     MULTI_LABEL_CLASSIFICATION,
     REGRESSION,
     TEXT_CLASSIFICATION,
@@ -27,7 +27,7 @@ from keras_bert_lite.models.tasks.classification import (
     regressor,
     text_classifier,
 )
-from keras_bert_lite.models.text_model import TextModel, with_text
+from keras_bert_lite.tasks.text_model import TextModel, with_text
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.training.data.record_values import name_of
 from keras_bert_lite.training.data.records import Record

@@ -11,14 +11,14 @@ from keras_bert_lite._json import parse_json
 from keras_bert_lite.checks import check_positive
 from keras_bert_lite.layer_config import layer_from_config
 from keras_bert_lite.models.encoder_model import encoder_layers, encoder_of
-from keras_bert_lite.models.tasks.string_form import Answer
-from keras_bert_lite.models.text_model import (
+from keras_bert_lite.serving.saved_model.exported_signatures import answers_ids
+from keras_bert_lite.tasks.string_form import Answer
+from keras_bert_lite.tasks.text_model import (
     TextModel,
     answer_of,
     model_on_ids,
     preprocessor_of,
 )
-from keras_bert_lite.serving.saved_model.exported_signatures import answers_ids
 from keras_bert_lite.text.preprocessor import Preprocessor
 
 METADATA_KEY = "keras_bert_lite"

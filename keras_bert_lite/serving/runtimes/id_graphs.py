@@ -8,7 +8,7 @@ from typing import Any
 import keras
 
 from keras_bert_lite._tensorflow import tf
-from keras_bert_lite.models.text_model import TextModel
+from keras_bert_lite.tasks.text_model import TextModel
 
 
 def id_specs(

@@ -8,14 +8,14 @@ from typing import Any
 from keras_bert_lite._files import replaced_file
 from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.models.encoder_model import encoder_layers, encoder_of
-from keras_bert_lite.models.text_model import (
+from keras_bert_lite.serving.runtimes.file_metadata import METADATA_FILE, file_metadata
+from keras_bert_lite.serving.runtimes.id_graphs import id_specs, save_functions, traced
+from keras_bert_lite.tasks.text_model import (
     TextModel,
     load_text_model,
     model_on_ids,
     preprocessor_of,
 )
-from keras_bert_lite.serving.runtimes.file_metadata import METADATA_FILE, file_metadata
-from keras_bert_lite.serving.runtimes.id_graphs import id_specs, save_functions, traced
 
 SHORTEST = 16
 

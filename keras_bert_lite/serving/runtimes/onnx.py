@@ -8,9 +8,9 @@ from typing import Any
 from keras_bert_lite._files import replaced_file
 from keras_bert_lite.checks import check_installed
 from keras_bert_lite.layers.execution.engines import for_engine
-from keras_bert_lite.models.text_model import TextModel, load_text_model, model_on_ids
 from keras_bert_lite.serving.runtimes.file_metadata import METADATA_KEY, file_metadata
 from keras_bert_lite.serving.runtimes.id_graphs import id_specs
+from keras_bert_lite.tasks.text_model import TextModel, load_text_model, model_on_ids
 
 OPSET = 18
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from keras_bert_lite._files import replaced_directory
 from keras_bert_lite.checks import check_installed
 from keras_bert_lite.layers.execution.engines import for_engine
-from keras_bert_lite.models.text_model import TextModel, load_text_model, model_on_ids
 from keras_bert_lite.serving.runtimes.file_metadata import METADATA_FILE, file_metadata
 from keras_bert_lite.serving.runtimes.id_graphs import id_specs, save_functions, traced
+from keras_bert_lite.tasks.text_model import TextModel, load_text_model, model_on_ids
 
 MODEL_FILE = "model.xml"  # and model.bin beside it
 

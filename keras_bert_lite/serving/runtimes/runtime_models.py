@@ -14,7 +14,6 @@ import numpy as np
 
 from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.checks import check_choice, check_installed, check_positive
-from keras_bert_lite.models.text_model import as_array
 from keras_bert_lite.serving.runtimes.few_strings import few_strings
 from keras_bert_lite.serving.runtimes.file_metadata import (
     METADATA_FILE,
@@ -22,6 +21,7 @@ from keras_bert_lite.serving.runtimes.file_metadata import (
     read_metadata,
 )
 from keras_bert_lite.serving.runtimes.openvino import MODEL_FILE
+from keras_bert_lite.tasks.text_model import as_array
 from keras_bert_lite.text.inputs import as_batch, check_rows, texts_by_input
 
 

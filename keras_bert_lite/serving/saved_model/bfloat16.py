@@ -17,7 +17,6 @@ from keras_bert_lite.models.encoder_model import (
     encoder_layers,
     encoder_of,
 )
-from keras_bert_lite.models.text_model import TextModel, model_on_ids
 from keras_bert_lite.serving.saved_model.other_encoder import (
     check_blocks,
     on_rows,
@@ -26,6 +25,7 @@ from keras_bert_lite.serving.saved_model.other_encoder import (
     with_layers,
     with_parts,
 )
+from keras_bert_lite.tasks.text_model import TextModel, model_on_ids
 
 
 class Bfloat16Dense(keras.layers.Layer):

@@ -10,11 +10,6 @@ from typing import Any
 from keras_bert_lite._files import check_directory, draft_directory, move_to_new
 from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.checks import check_choice
-from keras_bert_lite.models.text_model import (
-    TextModel,
-    load_text_model,
-    preprocessor_of,
-)
 from keras_bert_lite.serving.saved_model.bfloat16 import in_bfloat16
 from keras_bert_lite.serving.saved_model.exported_signatures import (
     signatures_of,
@@ -23,6 +18,11 @@ from keras_bert_lite.serving.saved_model.exported_signatures import (
 from keras_bert_lite.serving.saved_model.metadata import write_metadata
 from keras_bert_lite.serving.saved_model.server_config import batching_parameters
 from keras_bert_lite.serving.saved_model.warmup import replay_warmup, write_warmup
+from keras_bert_lite.tasks.text_model import (
+    TextModel,
+    load_text_model,
+    preprocessor_of,
+)
 
 LONG = 512  # words of a long warm-up text, if the preprocessor cuts none
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from keras_bert_lite._tensorflow import tf
-from keras_bert_lite.models.tasks.registry import task_of
-from keras_bert_lite.models.tasks.task import labels_of
-from keras_bert_lite.models.text_model import (
+from keras_bert_lite.tasks.registry import task_of
+from keras_bert_lite.tasks.task import labels_of
+from keras_bert_lite.tasks.text_model import (
     TextModel,
     answer_of,
     ids_of,

@@ -9,15 +9,15 @@ import keras
 from keras_bert_lite._tensorflow import tf, tf_text
 from keras_bert_lite._version import __version__
 from keras_bert_lite.models.encoder_model import encoder_layers, encoder_of
-from keras_bert_lite.models.text_model import (
+from keras_bert_lite.serving.check.saved_model_files import read_meta_graph
+from keras_bert_lite.serving.check.server_operations import operations
+from keras_bert_lite.serving.check.signatures import public_signatures
+from keras_bert_lite.tasks.text_model import (
     TextModel,
     answer_of,
     model_on_ids,
     preprocessor_of,
 )
-from keras_bert_lite.serving.check.saved_model_files import read_meta_graph
-from keras_bert_lite.serving.check.server_operations import operations
-from keras_bert_lite.serving.check.signatures import public_signatures
 
 FILE = Path("assets.extra") / "keras_bert_lite.json"
 

@@ -12,7 +12,7 @@ from keras_bert_lite._private import sublayers
 from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.layers.base import EncoderPart
 from keras_bert_lite.layers.encoder_block import NORM_SLOTS
-from keras_bert_lite.models.text_model import TextModel
+from keras_bert_lite.tasks.text_model import TextModel
 
 Part = Any  # a layer of an encoder, or one that takes its place
 

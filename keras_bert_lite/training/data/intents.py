@@ -9,13 +9,16 @@ import numpy as np
 
 from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.layers.heads.dense_heads import check_labels
-from keras_bert_lite.models.tasks.intent_and_slots import INTENT, SLOTS
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.training.data import record_values
 from keras_bert_lite.training.data.batches import WindowBatching
 from keras_bert_lite.training.data.records import Record
 from keras_bert_lite.training.data.tokens import TaggedWords
 from keras_bert_lite.training.data.window_datasets import Rows, window_batches
+
+# The outputs that the targets are of.
+INTENT = "intent_logits"
+SLOTS = "slot_logits"
 
 
 def intent_and_slot_dataset(
@@ -76,9 +79,9 @@ def intent_and_slot_dataset(
 def _finish(ids: Rows, targets: Rows) -> tuple[Rows, Rows, Rows]:
     return (
         ids,
-        {INTENT.name: targets["intent"], SLOTS.name: targets["tags"]},
+        {INTENT: targets["intent"], SLOTS: targets["tags"]},
         {
-            INTENT.name: tf.ones_like(targets["intent"], tf.float32),
-            SLOTS.name: targets["weights"],
+            INTENT: tf.ones_like(targets["intent"], tf.float32),
+            SLOTS: targets["weights"],
         },
     )

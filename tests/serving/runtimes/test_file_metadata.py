@@ -6,7 +6,6 @@ import keras
 import pytest
 
 import keras_bert_lite as kbl
-from keras_bert_lite.models.text_model import load_text_model
 from keras_bert_lite.serving.runtimes.file_metadata import (
     METADATA_FILE,
     file_metadata,
@@ -15,6 +14,7 @@ from keras_bert_lite.serving.runtimes.file_metadata import (
 from keras_bert_lite.serving.runtimes.litert import export_litert
 from keras_bert_lite.serving.runtimes.openvino import export_openvino
 from keras_bert_lite.serving.runtimes.runtime_models import LiteRTModel, OpenVinoModel
+from keras_bert_lite.tasks.text_model import load_text_model
 from tests import tiny
 
 pytestmark = pytest.mark.tensorflow(reason="exports need TensorFlow")

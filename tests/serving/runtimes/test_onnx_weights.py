@@ -5,11 +5,11 @@ import onnx
 import pytest
 
 import keras_bert_lite as kbl
-from keras_bert_lite.models.text_model import model_on_ids
 from keras_bert_lite.presets import DEBERTA_FAMILY, MODERNBERT_FAMILY
 from keras_bert_lite.serving.runtimes.onnx import _convert, export_onnx
 from keras_bert_lite.serving.runtimes.onnx_weights import WithoutMatrices
 from keras_bert_lite.serving.runtimes.runtime_models import OnnxModel
+from keras_bert_lite.tasks.text_model import model_on_ids
 from tests import tiny
 from tests.conformance import randomize
 

@@ -12,11 +12,11 @@ import tensorflow as tf
 from keras_bert_lite import layers
 from keras_bert_lite._private import sublayers
 from keras_bert_lite._progress_bar import progress_bar
-from keras_bert_lite.models.text_model import TextModel
 from keras_bert_lite.serving.saved_model.other_encoder import (
     with_blocks,
     with_encoder,
 )
+from keras_bert_lite.tasks.text_model import TextModel
 from keras_bert_lite.text.text_files import BOM, BROKEN, opened
 
 Texts = Sequence[str] | str | os.PathLike | None

@@ -17,7 +17,6 @@ from keras_bert_lite.models.encoder_model import (
     encoder_layers,
     encoder_of,
 )
-from keras_bert_lite.models.text_model import TextModel, model_on_ids
 from keras_bert_lite.serving.saved_model.int8.block import (
     check_covered,
     in_int8,
@@ -34,6 +33,7 @@ from keras_bert_lite.serving.saved_model.other_encoder import (
     with_encoder,
     with_parts,
 )
+from keras_bert_lite.tasks.text_model import TextModel, model_on_ids
 
 
 class Int8Encoder(Encoder):

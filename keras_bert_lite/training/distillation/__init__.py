@@ -1,1 +1,0 @@
-"""Training a small encoder to reproduce the vectors of a larger one."""

@@ -1,1 +1,0 @@
-"""Devices and hosts: what is there, and how a model and its batches lie on them."""

@@ -1,1 +1,0 @@
-"""Pretraining: from text files to data, from data to an encoder."""
