@@ -270,10 +270,16 @@ QUESTION_ANSWERING = Task(
     head=layers.SpanHead,
     outputs=(
         Output(
-            "start_logits", objectives.CROSS_ENTROPY, (objectives.accuracy,), weight=0.5
+            "start_logits",
+            objectives.POSITION_CROSS_ENTROPY,
+            (objectives.accuracy,),
+            weight=0.5,
         ),
         Output(
-            "end_logits", objectives.CROSS_ENTROPY, (objectives.accuracy,), weight=0.5
+            "end_logits",
+            objectives.POSITION_CROSS_ENTROPY,
+            (objectives.accuracy,),
+            weight=0.5,
         ),
     ),
     data_set=question_dataset,

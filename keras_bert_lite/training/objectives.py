@@ -62,6 +62,11 @@ CROSS_ENTROPY = Objective(
 )
 CHOICE_CROSS_ENTROPY = dataclasses.replace(CROSS_ENTROPY, link=linear_model.CHOICES)
 WORD_CROSS_ENTROPY = dataclasses.replace(CROSS_ENTROPY, loss=WordCrossEntropy)
+# A token among those of its text: no linear model of a vector predicts it, and its
+# probability is one among the tokens of that text.
+POSITION_CROSS_ENTROPY = dataclasses.replace(
+    CROSS_ENTROPY, link=None, probabilities=None
+)
 BINARY_CROSS_ENTROPY = Objective(
     loss=lambda: keras.losses.BinaryCrossentropy(from_logits=True),
     fitting=("binary_crossentropy", "binary_focal_crossentropy"),

@@ -220,7 +220,7 @@ class Run:
             try:
                 self._fit(rows, plan, first, [selection, *deadlines])
             except Diverged as error:
-                if not (trainer.kind.linear or selection.best["epoch"]):
+                if not (trainer.starts_linear or selection.best["epoch"]):
                     self.tidy()
                     raise
                 diverged = str(error)
@@ -337,9 +337,7 @@ class Run:
     def _choose(self) -> dict[str, Any]:
         """Calibrates, chooses thresholds and judges the held-out rows."""
         trainer, rows = self.trainer, self.parts.validation
-        calibrations = {}
-        if trainer.kind.calibrated:
-            calibrations = calibrate(trainer.model, trainer.batches(rows))
+        calibrations = calibrate(trainer.model, trainer.batches(rows))
         found = trainer.answered(rows)
         return {
             "calibration": {k: x._asdict() for k, x in calibrations.items()},

@@ -25,6 +25,7 @@ from keras_bert_lite.finetuning.kinds.base import (
 )
 from keras_bert_lite.finetuning.rows import in_stages
 from keras_bert_lite.tasks.compile import compile
+from keras_bert_lite.tasks.registry import objectives_of
 from keras_bert_lite.tasks.text_model import TextModel
 from keras_bert_lite.tasks.warm_start import WarmStart
 from keras_bert_lite.text.preprocessor import Preprocessor
@@ -97,16 +98,21 @@ class Trainer:
     def steps_per_epoch(self, rows: Rows, batch_size: int) -> int:
         return len(self._dataset(rows, batch_size=batch_size))
 
+    @property
+    def starts_linear(self) -> bool:
+        """Whether linear models of vectors can fill the heads (`warm_start`)."""
+        return all(x and x.link for x in objectives_of(self.model).values())
+
     def start(self, rows: Rows, held_out: Rows) -> dict[str, Probe]:
         """Starts the heads from linear models of the rows' vectors."""
-        if not self.kind.linear:
+        if not self.starts_linear:
             return {}
         weighted = self._weighted(self.batches(rows))
         return self._warm_start(weighted, self.batches(held_out))
 
     def start_again(self, rows: Rows, probes: Mapping[str, Probe]) -> None:
         """Starts the heads from other rows, with the penalties of their probes."""
-        if self.kind.linear:
+        if self.starts_linear:
             self._warm_start.again(self._weighted(self.batches(rows)), probes)
 
     def expected_losses(self, rows: Rows) -> np.ndarray:

@@ -54,8 +54,6 @@ class Kind(abc.ABC):
         needs_known_labels: Whether an answer has no score if a row's label is none of
             the model's.
         options_kept: Options of the answer that count when a saved model is scored.
-        linear: Whether a linear model of vectors can fill the heads (`warm_start`).
-        calibrated: Whether probabilities are calibrated, which are those of labels.
         batch_size: Rows of a step, if the task has its own number.
         epochs, rate: The epochs and the peak rate, as multiples of other tasks'.
         amounts: Scores that are not shares, but in the unit of the labels.
@@ -72,8 +70,6 @@ class Kind(abc.ABC):
     columns: ClassVar[dict[str, str | None]]
     needs_known_labels: ClassVar[bool] = False
     options_kept: ClassVar[tuple[str, ...]] = ()
-    linear: ClassVar[bool] = True
-    calibrated: ClassVar[bool] = True
     batch_size: ClassVar[int | None] = None
     epochs: ClassVar[int] = 1
     rate: ClassVar[float] = 1.0

@@ -40,8 +40,6 @@ class QuestionAnswering(Kind):
     name = QUESTION_ANSWERING.name
     metrics = ("f1", "exact")
     options_kept = ("no_answer_threshold",)
-    linear = False
-    calibrated = False  # a span's is among those of its own context
     # Many small steps: the head has to learn what no linear model of vectors holds.
     batch_size = 8
     rate = 2.0
