@@ -16,7 +16,6 @@ import numpy as np
 from keras_bert_lite._files import replaced_file, to_json
 from keras_bert_lite._finite import NotFinite, is_finite
 from keras_bert_lite.checks import check_bool, check_positive
-from keras_bert_lite.finetuning.kinds import KINDS
 from keras_bert_lite.finetuning.kinds.base import is_unicode
 from keras_bert_lite.finetuning.saved_run import SavedRun, load_run
 from keras_bert_lite.serving.offline import predict_texts
@@ -249,19 +248,14 @@ def _beside(row: Record, answer: Mapping[str, Any]) -> Record:
     return made
 
 
-INPUTS = {  # a task's columns, by the model's inputs
-    "text": ("question", "words", "text"),
-    "text_pair": ("context", "choices", "text_pair"),
-}
-
-
 def _text_columns(run: SavedRun, given: Mapping[str, Any], row: Record) -> list[str]:
     """Returns the columns of the model's inputs.
 
     They are those given, or those of the run, or the task's, if the row has them.
     """
     task, inputs = task_of(run.model), run.model.input
-    own = KINDS[task.name].columns if task is not None and task.name in KINDS else {}
+    own = {} if task is None else task.columns
+    columns = {} if task is None else task.inputs
     known = [*inputs, *own]  # labels too, as `evaluate` takes them
     others = run.columns or {x: column for x, column in own.items() if column in row}
     if unknown := sorted(given.keys() - set(known)):
@@ -269,7 +263,15 @@ def _text_columns(run: SavedRun, given: Mapping[str, Any], row: Record) -> list[
             f"`columns` must name some of {sorted(set(known))}. Received: {unknown}"
         )
     return [
-        next((c[x] for c in (given, others) for x in INPUTS[name] if c.get(x)), name)
+        next(
+            (
+                x
+                for named in (given, others)
+                for key in (columns.get(name, name), name)
+                if (x := named.get(key))
+            ),
+            name,
+        )
         for name in inputs
     ]
 

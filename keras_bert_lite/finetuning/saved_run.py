@@ -46,7 +46,7 @@ class SavedRun:
                 f"Received: {task and task.name!r}"
             )
         given = {**self.columns, **(columns or {})}
-        if KINDS[task.name].columns.get("text_pair", "") is None:
+        if task.columns.get("text_pair", "") is None:
             paired = "text_pair" in self.model.input
             given.setdefault("text_pair", "text_pair" if paired else None)
         return KINDS[task.name](**given)

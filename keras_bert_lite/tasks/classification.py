@@ -163,11 +163,16 @@ def _string_form(
     return inputs, answer(**given, **options, name="answer")(values["logits"])
 
 
+COLUMNS = {"text": "text", "text_pair": None, "label": "label"}
+INPUTS = {"text": "text", "text_pair": "text_pair"}
 TEXT_CLASSIFICATION = Task(
     name="text_classification",
     head=layers.ClassificationHead,
     outputs=(Output("logits", objectives.CROSS_ENTROPY, (objectives.accuracy,)),),
     data_set=text_dataset,
+    columns=COLUMNS,
+    inputs=INPUTS,
+    explained="label",
     answer=LabelAnswer,
     string_form=_string_form,
     hugging_face="ForSequenceClassification",
@@ -182,6 +187,9 @@ MULTI_LABEL_CLASSIFICATION = Task(
         Output("logits", objectives.BINARY_CROSS_ENTROPY, (objectives.multi_label_f1,)),
     ),
     data_set=text_dataset,
+    columns=COLUMNS,
+    inputs=INPUTS,
+    explained="label",
     answer=LabelSetAnswer,
     string_form=_string_form,
     hugging_face="ForSequenceClassification",
@@ -192,6 +200,9 @@ REGRESSION = Task(
     head=layers.RegressionHead,
     outputs=(Output("logits", objectives.SQUARED_ERROR, (objectives.number_scores,)),),
     data_set=text_dataset,
+    columns=COLUMNS,
+    inputs=INPUTS,
+    explained="number",
     answer=NumberAnswer,
     string_form=_string_form,
     hugging_face="ForSequenceClassification",

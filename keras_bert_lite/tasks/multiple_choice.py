@@ -86,6 +86,8 @@ MULTIPLE_CHOICE = Task(
         Output("logits", objectives.CHOICE_CROSS_ENTROPY, (objectives.accuracy,)),
     ),
     data_set=choice_dataset,
+    columns={"text": "text", "choices": "choices", "label": "label"},
+    inputs={"text": "text", "text_pair": "choices"},
     answer=ChoiceAnswer,
     string_form=_string_form,
     hugging_face="ForMultipleChoice",

@@ -43,6 +43,11 @@ class Task:
         head: Class of the first layer of the head; `None` if there is no head.
         outputs: The outputs of the task's models.
         data_set: The function that makes its data set; `None` if there is none.
+        columns: The columns of its rows by what they hold, and how they are called
+            unless a user says otherwise; `None`: the column may be missing.
+        inputs: What the strings of a model are called, and which column they are.
+        explained: What `kbl.explain` explains, a key of `visualization.targets`; `None`
+            if it explains nothing.
         answer: Layer class that turns the outputs into readable answers; its
             arguments with defaults are the options of `with_text`. `None` returns
             the outputs unchanged.
@@ -65,6 +70,9 @@ class Task:
     head: type[keras.layers.Layer] | None
     outputs: tuple[Output, ...]
     data_set: Callable | None = None
+    columns: Mapping[str, str | None] = dataclasses.field(default_factory=dict)
+    inputs: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    explained: str | None = None
     answer: type[Answer] | None = None
     string_form: StringForm = plain_form
     hugging_face: str | None = None

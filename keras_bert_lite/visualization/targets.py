@@ -8,14 +8,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from keras_bert_lite._tensorflow import tf
-from keras_bert_lite.tasks import (
-    classification,
-    intent_and_slots,
-    question_answering,
-    token_classification,
-)
 from keras_bert_lite.tasks.intent_and_slots import INTENT, SLOTS
-from keras_bert_lite.tasks.registry import task_of
+from keras_bert_lite.tasks.registry import TASKS, task_of
 from keras_bert_lite.tasks.task import head_layers
 from keras_bert_lite.tasks.text_model import TextModel, answer_of
 from keras_bert_lite.visualization.reading import Reading
@@ -67,12 +61,13 @@ def choose(question: Question) -> Target:
         ValueError: If there is no such target, or the task cannot be explained.
     """
     task = task_of(question.model)
-    if task is None or task.name not in TARGETS:
+    if task is None or task.explained is None:
+        explained = [name for name, x in TASKS.items() if x.explained]
         raise ValueError(
-            f"`model` must be of one of the tasks {list(TARGETS)}. "
+            f"`model` must be of one of the tasks {explained}. "
             f"Received: {task and task.name!r}"
         )
-    return TARGETS[task.name](question)
+    return TARGETS[task.explained](question)
 
 
 def _label(question: Question, output: str = "logits") -> Target:
@@ -230,12 +225,10 @@ def _checked(question: Question) -> Span:
     return start, end
 
 
-TARGETS: dict[str, Callable[[Question], Target]] = {
-    classification.TEXT_CLASSIFICATION.name: _label,
-    classification.MULTI_LABEL_CLASSIFICATION.name: _label,
-    classification.REGRESSION.name: _number,
-    token_classification.TOKEN_CLASSIFICATION.name: _tag,
-    token_classification.CRF_TOKEN_CLASSIFICATION.name: _tag,
-    intent_and_slots.INTENT_AND_SLOTS.name: _intent_or_slot,
-    question_answering.QUESTION_ANSWERING.name: _answer,
+TARGETS: dict[str, Callable[[Question], Target]] = {  # by `Task.explained`
+    "label": _label,
+    "number": _number,
+    "tag": _tag,
+    "intent_or_slot": _intent_or_slot,
+    "answer": _answer,
 }

@@ -12,7 +12,7 @@ import numpy as np
 from keras_bert_lite._finite import NotFinite, is_finite
 from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.tasks.registry import TASKS
-from keras_bert_lite.tasks.task import labels_of
+from keras_bert_lite.tasks.task import Task, labels_of
 from keras_bert_lite.tasks.text_model import TextModel, with_text
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.training.data.records import Record
@@ -50,7 +50,6 @@ class Kind(abc.ABC):
         metrics: The scores that can decide, of which larger ones are better; the
             first does by default.
         metric: The score that decides.
-        columns: The columns that the task reads, by argument.
         needs_known_labels: Whether an answer has no score if a row's label is none of
             the model's.
         options_kept: Options of the answer that count when a saved model is scored.
@@ -59,7 +58,7 @@ class Kind(abc.ABC):
         amounts: Scores that are not shares, but in the unit of the labels.
 
     Args:
-        **columns: The names of columns that differ from `columns`.
+        **columns: The names of columns that differ from those of the task's row.
 
     Raises:
         ValueError: If the task has no such column, or needs it.
@@ -67,7 +66,6 @@ class Kind(abc.ABC):
 
     name: ClassVar[str]
     metrics: ClassVar[tuple[str, ...]]
-    columns: ClassVar[dict[str, str | None]]
     needs_known_labels: ClassVar[bool] = False
     options_kept: ClassVar[tuple[str, ...]] = ()
     batch_size: ClassVar[int | None] = None
@@ -77,22 +75,28 @@ class Kind(abc.ABC):
     apart = False  # whether the texts of a row are encoded apart
 
     def __init__(self, **columns: str | None) -> None:
-        if unknown := sorted(columns.keys() - self.columns.keys()):
+        usual = self.task.columns
+        if unknown := sorted(columns.keys() - usual.keys()):
             raise ValueError(
-                f"The task {self.name!r} reads the columns {list(self.columns)}. "
+                f"The task {self.name!r} reads the columns {list(usual)}. "
                 f"Received: {unknown}"
             )
         for name, column in columns.items():
-            if column is None and self.columns[name] is not None:
+            if column is None and usual[name] is not None:
                 raise ValueError(
                     f"`columns` must name the column of {name!r} for the task "
                     f"{self.name!r}. Received: {columns}"
                 )
-        self.column: dict[str, Any] = {**self.columns, **columns}
+        self.column: dict[str, Any] = {**usual, **columns}
         self.metric = self.metrics[0]
         self._optional = [
-            x for x, name in self.columns.items() if name is None and x not in columns
+            x for x, name in usual.items() if name is None and x not in columns
         ]
+
+    @property
+    def task(self) -> Task:
+        """The row of the task."""
+        return TASKS[self.name]
 
     def find_optional(self, row: Record) -> None:
         """Takes the optional columns that the first row has, unless they were named."""
@@ -188,7 +192,7 @@ class Kind(abc.ABC):
         self, rows: Any, preprocessor: Preprocessor, labels: Labels, **batching: Any
     ) -> tf.data.Dataset:
         """Makes the task's data set for `fit`."""
-        make = TASKS[self.name].data_set
+        make = self.task.data_set
         assert make is not None  # of every task of a kind
         return make(rows, preprocessor, **self.data_options(labels), **batching)
 
@@ -275,8 +279,8 @@ class Kind(abc.ABC):
     @property
     def text_columns(self) -> list[str]:
         """The columns that hold texts."""
-        names = ("text", "text_pair", "words", "question", "context", "choices")
-        return [x for name in names if (x := self.column.get(name)) is not None]
+        names = self.task.inputs.values()
+        return [x for name in names if (x := self.column[name]) is not None]
 
     def check_columns(self, row: Record) -> None:
         """Refuses rows that lack a column."""

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from typing import Any, ClassVar
+from typing import Any
 
 import keras
 import numpy as np
@@ -43,11 +43,6 @@ class QuestionAnswering(Kind):
     # Many small steps: the head has to learn what no linear model of vectors holds.
     batch_size = 8
     rate = 2.0
-    columns: ClassVar = {
-        "question": "question",
-        "context": "context",
-        "answers": "answers",
-    }
 
     def check(self, row: Record) -> None:
         super().check(row)
@@ -122,7 +117,6 @@ class MultipleChoice(Kind):
     name = MULTIPLE_CHOICE.name
     metrics = ("accuracy",)
     pairs = True  # the text and each choice
-    columns: ClassVar = {"text": "text", "choices": "choices", "label": "label"}
 
     def converted(self, row: Record) -> Record:
         """Reads the index of a choice that is written in a file as a string."""

@@ -45,7 +45,6 @@ class TokenClassification(Kind):
         "f1",
         "accuracy",
     )  # F1 of entities; of tags without a scheme, accuracy
-    columns: ClassVar = {"words": "words", "tags": "tags"}
     options_kept = ("decoding",)
     epochs = 2  # most tags are rare
     rate = 2.0  # see `benchmarks.recipe_choices`
@@ -132,7 +131,6 @@ class IntentAndSlots(TokenClassification):
     name = INTENT_AND_SLOTS.name
     # The share of texts whose intent and tags are all right; of intents; of slots.
     metrics: ClassVar[tuple[str, ...]] = ("exact", "intent_accuracy", "f1", "accuracy")
-    columns: ClassVar = {"words": "words", "tags": "tags", "intent": "intent"}
 
     def converted(self, row: Record) -> Record:
         name = self.column["intent"]

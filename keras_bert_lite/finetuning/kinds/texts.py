@@ -42,7 +42,6 @@ FEW_PAIRS = 100  # below which fine-tuning made their linear models no better, o
 
 
 class _Texts(Kind):
-    columns: ClassVar = {"text": "text", "text_pair": None, "label": "label"}
     options: ClassVar[dict[str, Any]] = {}
 
     @property
