@@ -21,8 +21,15 @@ import keras_bert_lite as kbl
 from benchmarks.inference.environment import environment
 from benchmarks.inference.models import minilm
 from benchmarks.recipes.sets import SETS, Row, Set
-from keras_bert_lite.finetuning.kinds import KINDS
+from keras_bert_lite.finetuning.rows import read_rows
 from keras_bert_lite.finetuning.saved_run import load_run
+from keras_bert_lite.finetuning.spec import (
+    TUNABLE,
+    Spec,
+    labels_of,
+    named_columns,
+    tunable_task,
+)
 from keras_bert_lite.serving.saved_model.int8.encoder import int8_model
 from keras_bert_lite.tasks.text_model import model_on_ids, preprocessor_of
 
@@ -50,10 +57,16 @@ def some(rows: list[Row], count: int) -> list[Row]:
     return [rows[i] for i in order]
 
 
+def rows_of(name: str, rows: list[Row]) -> tuple[Spec, list[Row]]:
+    task = tunable_task(ALL[name].task)
+    named = named_columns(task, ALL[name].columns)
+    read, known = read_rows(rows, task.fine_tuning.rows, named, "rows")
+    return Spec(task, known), list(read)
+
+
 def texts_of(name: str, rows: list[Row]) -> list[str]:
-    kind = KINDS[ALL[name].task](**ALL[name].columns)
-    texts = kind.texts(some(rows, CALIBRATION))
-    columns = texts.values() if isinstance(texts, dict) else [texts]
+    spec, rows = rows_of(name, some(rows, CALIBRATION))
+    columns = spec.texts(rows).values()
     found = [x if isinstance(x, str) else " ".join(x) for c in columns for x in c]
     return some(found, CALIBRATION)
 
@@ -75,13 +88,12 @@ def trained(name: str, rows: list[Row], work: Path) -> kbl.TextModel:
 
 def scores(name: str, model: Any, rows: list[Row], texts: list[str] | None) -> dict:
     """Returns the scores; in int8 if there are texts to calibrate it."""
-    kind = KINDS[ALL[name].task](**ALL[name].columns)
+    spec, rows = rows_of(name, rows)
     if texts is not None:
         model, *_ = int8_model(model, texts)
     body = model_on_ids(model)
-    rows = kind.prepared([kind.converted(row) for row in rows])
-    answers = kind.answer(kind.string_model(body, preprocessor_of(model)), rows)
-    return kind.scores(rows, answers, kind.labels_of(body))
+    answers = spec.answer(spec.scored_model(body, preprocessor_of(model)), rows)
+    return spec.scorer.scores(rows, answers, labels_of(body, spec.task))
 
 
 def measure(name: str, data: Path, work: Path) -> dict[str, Any]:
@@ -100,8 +112,7 @@ def markdown(data: dict[str, Any]) -> str:
     lines = ["| | score | float32 | int8 | calibrated on another set's texts |"]
     lines.append("|---|---|---|---|---|")
     for name, sides in data["sets"].items():
-        kind = KINDS[ALL[name].task]
-        metric = kind.metrics[0]
+        metric = TUNABLE[ALL[name].task].scorer.metrics[0]
         cells = [f"{100 * x[metric]:.2f}" for x in sides.values()]
         lines.append(f"| {name} | {metric} | {' | '.join(cells)} |")
     return "\n".join(lines)

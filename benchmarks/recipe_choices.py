@@ -18,7 +18,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from statistics import mean
 from typing import Any
-from unittest import mock
 
 import numpy as np
 
@@ -27,9 +26,9 @@ from benchmarks.recipes.log import Log
 from benchmarks.recipes.sets import SETS, Row
 from benchmarks.recipes.tables import metric_of
 from benchmarks.recipes.ways import RATES, tuned
-from keras_bert_lite.finetuning.course import trainer
-from keras_bert_lite.finetuning.finetune import PAIRS
-from keras_bert_lite.finetuning.kinds import KINDS
+from keras_bert_lite.finetuning.decide import PAIRS
+from keras_bert_lite.finetuning.recipe import RECIPE
+from keras_bert_lite.finetuning.spec import TUNABLE
 
 RESULTS = Path(__file__).parent / "results" / "recipe_choices.jsonl"
 SCORED = 1500
@@ -38,12 +37,24 @@ COLUMNS = ("set", "rows", "encoder", *CHOICES, "pairs")
 
 
 @contextlib.contextmanager
+def replaced(numbers: Any, **others: Any) -> Iterator[None]:
+    """Gives a frozen dataclass, which many modules have imported, other values."""
+    own = {name: getattr(numbers, name) for name in others}
+    try:
+        for name, value in others.items():
+            object.__setattr__(numbers, name, value)
+        yield
+    finally:
+        for name, value in own.items():
+            object.__setattr__(numbers, name, value)
+
+
+@contextlib.contextmanager
 def constants(task: str, rate: float, epochs: float, softness: float) -> Iterator[None]:
     """Gives `kbl.finetune` other constants."""
     with (
-        mock.patch.object(KINDS[task], "rate", rate),
-        mock.patch.object(KINDS[task], "epochs", epochs),
-        mock.patch.object(trainer, "SOFTNESS", softness),
+        replaced(TUNABLE[task], rate=rate, epochs=epochs),
+        replaced(RECIPE, softness=softness),
     ):
         yield
 
@@ -75,7 +86,7 @@ def main() -> None:
     parser.add_argument("--encoders", nargs="+", choices=RATES, default=list(RATES))
     parser.add_argument("--rates", nargs="+", type=float, help="the task's own")
     parser.add_argument("--epochs", nargs="+", type=float, help="the task's own")
-    softness = [trainer.SOFTNESS]
+    softness = [RECIPE.softness]
     parser.add_argument("--softness", nargs="+", type=float, default=softness)
     parser.add_argument("--pairs", nargs="+", choices=PAIRS, default=["auto"])
     parser.add_argument("--results", type=Path, default=RESULTS)
@@ -89,8 +100,8 @@ def main() -> None:
 def compare(log: Log, name: str, every: list[Row], options: Any) -> None:
     """Scores all constants on rows of a set."""
     this = SETS[name]
-    rates = options.rates or [float(KINDS[this.task].rate)]
-    epochs = options.epochs or [float(KINDS[this.task].epochs)]
+    rates = options.rates or [float(TUNABLE[this.task].rate)]
+    epochs = options.epochs or [float(TUNABLE[this.task].epochs)]
     runs = itertools.product(options.rows, options.seeds, options.encoders)
     for rows, seed, encoder in runs:
         train, test = split(every, rows, seed)

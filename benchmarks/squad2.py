@@ -26,8 +26,8 @@ import numpy as np
 import keras_bert_lite as kbl
 from benchmarks.inference.models import minilm
 from benchmarks.recipes.log import Log
-from keras_bert_lite.evaluation.squad_scores import squad_scores
-from keras_bert_lite.finetuning.kinds import KINDS
+from keras_bert_lite.finetuning.spec import Spec, tunable_task
+from keras_bert_lite.training.scores.squad import squad_scores
 
 Row = dict[str, Any]
 RESULTS = Path(__file__).parent / "results" / "squad2.jsonl"
@@ -80,9 +80,9 @@ def tuned(train: list[Row], test: list[Row], seed: int, minutes: float | None) -
         verbose=0,
     )
     times = _times(began)
-    answers = KINDS["question_answering"]().answer(made.text_model, test)
-    recipe = made.report["recipe"]
-    passes = recipe["epochs"] * (2 if made.report["refitted"] else 1)
+    task = tunable_task("question_answering")
+    answers = Spec(task, dict(task.columns)).answer(made.text_model, test)
+    passes = made.report.recipe.epochs * (2 if made.report.refitted else 1)
     best, lacking = answers["answers"][:, 0], answers["no_answer_score"]
     scores = scores_of(test, best.tolist(), lacking)
     return {"scores": scores, **times, "epochs": passes}

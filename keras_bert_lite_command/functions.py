@@ -11,6 +11,7 @@ Task = Literal[
     "multi_label_classification",
     "regression",
     "token_classification",
+    "crf_token_classification",
     "intent_and_slots",
     "question_answering",
     "multiple_choice",

@@ -50,7 +50,7 @@ def ours(train: list[Row], test: list[Row], seed: int) -> dict[str, Any]:
     tuned = kbl.finetune("text_classification", train, **options)
     seconds = time.process_time() - began
     scores = kbl.evaluate(tuned.text_model, test)["scores"]
-    contrasted = tuned.report["contrasted"]
+    contrasted = tuned.report.contrasted
     return {"scores": scores, "cpu_seconds": seconds, "contrasted": contrasted}
 
 

@@ -5,7 +5,7 @@ from statistics import mean, median
 from typing import Any
 
 from benchmarks.recipes.sets import SETS, SEVERAL
-from keras_bert_lite.finetuning.kinds import KINDS
+from keras_bert_lite.finetuning.spec import TUNABLE
 
 Records = list[dict[str, Any]]
 Column = tuple[str, str]  # a way and its encoder, or ""
@@ -48,7 +48,7 @@ def page(records: Records) -> str:
 
 
 def metric_of(name: str) -> str:
-    return SETS[name].metric or KINDS[SETS[name].task].metrics[0]
+    return SETS[name].metric or TUNABLE[SETS[name].task].scorer.metrics[0]
 
 
 def _cells(records: Records) -> list[tuple[str, int]]:

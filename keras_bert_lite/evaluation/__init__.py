@@ -2,6 +2,6 @@
 
 from keras_bert_lite.evaluation import scorers
 from keras_bert_lite.evaluation.callback import EvaluationCallback
-from keras_bert_lite.evaluation.squad_scores import squad_scores
+from keras_bert_lite.training.scores.squad import squad_scores
 
 __all__ = ["EvaluationCallback", "scorers", "squad_scores"]

@@ -1,17 +1,21 @@
-"""Fine-tuning in one call: data, recipe, training, report.
+"""Fine-tuning in one call: read rows, decide, train, judge, save.
 
 | file | holds |
 |---|---|
-| `finetune.py` | `finetune`, the whole path |
-| `kinds/` | a file a kind of task: its columns, labels, model, data set and scores |
-| `rows.py` | rows from files and other sources; which are held out; their order |
-| `course/` | the course of a run: its plan, the time, training, the best weights |
-| `lengths.py` | how long rows are, and how many tokens the model reads |
-| `thresholds.py` | the threshold of several labels |
-| `baseline.py` | what a model without an encoder scores |
-| `report.py` | the files of a run: report and model card |
+| `finetune.py` | `finetune`, the whole story on one page |
+| `spec.py` | the task of a run and what was decided about its rows |
+| `rows.py`, `lengths.py` | rows, which of them are held out, and how long they are |
+| `recipe.py` | every number that decides |
+| `decide.py`, `plan.py` | labels, weights, how pairs are read, epochs, rate and steps |
+| `run.py` | the course of training, and how an interrupted run goes on |
+| `trainer.py`, `budget.py` | training itself, and the time for it |
+| `contrast.py` | pairs of few labelled texts |
+| `selection.py`, `calibration.py` | the best weights, and probabilities that fit |
+| `report.py` | what a run reports, its files and model card |
 | `saved_run.py` | a finished run, read for use |
 | `predict.py`, `evaluate.py` | answers to a file, and scores, of a run or a model |
 | `debug.py` | what is wrong, or odd, in data |
 | `convert.py` | checkpoints from one form to another |
+
+What differs between tasks is in their rows; see `tasks.task.FineTuning`.
 """

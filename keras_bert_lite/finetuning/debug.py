@@ -1,5 +1,6 @@
 """What is wrong, or odd, in the data of a task."""
 
+import dataclasses
 import itertools
 import os
 import unicodedata
@@ -9,11 +10,9 @@ from typing import Any, Unpack
 
 from keras_bert_lite.checkpoints.load import load_preprocessor
 from keras_bert_lite.checkpoints.sources import resolve
-from keras_bert_lite.checks import check_choice
 from keras_bert_lite.finetuning.finetune import ENCODER
-from keras_bert_lite.finetuning.kinds import KINDS, Kind
-from keras_bert_lite.finetuning.kinds.base import Rows
 from keras_bert_lite.finetuning.lengths import count_tokens, lengths_of
+from keras_bert_lite.finetuning.spec import Spec, named_columns, tunable_task
 from keras_bert_lite.training.data.readers.read import (
     Reading,
     check_reading,
@@ -21,6 +20,7 @@ from keras_bert_lite.training.data.readers.read import (
     read,
 )
 from keras_bert_lite.training.data.records import Record
+from keras_bert_lite.training.data.row_formats import Columns, RowFormat, Rows
 
 SHOWN = 5  # examples of each finding
 PIECES = 50  # shown of a text
@@ -61,9 +61,10 @@ def debug(
     Raises:
         ValueError: If an argument is invalid.
     """
-    check_choice("task", task, tuple(KINDS))
     check_reading(reading)
-    kind = KINDS[task](**(columns or {}))
+    described = tunable_task(task)
+    spec = Spec(described, named_columns(described, columns))
+    form = spec.format
     preprocessor = load_preprocessor(resolve(encoder, "encoder"))
     sources = {"train": train, "validation": validation}
     valid: dict[str, dict[int, Record]] = {}
@@ -71,7 +72,10 @@ def debug(
     files: list[str] = []
     for name, source in sources.items():
         if source is not None:
-            valid[name], found = _valid(source, kind, name, **reading)
+            valid[name], known, found = _valid(
+                source, form, spec.columns, name, **reading
+            )
+            spec = dataclasses.replace(spec, columns=known)
             invalid += found
             files += [f"`{name}`: {x}" for x in _findings(source, **reading)]
     rows: dict[str, Rows] = {name: list(x.values()) for name, x in valid.items()}
@@ -82,42 +86,50 @@ def debug(
     }
     if not rows["train"]:
         return report
-    counts = Counter(x for row in rows["train"] for x in kind.classes(row))
+    counts = Counter(x for row in rows["train"] for x in form.classes(row))
     report["labels"] = dict(counts.most_common())
     report["rare"] = [x for x, count in counts.items() if count < FEW]
-    report["alike"] = _alike(kind, *rows.values())
-    tokens = count_tokens(rows["train"], kind, preprocessor)
-    report["lengths"] = lengths_of(tokens, preprocessor.sequence_length)._asdict()
-    report |= _repeated(valid["train"], kind)
+    report["alike"] = _alike(form, *rows.values())
+    tokens = count_tokens(rows["train"], spec, preprocessor)
+    lengths = lengths_of(tokens, preprocessor.sequence_length)
+    report["lengths"] = dataclasses.asdict(lengths)
+    report |= _repeated(valid["train"], form)
     if "validation" in rows:
-        seen = {kind.key(row) for row in rows["train"]}
+        seen = {form.key(row) for row in rows["train"]}
         held_out = valid["validation"]
-        known = {x for row in held_out.values() for x in kind.classes(row)}
-        report["unknown"] = sorted(known - counts.keys())
-        report["shared"] = [i for i, x in held_out.items() if kind.key(x) in seen]
+        theirs = {x for row in held_out.values() for x in form.classes(row)}
+        report["unknown"] = sorted(theirs - counts.keys())
+        report["shared"] = [i for i, x in held_out.items() if form.key(x) in seen]
     pieces = preprocessor.tokenizer.get_vocabulary()
     first = rows["train"][0]
     report["pieces"] = {
         name: [
             pieces[i]
-            for i in preprocessor.tokenizer([kind.text_of(first, name)])[0].numpy()
+            for i in preprocessor.tokenizer([form.joined(first, name)])[0].numpy()
         ]
-        for name in kind.text_columns
+        for name in form.texts
+        if name in first
     }
     return report
 
 
 def _valid(
-    source: Any, kind: Kind, argument: str, **reading: Unpack[Reading]
-) -> tuple[dict[int, Record], list[str]]:
-    """Returns the valid rows by their numbers, and what is wrong with the others."""
+    source: Any,
+    form: RowFormat,
+    columns: Columns,
+    argument: str,
+    **reading: Unpack[Reading],
+) -> tuple[dict[int, Record], Columns, list[str]]:
+    """Returns the valid rows by number, the columns, and what is wrong elsewhere."""
     rows: dict[int, Record] = {}
     invalid = []
     records = read(source, argument, **reading)
     try:
-        for number, row in enumerate(records):
+        for number, record in enumerate(records):
+            if not number:
+                columns = form.columns_of(columns, record)
             try:
-                rows[number] = kind.valid(row)
+                rows[number] = form.read(record, columns)
             except ValueError as error:
                 invalid.append(f"`{argument}`, record {number}: {error}")
     except ValueError as error:  # of the file's format
@@ -125,10 +137,10 @@ def _valid(
     if not rows and not invalid:
         invalid.append(f"`{argument}` must hold records. Received: none")
     try:
-        prepared = kind.prepared(list(rows.values()))
+        prepared = form.prepared(list(rows.values()))
     except ValueError as error:
-        return rows, [*invalid, f"`{argument}`: {error}"]
-    return dict(zip(rows, prepared, strict=True)), invalid
+        return rows, columns, [*invalid, f"`{argument}`: {error}"]
+    return dict(zip(rows, prepared, strict=True)), columns, invalid
 
 
 def _findings(source: Any, **reading: Unpack[Reading]) -> list[str]:
@@ -138,29 +150,29 @@ def _findings(source: Any, **reading: Unpack[Reading]) -> list[str]:
         return []
 
 
-def _alike(kind: Kind, *sources: Rows) -> list[list[str]]:
+def _alike(form: RowFormat, *sources: Rows) -> list[list[str]]:
     """Returns the labels that differ only in blanks or case."""
     groups: dict[tuple[str, str], set[str]] = {}
     for row in itertools.chain(*sources):
-        for argument, labels in kind.row_labels(row).items():
+        for argument, labels in form.labels(row).items():
             for label in labels:
                 spelling = "".join(unicodedata.normalize("NFKC", label).split())
                 groups.setdefault((argument, spelling.casefold()), set()).add(label)
     return sorted(sorted(labels) for labels in groups.values() if len(labels) > 1)
 
 
-def _repeated(rows: dict[int, Record], kind: Kind) -> dict[str, list[int]]:
+def _repeated(rows: dict[int, Record], form: RowFormat) -> dict[str, list[int]]:
     """Returns the numbers of rows that are empty, or repeat the texts of others."""
     first: dict[Any, int] = {}
     found: dict[str, list[int]] = {"empty": [], "duplicates": [], "contradictions": []}
     for number, row in rows.items():
-        key = kind.key(row)
+        key = form.key(row)
         if not all(text.strip() for text in key):
             found["empty"].append(number)
         earlier = first.setdefault(key, number)
         if earlier != number:
             found["duplicates"].append(number)
-            if kind.expected(rows[earlier]) != kind.expected(row):
+            if form.expected(rows[earlier]) != form.expected(row):
                 found["contradictions"].append(number)
     return found
 

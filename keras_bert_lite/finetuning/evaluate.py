@@ -1,17 +1,13 @@
 """Scores of a model on rows, in one call."""
 
 import os
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Unpack
 
-from keras_bert_lite.finetuning.kinds.base import Answers, Kind, Labels, Rows
 from keras_bert_lite.finetuning.rows import check_labels, read_rows
 from keras_bert_lite.finetuning.saved_run import load_run
-from keras_bert_lite.tasks.text_model import TextModel, model_on_ids
+from keras_bert_lite.tasks.text_model import TextModel
 from keras_bert_lite.training.data.readers.read import Reading, check_reading
-
-WORST = 20
 
 
 def evaluate(
@@ -60,28 +56,14 @@ def evaluate(
     """
     check_reading(reading)
     run = load_run(model, "model")
-    kind = run.kind(columns)
-    rows = read_rows(data, kind, "data", **reading)
-    labels = kind.labels_of(model_on_ids(run.model))
-    if kind.needs_known_labels:
-        check_labels(rows, kind, labels, "data")
-    answers = kind.answer(run.scored_model(kind), rows)
+    spec = run.spec(columns)
+    rows, _ = read_rows(data, spec.format, spec.columns, "data", **reading)
+    scorer, labels = spec.scorer, spec.labels
+    if scorer.needs_known_labels:
+        check_labels(rows, spec.format, labels, "data")
+    answers = spec.answer(run.scored_model(spec), rows)
     return {
         "rows": len(rows),
-        "scores": kind.scores(rows, answers, labels),
-        **mistakes(kind, rows, answers, labels),
-    }
-
-
-def mistakes(kind: Kind, rows: Rows, answers: Answers, labels: Labels) -> dict:
-    """Returns what a model gets wrong: labels it mistakes, and its worst rows."""
-    confused = Counter(kind.confused(rows, answers))
-    verdicts = kind.verdicts(rows, answers, labels)
-    worst = sorted(verdicts, key=lambda x: -x.loss)[:WORST]
-    return {
-        "confused": [
-            {"expected": a, "answer": b, "count": count}
-            for (a, b), count in confused.most_common(WORST)
-        ],
-        "worst": [x._asdict() for x in worst if x.expected != x.answer],
+        "scores": scorer.scores(rows, answers, labels),
+        **scorer.mistakes(rows, answers, labels),
     }

@@ -1,20 +1,16 @@
 """Fine-tuning in one call."""
 
 import dataclasses
-import functools
-import math
 import os
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 import keras
 
-from keras_bert_lite._finite import check_finite_weights
 from keras_bert_lite._private import without_traced_gradients
-from keras_bert_lite.checkpoints.load import load_encoder, load_preprocessor
-from keras_bert_lite.checkpoints.sources import Source, resolve
+from keras_bert_lite.checkpoints.sources import resolve
 from keras_bert_lite.checks import (
     check_above_zero,
     check_choice,
@@ -22,46 +18,27 @@ from keras_bert_lite.checks import (
     check_seed,
 )
 from keras_bert_lite.distribution.strategies import check_strategy
-from keras_bert_lite.finetuning.course.plan import (
-    Plan,
-    batch_size_for,
-    epochs_for,
-    rate_for,
-)
-from keras_bert_lite.finetuning.course.run import Run, check_run_directory, folder_of
-from keras_bert_lite.finetuning.course.trainer import Trainer
-from keras_bert_lite.finetuning.kinds import KINDS, Kind
-from keras_bert_lite.finetuning.kinds.base import Labels, Rows
+from keras_bert_lite.finetuning import decide
 from keras_bert_lite.finetuning.lengths import (
     Lengths,
     count_tokens,
     lengths_of,
-    limit_for,
     shorten,
 )
-from keras_bert_lite.finetuning.report import beaten_by, save_run
-from keras_bert_lite.finetuning.rows import (
-    Split,
-    check_labels,
-    read_rows,
-    sample,
-    split,
-)
-from keras_bert_lite.layers.heads.dense_heads import check_labels as check_names
+from keras_bert_lite.finetuning.report import Report, save_run
+from keras_bert_lite.finetuning.rows import Split, read_rows, sample, split
+from keras_bert_lite.finetuning.run import Run, check_run_directory, folder_of
+from keras_bert_lite.finetuning.spec import Spec, named_columns, tunable_task
+from keras_bert_lite.finetuning.trainer import Trainer
 from keras_bert_lite.models.encoder_model import config_of, encoder_of
-from keras_bert_lite.tasks.registry import TASKS
 from keras_bert_lite.tasks.text_model import TextModel
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.text.text_layer import require_tensorflow
 from keras_bert_lite.training.data.readers.read import Reading, check_reading
 from keras_bert_lite.training.data.truncation import unwarned
-from keras_bert_lite.training.linear_model import FOLDS, JUDGED
 from keras_bert_lite.training.precision import warn_of_slow_float16
 
 ENCODER = "bert_mini_books"
-PAIRS = ("auto", "together", "apart")
-DEEP = 12  # blocks from which on lower ones learn more slowly
-LAYER_DECAY = 0.9
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,13 +49,13 @@ class FineTuned:
         model: The model on token ids, made by the task's builder.
         text_model: The model that takes strings, with the chosen thresholds.
         preprocessor: Makes the ids.
-        report: What is in `report.json`: data, recipe, scores and so on.
+        report: What was done, and the scores; `report.json` holds the same.
     """
 
     model: keras.Model
     text_model: TextModel
     preprocessor: Preprocessor
-    report: dict[str, Any]
+    report: Report
 
 
 def finetune(
@@ -212,71 +189,81 @@ def finetune(
     [Guo et al., 2017](https://arxiv.org/abs/1706.04599), temperature.
     """
     _check_arguments(task, pairs, batch_size, seed, directory)
-    _check_given(minutes=minutes, epochs=epochs, learning_rate=learning_rate)
+    _check_above_zero(minutes=minutes, epochs=epochs, learning_rate=learning_rate)
     check_reading(reading)
+    spec = Spec(tunable_task(task), {}, metric=metric or "")
+    check_choice("metric", spec.metric, spec.scorer.metrics)
+    named = named_columns(spec.task, columns)
     began = time.monotonic()
     source = resolve(encoder, "encoder")
-    kind = KINDS[task](**(columns or {}))
-    if metric is not None:
-        check_choice("metric", metric, kind.metrics)
-        kind.metric = metric
-    rows = read_rows(train, kind, "train", **reading)
+
+    # Read: all rows, of which some are held out.
+    rows, known = read_rows(train, spec.format, named, "train", **reading)
     held_out = None
     if validation is not None:
-        held_out = read_rows(validation, kind, "validation", **reading)
-    keras.utils.set_random_seed(seed)
-    names = _labels(kind, labels, [*rows, *(held_out or [])])
-    if labels is not None:
-        check_labels(rows, kind, names, "train")
-        check_labels(held_out or [], kind, names, "validation")
+        held_out, _ = read_rows(validation, spec.format, known, "validation", **reading)
     parts = split(rows, held_out, seed)
-    kind.apart = _asked_apart(kind, pairs)
-    preprocessor, lengths = _preprocessor(kind, source, rows, sequence_length)
-    make = functools.partial(_trainer, kind, source, names, preprocessor)
-    undecided = pairs == "auto" and len(rows) > 1 and kind.undecided(parts.train)
-    if undecided:
-        judges = FOLDS * JUDGED if minutes is None else JUDGED
-        trainer = _better(make, kind, sample(rows, judges, seed))
+
+    # Decide: labels, lengths, how texts are read, how long and how fast to train.
+    keras.utils.set_random_seed(seed)
+    spec = dataclasses.replace(spec, columns=known)
+    spec = decide.with_labels(spec, labels, rows, held_out or [])
+    spec = decide.with_class_weight(spec, class_weight, parts.train)
+    spec = decide.with_texts_apart(spec, pairs)
+    preprocessor, lengths = decide.preprocessor(spec, source, rows, sequence_length)
+    if pairs == "auto" and decide.compares(spec, parts.train):
+        most = decide.COMPARED if minutes is None else decide.COMPARED_IN_TIME
+        some = sample(rows, most, seed)
+        trainer = decide.better_trainer(spec, source, preprocessor, some)
+        if trainer.spec.apart:  # they were counted as read together
+            counts = count_tokens(rows, trainer.spec, preprocessor)
+            lengths = lengths_of(counts, lengths.limit)
     else:
-        trainer = make()
-    if class_weight is not None:
-        trainer.class_weight = kind.class_weights(class_weight, parts.train, names)
-    if undecided and kind.apart:  # they were counted as read together
-        lengths = lengths_of(count_tokens(rows, kind, preprocessor), lengths.limit)
-    plan = _plan(trainer, len(parts.train), epochs, learning_rate, batch_size, seed)
-    report: dict[str, Any] = {
-        "task": task,
-        "encoder": str(encoder),
-        "columns": kind.column,
-        "labels": names,
-        "rows": {"train": len(parts.train), "validation": len(parts.validation)},
-        "lengths": lengths._asdict(),
-        "metric": kind.metric,
-        "class_weight": trainer.class_weight,
-        "apart": kind.apart,
-    }
+        trainer = decide.trainer(spec, source, preprocessor)
+    plan = decide.plan(
+        trainer, len(parts.train), epochs, learning_rate, batch_size, seed
+    )
     if lengths.cut:
-        most = config_of(encoder_of(trainer.model)).max_sequence_length
-        _warn_of_cut_rows(lengths, len(rows), TASKS[task].windowed, most)
+        _warn_of_cut_rows(lengths, len(rows), trainer)
+
     with unwarned(), without_traced_gradients(), folder_of(directory) as folder:
-        shortened = Split(
-            shorten(parts.train, kind, preprocessor),
-            shorten(parts.validation, kind, preprocessor),
+        # Train.
+        shorter = Split(
+            shorten(parts.train, trainer.spec, preprocessor),
+            shorten(parts.validation, trainer.spec, preprocessor),
             parts.given,
         )
-        run = Run(trainer, shortened, folder, minutes, directory is not None, verbose)
-        whole = parts if baseline else None
-        report |= run.train(plan, whole, pairs_alone=epochs is None)
-        report["minutes"] = round((time.monotonic() - began) / 60, 2)
-        if simple := beaten_by(report):
-            _warn_of_simple_models(report, simple)
-        text_model = kind.served_model(
-            trainer.model, trainer.preprocessor, **report["options"]
+        run = Run(trainer, shorter, folder, minutes, directory is not None, verbose)
+        compared = parts if baseline else None
+        training = run.train(plan, compared, pairs_alone=epochs is None)
+
+        # Judge, by the held-out rows; then train on these as well.
+        judgement = run.judge()
+        training = run.train_on_all(training, judgement)
+        report = Report(
+            **vars(training),
+            **vars(judgement),
+            task=task,
+            encoder=str(encoder),
+            columns=trainer.spec.columns,
+            labels=trainer.spec.labels,
+            rows={"train": len(parts.train), "validation": len(parts.validation)},
+            lengths=lengths,
+            metric=trainer.spec.metric,
+            class_weight=trainer.spec.class_weight,
+            apart=trainer.spec.apart,
+            minutes=round((time.monotonic() - began) / 60, 2),
+        )
+        _warn(report)
+
+        # Save.
+        text_model = trainer.spec.string_model(
+            trainer.model, preprocessor, **report.options
         )
         if directory is not None:
             save_run(text_model, report, folder)
             run.tidy()
-    return FineTuned(trainer.model, text_model, trainer.preprocessor, report)
+    return FineTuned(trainer.model, text_model, preprocessor, report)
 
 
 def _check_arguments(
@@ -291,8 +278,8 @@ def _check_arguments(
     check_strategy()
     if keras.config.dtype_policy().compute_dtype == "float16":
         warn_of_slow_float16()
-    check_choice("task", task, tuple(KINDS))
-    check_choice("pairs", pairs, PAIRS)
+    tunable_task(task)
+    check_choice("pairs", pairs, decide.PAIRS)
     if batch_size is not None:
         check_positive("batch_size", batch_size)
     check_seed(seed)
@@ -300,120 +287,17 @@ def _check_arguments(
         check_run_directory(directory)
 
 
-def _check_given(**numbers: float | None) -> None:
+def _check_above_zero(**numbers: float | None) -> None:
     """Refuses numbers that are not above zero, by the names of their arguments."""
     for name, number in numbers.items():
         if number is not None:
             check_above_zero(name, number)
 
 
-def _asked_apart(kind: Kind, pairs: str) -> bool:
-    """Whether texts are to be read apart; refuses that of rows with one text."""
-    if pairs == "apart" and not kind.pairs:
-        raise ValueError(
-            "`pairs` may be 'apart' for rows of two texts (`text` and `text_pair`) or "
-            f"of choices. Received: 'apart' for {kind.name!r} with the columns "
-            f"{kind.text_columns}"
-        )
-    return pairs == "apart"
-
-
-def _labels(
-    kind: Kind,
-    given: Sequence[str] | Mapping[str, Sequence[str]] | None,
-    rows: Rows,
-) -> Labels:
-    """Returns the labels by the builder's argument."""
-    found = kind.find_labels(rows)
-    if given is None:
-        return found
-    named = given if isinstance(given, Mapping) else {"labels": given}
-    if named.keys() != found.keys() or any(isinstance(x, str) for x in named.values()):
-        raise ValueError(f"`labels` must be {_form(found)}. Received: {given!r}")
-    # Numbers are names, as in the rows.
-    names = {x: [*map(str, y)] for x, y in named.items()}
-    for argument, labels in names.items():
-        check_names(labels, at_least=1, argument=argument)
-    return kind.prepared_labels(names)
-
-
-def _form(labels: Labels) -> str:
-    """Says in which form a task takes labels, given those in its rows."""
-    if not labels:
-        return "`None` for a task without labels"
-    if list(labels) == ["labels"]:
-        return "a list of names"
-    return f"a dictionary of the lists {list(labels)}"
-
-
-def _preprocessor(
-    kind: Kind, source: Source, rows: Rows, sequence_length: int | None
-) -> tuple[Preprocessor, Lengths]:
-    """Loads the preprocessor and chooses the length of rows."""
-    preprocessor = load_preprocessor(source)
-    counts = count_tokens(rows, kind, preprocessor)
-    if sequence_length is None:
-        sequence_length = limit_for(counts, preprocessor.sequence_length)
-    config = {**preprocessor.get_config(), "sequence_length": sequence_length}
-    return Preprocessor.from_config(config), lengths_of(counts, sequence_length)
-
-
-def _trainer(
-    kind: Kind, source: Source, labels: Labels, preprocessor: Preprocessor
-) -> Trainer:
-    """Loads the encoder and builds the model."""
-    encoder = load_encoder(source, pooling=None)
-    check_finite_weights(encoder, "encoder")
-    most, asked = config_of(encoder).max_sequence_length, preprocessor.sequence_length
-    if most is not None and asked is not None and asked > most:
-        raise ValueError(
-            f"`sequence_length` must be up to {most} for this encoder. "
-            f"Received: {asked}"
-        )
-    return Trainer(kind, kind.build(encoder, labels), preprocessor, labels)
-
-
-@unwarned()
-@without_traced_gradients()
-def _better(make: Callable[[], Trainer], kind: Kind, rows: Rows) -> Trainer:
-    """Reads pairs apart, unless linear models predict rows surely better together.
-
-    That is by a standard error of their losses in cross-validation, which say more
-    than the score of the held-out rows.
-    """
-    trainers, losses = {}, {}
-    for apart in (True, False):
-        kind.apart = apart  # which models and data sets it makes from now on
-        trainers[apart] = make()
-        losses[apart] = trainers[apart].expected_losses(rows)
-    gains = losses[True] - losses[False]
-    kind.apart = bool(gains.mean() <= gains.std(ddof=1) / math.sqrt(len(gains)))
-    return trainers[kind.apart]
-
-
-def _plan(
-    trainer: Trainer,
-    rows: int,
-    epochs: float | None,
-    learning_rate: float | None,
-    batch_size: int | None,
-    seed: int,
-) -> Plan:
-    kind, config = trainer.kind, config_of(encoder_of(trainer.model))
-    return Plan(
-        epochs=epochs or epochs_for(rows, kind.epochs),
-        # More would repeat rows within a batch.
-        batch_size=min(rows, batch_size or kind.batch_size or batch_size_for(rows)),
-        learning_rate=learning_rate or rate_for(config.hidden_dim, kind.rate),
-        layer_decay=LAYER_DECAY if config.num_layers >= DEEP else None,
-        seed=seed,
-    )
-
-
-def _warn_of_cut_rows(
-    lengths: Lengths, rows: int, windowed: bool, most: int | None
-) -> None:
+def _warn_of_cut_rows(lengths: Lengths, rows: int, trainer: Trainer) -> None:
     limit = lengths.limit
+    most = config_of(encoder_of(trainer.model)).max_sequence_length
+    windowed = trainer.spec.task.windowed
     read = "them in several windows" if windowed else f"only the first {limit} of them"
     longer = limit is not None and (most is None or limit < most)
     more = "`sequence_length` can be larger" if longer else "The encoder reads no more"
@@ -424,12 +308,19 @@ def _warn_of_cut_rows(
     )
 
 
-def _warn_of_simple_models(report: dict[str, Any], simple: dict[str, float]) -> None:
-    metric = report["metric"]
-    others = ", ".join(f"{name}: {value:.3f}" for name, value in simple.items())
-    warnings.warn(
-        f"Simple models score better on the held-out rows, in {metric}: {others}; this "
-        f"model: {report['scores'][metric]:.3f}. More minutes, or a larger encoder, "
-        "may help.",
-        stacklevel=3,
-    )
+def _warn(report: Report) -> None:
+    """Warns if training diverged, or a simple model is better."""
+    if report.diverged:
+        warnings.warn(
+            f"{report.diverged}. The best weights before are kept, and the model was "
+            "not trained again on the held-out rows.",
+            stacklevel=3,
+        )
+    if simple := report.beaten_by():
+        others = ", ".join(f"{name}: {value:.3f}" for name, value in simple.items())
+        warnings.warn(
+            f"Simple models score better on the held-out rows, in {report.metric}: "
+            f"{others}; this model: {report.scores[report.metric]:.3f}. More minutes, "
+            "or a larger encoder, may help.",
+            stacklevel=3,
+        )

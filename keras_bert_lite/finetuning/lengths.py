@@ -1,25 +1,24 @@
 """How long rows are, in tokens, and how much of them a model reads."""
 
+import dataclasses
 import re
-from typing import NamedTuple
 
 import numpy as np
 
 from keras_bert_lite._tensorflow import tf
-from keras_bert_lite.finetuning.kinds.base import Kind, Rows
-from keras_bert_lite.tasks.registry import TASKS
+from keras_bert_lite.finetuning.recipe import RECIPE
+from keras_bert_lite.finetuning.spec import Spec
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.training.data.records import Record
+from keras_bert_lite.training.data.row_formats import Rows
 
-CHOICES = (128, 192, 256, 384, 512)  # tokens in a row
-COVERED = 0.99  # the share of the rows that must not be cut
-FEW = 200  # rows, below which the longest says little about rows to come
 AROUND = 2  # special tokens in a row, beside those between two texts
 CHUNK = 1024  # rows tokenized at once
 CHARACTERS = 8  # of a beginning for each token that is read; words have fewer
 
 
-class Lengths(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class Lengths:
     """The lengths of rows in tokens, special tokens included.
 
     Args:
@@ -35,17 +34,18 @@ class Lengths(NamedTuple):
     cut: int
 
 
-def count_tokens(rows: Rows, kind: Kind, preprocessor: Preprocessor) -> np.ndarray:
+def count_tokens(rows: Rows, spec: Spec, preprocessor: Preprocessor) -> np.ndarray:
     """Returns the number of tokens of each row, `(N,)`."""
-    counts = np.zeros((len(kind.text_columns), len(rows)), int)
-    for column, name in zip(counts, kind.text_columns, strict=True):
-        texts = [kind.text_of(row, name) for row in rows]
+    names = _text_names(spec)
+    counts = np.zeros((len(names), len(rows)), int)
+    for column, name in zip(counts, names, strict=True):
+        texts = [spec.format.joined(row, name) for row in rows]
         for start in range(0, len(texts), CHUNK):
             part = tf.constant(texts[start : start + CHUNK])
             lengths = preprocessor.tokenizer(part).row_lengths()
             column[start : start + CHUNK] = lengths.numpy()
-    counts[: len(counts) if kind.apart else 1] += max(0, preprocessor.prompt_length - 1)
-    if kind.apart or len(counts) == 1:  # each text has a row
+    counts[: len(counts) if spec.apart else 1] += max(0, preprocessor.prompt_length - 1)
+    if spec.apart or len(counts) == 1:  # each text has a row
         return AROUND + counts.max(0)
     return AROUND + preprocessor.num_separators + counts.sum(0)
 
@@ -56,10 +56,11 @@ def limit_for(counts: np.ndarray, most: int | None) -> int:
     Rows are padded to the longest of their batch, so that a larger limit costs nothing
     where they are short.
     """
-    few = len(counts) < FEW
-    needed = 2 * counts.max() if few else np.quantile(counts, COVERED)
-    fitting = [length for length in CHOICES if length >= needed]
-    return min((*fitting, most or CHOICES[-1], CHOICES[-1]))
+    few = len(counts) < RECIPE.lengths_few
+    needed = 2 * counts.max() if few else np.quantile(counts, RECIPE.lengths_cover)
+    fitting = [length for length in RECIPE.lengths if length >= needed]
+    longest = RECIPE.lengths[-1]
+    return min((*fitting, most or longest, longest))
 
 
 def lengths_of(counts: np.ndarray, limit: int | None) -> Lengths:
@@ -67,32 +68,37 @@ def lengths_of(counts: np.ndarray, limit: int | None) -> Lengths:
     return Lengths(int(np.median(counts)), int(counts.max()), limit, cut)
 
 
-def shorten(rows: Rows, kind: Kind, preprocessor: Preprocessor) -> Rows:
+def shorten(rows: Rows, spec: Spec, preprocessor: Preprocessor) -> Rows:
     """Replaces long texts by their beginnings, as far as the model reads the same.
 
     Training tokenizes each row in every pass, which would take long for books. Texts
     that are read in windows remain whole.
     """
     size = CHARACTERS * (preprocessor.sequence_length or 0)
-    names = kind.text_columns
-    if not size or TASKS[kind.name].windowed:
+    names = _text_names(spec)
+    if not size or spec.task.windowed:
         return rows
     rows = list(rows)
     long = [
         i
         for i, row in enumerate(rows)
-        if all(isinstance(row[x], str) for x in names) and kind.length(row) > 4 * size
+        if all(isinstance(row[x], str) for x in names)
+        and spec.format.length(row) > 4 * size
     ]
     for start in range(0, len(long), CHUNK):
         numbers = long[start : start + CHUNK]
         texts = [rows[i] for i in numbers]
         beginnings = [_beginning(row, names, size) for row in texts]
-        ids = _ids([*texts, *beginnings], kind, preprocessor)
+        ids = _ids([*texts, *beginnings], spec, preprocessor)
         same = (ids[: len(texts)] == ids[len(texts) :]).all(1)
         for i, beginning, is_same in zip(numbers, beginnings, same, strict=True):
             if is_same:
                 rows[i] = beginning
     return rows
+
+
+def _text_names(spec: Spec) -> list[str]:
+    return [x for x in spec.format.texts if spec.columns.get(x) is not None]
 
 
 def _beginning(row: Record, names: list[str], size: int) -> Record:
@@ -108,9 +114,9 @@ def _beginning(row: Record, names: list[str], size: int) -> Record:
     return {**row, **cut}
 
 
-def _ids(rows: Rows, kind: Kind, preprocessor: Preprocessor) -> np.ndarray:
+def _ids(rows: Rows, spec: Spec, preprocessor: Preprocessor) -> np.ndarray:
     """Returns all token ids that the model reads of each row."""
-    texts = kind.texts(rows)
-    inputs = texts.values() if kind.apart else [texts]
+    texts = spec.texts(rows)
+    inputs = texts.values() if spec.apart else [texts]
     ids = [preprocessor(x)["token_ids"].numpy() for x in inputs]
     return np.concatenate([x.reshape(len(rows), -1) for x in ids], axis=1)

@@ -16,7 +16,6 @@ import numpy as np
 from keras_bert_lite._files import replaced_file, to_json
 from keras_bert_lite._finite import NotFinite, is_finite
 from keras_bert_lite.checks import check_bool, check_positive
-from keras_bert_lite.finetuning.kinds.base import is_unicode
 from keras_bert_lite.finetuning.saved_run import SavedRun, load_run
 from keras_bert_lite.serving.offline import predict_texts
 from keras_bert_lite.tasks.registry import task_of
@@ -29,6 +28,7 @@ from keras_bert_lite.training.data.readers.read import (
     read,
 )
 from keras_bert_lite.training.data.records import Record
+from keras_bert_lite.training.data.row_formats import is_text
 
 STANDARD = "-"
 STANDARD_INPUT = Path("standard input")  # in error messages
@@ -125,7 +125,7 @@ def predict_file(
     names = _text_columns(run, columns or {}, first[0] if first else {})
     split = any(isinstance(row.get(names[0]), list) for row in first)
     joined = len(run.model.input[next(iter(run.model.input))].shape) == 1
-    answering = run.scored_model(run.kind()) if split and joined else run.model
+    answering = run.scored_model(run.spec()) if split and joined else run.model
     lists = [len(x.shape) > 1 for x in answering.input.values()]
     rows = _Rows(itertools.chain(first, records), names, lists, _limit(run.model))
     # Keras prints its progress bar to standard output.
@@ -217,7 +217,7 @@ class _Rows:
 def _is_text(value: Any) -> bool:
     """Whether a value is a string that can be encoded, or a list of such."""
     texts = value if isinstance(value, list) else [value]
-    return all(isinstance(x, str) and is_unicode(x) for x in texts)
+    return all(isinstance(x, str) and is_text(x) for x in texts)
 
 
 NO_LABEL = {"labels": "", "scores": 0.0}

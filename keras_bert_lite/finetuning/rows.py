@@ -6,14 +6,17 @@ from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
-from keras_bert_lite.finetuning.kinds.base import Kind, Labels, Rows
+from keras_bert_lite.finetuning.recipe import RECIPE
+from keras_bert_lite.tasks.task import FineTuning
 from keras_bert_lite.training.data.batches import POOL
 from keras_bert_lite.training.data.readers.read import Reading, read
 from keras_bert_lite.training.data.records import Record
-
-SHARE = 0.1  # of the rows is held out
-FEWEST = 200  # rows held out, but at most a quarter of all
-MOST = 2000  # rows held out: more say little more, and each evaluation reads them
+from keras_bert_lite.training.data.row_formats import (
+    Columns,
+    Labels,
+    RowFormat,
+    Rows,
+)
 
 
 class Split(NamedTuple):
@@ -25,42 +28,52 @@ class Split(NamedTuple):
 
 
 def read_rows(
-    source: Any, kind: Kind, argument: str, **reading: Unpack[Reading]
-) -> Rows:
-    """Reads all rows of a source and converts their values.
+    source: Any,
+    form: RowFormat,
+    columns: Columns,
+    argument: str,
+    **reading: Unpack[Reading],
+) -> tuple[Rows, Columns]:
+    """Reads and checks all rows of a source.
 
     Args:
         source: See `read`.
-        kind: The kind of task.
+        form: What the rows hold.
+        columns: The columns that were named.
         argument: The name of the source in error messages.
         **reading: Options of `read`.
+
+    Returns:
+        The rows, and all columns, those that the first record has included.
 
     Raises:
         ValueError: If there are no rows, a column is missing or a value is invalid.
     """
     rows: list[Record] = []
-    for number, row in enumerate(read(source, argument, **reading)):
+    for number, record in enumerate(read(source, argument, **reading)):
+        if not rows:
+            columns = form.columns_of(columns, record)
         try:
-            rows.append(kind.valid(row))
+            rows.append(form.read(record, columns))
         except ValueError as error:
             raise ValueError(f"`{argument}`, record {number}: {error}") from None
     if not rows:
         raise ValueError(f"`{argument}` must hold records. Received: none")
     try:
-        return kind.prepared(rows)
+        return form.prepared(rows), columns
     except ValueError as error:
         raise ValueError(f"`{argument}`: {error}") from None
 
 
-def check_labels(rows: Rows, kind: Kind, labels: Labels, argument: str) -> None:
+def check_labels(rows: Rows, form: RowFormat, labels: Labels, argument: str) -> None:
     """Refuses rows with a label that is none of a model's.
 
     Raises:
         ValueError: If there is one.
     """
     for number, row in enumerate(rows):
-        for name, found in kind.row_labels(row).items():
-            if unknown := sorted(set(found) - set(labels[name])):
+        for name, values in form.labels(row).items():
+            if unknown := sorted(set(values) - set(labels[name])):
                 raise ValueError(
                     f"`{argument}`, record {number}: its {name} must be of the "
                     f"model's, {labels[name]}. Received: {unknown}"
@@ -83,8 +96,9 @@ def split(train: Rows, validation: Rows | None, seed: int) -> Split:
     """
     if validation is not None:
         return Split(train, validation, True)
-    count = max(int(SHARE * len(train)), min(FEWEST, len(train) // 4))
-    count = min(count, MOST)
+    least = min(RECIPE.held_out_least, len(train) // 4)
+    count = max(int(RECIPE.held_out_share * len(train)), least)
+    count = min(count, RECIPE.held_out_most)
     if not count:
         raise ValueError(
             "`train` must have at least four rows, as some are held out, or "
@@ -97,34 +111,36 @@ def split(train: Rows, validation: Rows | None, seed: int) -> Split:
 
 
 def in_stages(
-    rows: Rows, kind: Kind, batch_size: int, seed: int, count: int
+    rows: Rows, form: FineTuning, batch_size: int, seed: int, count: int
 ) -> Iterator[Record]:
-    """Yields rows forever: at first some `count` of those that `kind` begins with.
+    """Yields rows forever: at first some `count` of those that the task begins with.
 
     Both parts are `ordered`. Too few rows for a batch have no part of their own.
     """
-    first = kind.first(rows)
+    first = form.first(rows) if form.first else rows
     if batch_size <= len(first) < len(rows):
         whole = count // batch_size * batch_size
-        yield from itertools.islice(ordered(first, kind, batch_size, seed), whole)
-    yield from ordered(rows, kind, batch_size, seed)
+        yield from itertools.islice(ordered(first, form.rows, batch_size, seed), whole)
+    yield from ordered(rows, form.rows, batch_size, seed)
 
 
-def ordered(rows: Rows, kind: Kind, batch_size: int, seed: int) -> Iterator[Record]:
+def ordered(
+    rows: Rows, form: RowFormat, batch_size: int, seed: int
+) -> Iterator[Record]:
     """Yields rows forever, each epoch in another order, batches of similar length.
 
     The rows of 50 batches at a time are sorted by their length, and the batches
     shuffled, as `group_by_length` of `batches` does. The order depends on the seed
     alone, so that an interrupted run can go on.
     """
-    lengths = np.array([kind.length(row) for row in rows])
+    lengths = np.array([form.length(row) for row in rows])
     rng = np.random.default_rng(seed)
     while True:
         order = rng.permutation(len(rows))
         pools = np.array_split(order, -(-len(order) // (POOL * batch_size)))
-        found = []
+        batches: list[np.ndarray] = []
         for pool in pools:
             by_length = pool[np.argsort(lengths[pool], kind="stable")]
-            found += np.array_split(by_length, -(-len(by_length) // batch_size))
-        for i in rng.permutation(len(found)):
-            yield from (rows[j] for j in found[i])
+            batches += np.array_split(by_length, -(-len(by_length) // batch_size))
+        for i in rng.permutation(len(batches)):
+            yield from (rows[j] for j in batches[i])

@@ -5,12 +5,11 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import keras
 
-from keras_bert_lite.finetuning.kinds import KINDS, Kind
 from keras_bert_lite.finetuning.report import REPORT
+from keras_bert_lite.finetuning.spec import TUNABLE, Spec, labels_of, named_columns
 from keras_bert_lite.tasks.registry import task_of
 from keras_bert_lite.tasks.text_model import (
     TextModel,
@@ -19,6 +18,7 @@ from keras_bert_lite.tasks.text_model import (
     model_on_ids,
     preprocessor_of,
 )
+from keras_bert_lite.training.data.row_formats import Columns
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,36 +31,37 @@ class SavedRun:
     """
 
     model: TextModel
-    columns: dict[str, Any]
+    columns: Columns
 
-    def kind(self, columns: Mapping[str, str | None] | None = None) -> Kind:
-        """Returns the kind of its task, with other columns where given.
+    def spec(self, columns: Mapping[str, str | None] | None = None) -> Spec:
+        """Returns its task and labels, with other columns where given.
 
         Raises:
-            ValueError: If the task has no kind.
+            ValueError: If models of its task cannot be scored.
         """
         task = task_of(self.model)
-        if task is None or task.name not in KINDS:
+        if task is None or task.fine_tuning is None:
             raise ValueError(
-                f"`model` must be of one of the tasks {list(KINDS)}. "
+                f"`model` must be of one of the tasks {list(TUNABLE)}. "
                 f"Received: {task and task.name!r}"
             )
-        given = {**self.columns, **(columns or {})}
+        named = named_columns(task, {**self.columns, **(columns or {})})
         if task.columns.get("text_pair", "") is None:
             paired = "text_pair" in self.model.input
-            given.setdefault("text_pair", "text_pair" if paired else None)
-        return KINDS[task.name](**given)
+            named.setdefault("text_pair", "text_pair" if paired else None)
+        known = task.fine_tuning.rows.columns_of(named, {})
+        return Spec(task, known, labels_of(model_on_ids(self.model), task))
 
-    def scored_model(self, kind: Kind) -> TextModel:
+    def scored_model(self, spec: Spec) -> TextModel:
         """Returns the model whose answers are scored: that of words, where they are."""
         answer = answer_of(self.model)
         options = {
             name: value
-            for name in kind.options_kept
+            for name in spec.fine_tuning.kept_options
             if (value := getattr(answer, name)) is not None
         }
         body = model_on_ids(self.model)
-        return kind.string_model(body, preprocessor_of(self.model), **options)
+        return spec.scored_model(body, preprocessor_of(self.model), **options)
 
 
 def load_run(source: TextModel | str | os.PathLike, argument: str = "run") -> SavedRun:
@@ -77,7 +78,7 @@ def load_run(source: TextModel | str | os.PathLike, argument: str = "run") -> Sa
         ValueError: If the run's report is damaged.
         TypeError: If it is not a model made by `with_text`.
     """
-    columns: dict[str, Any] = {}
+    columns: Columns = {}
     if not isinstance(source, keras.Model):
         report = Path(source) / REPORT
         if report.is_file():
@@ -85,7 +86,7 @@ def load_run(source: TextModel | str | os.PathLike, argument: str = "run") -> Sa
     return SavedRun(load_text_model(source, argument), columns)
 
 
-def _columns(path: Path) -> dict[str, Any]:
+def _columns(path: Path) -> Columns:
     """Returns the columns in a report.
 
     Raises:

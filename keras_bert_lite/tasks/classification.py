@@ -11,6 +11,7 @@ from keras_bert_lite import layers
 from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.checks import check_between
 from keras_bert_lite.layers.heads.dense_heads import check_labels
+from keras_bert_lite.tasks import baselines
 from keras_bert_lite.tasks.sequence_head import (
     default_pooling,
     head_arguments,
@@ -23,10 +24,17 @@ from keras_bert_lite.tasks.string_form import (
     about_text,
     about_texts_apart,
 )
-from keras_bert_lite.tasks.task import Output, Task, labels_of, options_of
+from keras_bert_lite.tasks.task import (
+    FineTuning,
+    Output,
+    Task,
+    labels_of,
+    options_of,
+)
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.training import label_shares as shares, objectives
-from keras_bert_lite.training.data import text_dataset
+from keras_bert_lite.training.data import row_formats, text_dataset
+from keras_bert_lite.training.scores import texts as scores
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
@@ -163,15 +171,35 @@ def _string_form(
     return inputs, answer(**given, **options, name="answer")(values["logits"])
 
 
-COLUMNS = {"text": "text", "text_pair": None, "label": "label"}
-INPUTS = {"text": "text", "text_pair": "text_pair"}
+def _data_options(pairs: bool, apart: bool) -> dict[str, Any]:
+    if apart:
+        return {"text": ["text", "text_pair"]}
+    return {"text_pair": "text_pair"} if pairs else {}
+
+
+def _form(apart: bool) -> dict[str, Any]:
+    """Returns arguments of builders: a head that a linear model can fill."""
+    return {"pooling": "mean", "head_form": {}, "compare": apart}
+
+
 TEXT_CLASSIFICATION = Task(
     name="text_classification",
     head=layers.ClassificationHead,
     outputs=(Output("logits", objectives.CROSS_ENTROPY, (objectives.accuracy,)),),
     data_set=text_dataset,
-    columns=COLUMNS,
-    inputs=INPUTS,
+    fine_tuning=FineTuning(
+        rows=row_formats.LabelledTexts(),
+        build=lambda encoder, labels, apart: text_classifier(
+            encoder, **labels, **_form(apart)
+        ),
+        scorer=scores.LabelScorer(),
+        baselines={
+            "most common label": baselines.most_common_label,
+            "TF-IDF, logistic regression": baselines.linear_label,
+        },
+        data_options=_data_options,
+        softened=True,
+    ),
     explained="label",
     answer=LabelAnswer,
     string_form=_string_form,
@@ -187,8 +215,25 @@ MULTI_LABEL_CLASSIFICATION = Task(
         Output("logits", objectives.BINARY_CROSS_ENTROPY, (objectives.multi_label_f1,)),
     ),
     data_set=text_dataset,
-    columns=COLUMNS,
-    inputs=INPUTS,
+    fine_tuning=FineTuning(
+        rows=row_formats.MultiLabelTexts(),
+        build=lambda encoder, labels, apart: multi_label_classifier(
+            encoder, **labels, **_form(apart)
+        ),
+        scorer=scores.MultiLabelScorer(),
+        baselines={
+            "most common label": baselines.most_common_labels,
+            "TF-IDF, logistic regression": baselines.linear_labels,
+        },
+        data_options=lambda pairs, apart: {
+            **_data_options(pairs, apart),
+            "multi_label": True,
+        },
+        kept_options=("threshold",),
+        epochs=2,  # many labels are rare
+        rate=2.0,  # see `benchmarks.recipe_choices`
+        softened=True,
+    ),
     explained="label",
     answer=LabelSetAnswer,
     string_form=_string_form,
@@ -200,8 +245,14 @@ REGRESSION = Task(
     head=layers.RegressionHead,
     outputs=(Output("logits", objectives.SQUARED_ERROR, (objectives.number_scores,)),),
     data_set=text_dataset,
-    columns=COLUMNS,
-    inputs=INPUTS,
+    fine_tuning=FineTuning(
+        rows=row_formats.NumberedTexts(),
+        build=lambda encoder, labels, apart: regressor(encoder, **_form(apart)),
+        scorer=scores.NumberScorer(),
+        baselines={"TF-IDF, ridge regression": baselines.linear_number},
+        data_options=_data_options,
+        softened=True,
+    ),
     explained="number",
     answer=NumberAnswer,
     string_form=_string_form,

@@ -11,6 +11,7 @@ from keras_bert_lite import layers
 from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.layers.heads.dense_heads import check_labels
 from keras_bert_lite.models.encoder_model import id_inputs
+from keras_bert_lite.tasks import baselines
 from keras_bert_lite.tasks.classification import LabelAnswer
 from keras_bert_lite.tasks.sequence_head import (
     default_pooling,
@@ -23,11 +24,22 @@ from keras_bert_lite.tasks.string_form import (
     Tensors,
     about_words,
 )
-from keras_bert_lite.tasks.task import Output, Task, labels_of, task_model
-from keras_bert_lite.tasks.token_classification import EntityAnswer
+from keras_bert_lite.tasks.task import (
+    FineTuning,
+    Output,
+    Task,
+    labels_of,
+    task_model,
+)
+from keras_bert_lite.tasks.token_classification import EntityAnswer, decoding
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.training import objectives
-from keras_bert_lite.training.data import intent_and_slot_dataset, intents
+from keras_bert_lite.training.data import (
+    intent_and_slot_dataset,
+    intents,
+    row_formats,
+)
+from keras_bert_lite.training.scores import tags as scores
 
 INTENT = Output(intents.INTENT, objectives.CROSS_ENTROPY, (objectives.accuracy,))
 SLOTS = Output(intents.SLOTS, objectives.WORD_CROSS_ENTROPY, (objectives.tag_scores,))
@@ -122,8 +134,23 @@ INTENT_AND_SLOTS = Task(
     head=layers.ClassificationHead,
     outputs=(INTENT, SLOTS),
     data_set=intent_and_slot_dataset,
-    columns={"words": "words", "tags": "tags", "intent": "intent"},
-    inputs={"text": "words"},
+    fine_tuning=FineTuning(
+        rows=row_formats.TaggedWordsWithIntent(),
+        build=lambda encoder, labels, apart: intent_and_slot_classifier(
+            encoder, **labels, pooling="mean"
+        ),
+        scorer=scores.IntentAndTagScorer(),
+        baselines={
+            "TF-IDF, logistic regression; most common tag of each word": (
+                baselines.intent_and_common_tags
+            )
+        },
+        answer_options=lambda model: decoding(labels_of(model, SLOTS.name)),
+        scored_options={"split_words": True},
+        kept_options=("decoding",),
+        epochs=2,  # most tags are rare
+        rate=2.0,  # see `benchmarks.recipe_choices`
+    ),
     explained="intent_or_slot",
     answer=IntentAndSlotAnswer,
     string_form=_string_form,

@@ -12,6 +12,7 @@ from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.checks import check_bool
 from keras_bert_lite.families import FAMILIES
 from keras_bert_lite.models.encoder_model import config_of
+from keras_bert_lite.tasks import baselines
 from keras_bert_lite.tasks.sequence_head import (
     default_pooling,
     grouped_inputs,
@@ -26,11 +27,18 @@ from keras_bert_lite.tasks.string_form import (
     check_windows,
     string_inputs,
 )
-from keras_bert_lite.tasks.task import Output, Task, options_of, task_model
+from keras_bert_lite.tasks.task import (
+    FineTuning,
+    Output,
+    Task,
+    options_of,
+    task_model,
+)
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.text.strings import valid_utf8
 from keras_bert_lite.training import objectives
-from keras_bert_lite.training.data import choice_dataset
+from keras_bert_lite.training.data import choice_dataset, row_formats
+from keras_bert_lite.training.scores import questions as scores
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
@@ -86,8 +94,18 @@ MULTIPLE_CHOICE = Task(
         Output("logits", objectives.CHOICE_CROSS_ENTROPY, (objectives.accuracy,)),
     ),
     data_set=choice_dataset,
-    columns={"text": "text", "choices": "choices", "label": "label"},
-    inputs={"text": "text", "text_pair": "choices"},
+    fine_tuning=FineTuning(
+        rows=row_formats.Choices(),
+        build=lambda encoder, labels, apart: multiple_choice(
+            encoder, pooling="mean", head_form={}, compare=apart
+        ),
+        scorer=scores.ChoiceScorer(),
+        baselines={"TF-IDF, most similar choice": baselines.most_similar_choice},
+        data_options=lambda pairs, apart: {"text_pair": "choices", "compare": apart},
+        # With 500 rows MiniLM learned them better so; with 200 both ways were alike
+        # (`benchmarks.recipe_choices`, one draw).
+        together_from=300,
+    ),
     answer=ChoiceAnswer,
     string_form=_string_form,
     hugging_face="ForMultipleChoice",

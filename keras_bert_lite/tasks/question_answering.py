@@ -21,10 +21,11 @@ from keras_bert_lite.tasks.string_form import (
     over_windows,
     string_inputs,
 )
-from keras_bert_lite.tasks.task import Output, Task, task_model
+from keras_bert_lite.tasks.task import FineTuning, Output, Task, task_model
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.training import objectives
-from keras_bert_lite.training.data import question_dataset
+from keras_bert_lite.training.data import question_dataset, row_formats
+from keras_bert_lite.training.scores import questions as scores
 
 LOWEST = -1e30
 NO_CONTEXT = 1e4  # the no-answer score of a context without tokens
@@ -265,6 +266,14 @@ def _string_form(
     return inputs, answer(**options, name="answer")(values)
 
 
+def _answerable(rows: row_formats.Rows) -> row_formats.Rows:
+    """Returns the rows with an answer, if there are any.
+
+    With as many steps on a mixture, MiniLM hardly learned to find answers.
+    """
+    return [row for row in rows if row["answers"]["text"]] or rows
+
+
 QUESTION_ANSWERING = Task(
     name="question_answering",
     head=layers.SpanHead,
@@ -283,8 +292,16 @@ QUESTION_ANSWERING = Task(
         ),
     ),
     data_set=question_dataset,
-    columns={"question": "question", "context": "context", "answers": "answers"},
-    inputs={"text": "question", "text_pair": "context"},
+    fine_tuning=FineTuning(
+        rows=row_formats.Questions(),
+        build=lambda encoder, labels, apart: question_answerer(encoder),
+        scorer=scores.AnswerScorer(),
+        kept_options=("no_answer_threshold",),
+        # Many small steps: the head has to learn what no linear model of vectors holds.
+        batch_size=8,
+        rate=2.0,
+        first=_answerable,
+    ),
     explained="answer",
     answer=SpanAnswer,
     string_form=_string_form,

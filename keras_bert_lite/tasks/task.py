@@ -13,8 +13,13 @@ from typing import Any
 import keras
 
 from keras_bert_lite import layers
+from keras_bert_lite.tasks.baselines import Baseline
 from keras_bert_lite.tasks.string_form import Answer, StringForm, plain_form
+from keras_bert_lite.training.data.row_formats import Labels, RowFormat, Rows
 from keras_bert_lite.training.objectives import MetricOf, Objective
+from keras_bert_lite.training.scores.scorer import Scorer
+
+TEXTS = ("text", "text_pair")  # inputs of models that take strings
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,6 +40,46 @@ class Output:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class FineTuning:
+    """What `kbl.finetune`, and what judges its models, know of a task.
+
+    Args:
+        rows: What its rows hold.
+        build: Builds the model on ids, from an encoder, the labels by the builder's
+            argument, and whether the texts of a row are encoded apart.
+        scorer: Scores answers.
+        baselines: Simple models to compare with, by name.
+        data_options: Options of the data set, besides columns and labels, by whether
+            rows are pairs and whether their texts are encoded apart.
+        answer_options: Options of `with_text` for a model on ids.
+        scored_options: Further ones, of the model whose answers are scored.
+        kept_options: Options of a saved model's answer that count when it is scored.
+        epochs, rate: The epochs and the peak rate, as multiples of other tasks'.
+        batch_size: Rows of a step, if the task has its own number.
+        softened: Whether a linear model is made less sure before all weights are
+            trained, unless texts are encoded apart.
+        together_from: Rows from which on texts are encoded together, whatever linear
+            models say.
+        first: Returns the rows that training begins with; `None`: all.
+    """
+
+    rows: RowFormat
+    build: Callable[[keras.Model, Labels, bool], keras.Model]
+    scorer: Scorer
+    baselines: Mapping[str, Baseline] = dataclasses.field(default_factory=dict)
+    data_options: Callable[[bool, bool], dict[str, Any]] = lambda pairs, apart: {}
+    answer_options: Callable[[keras.Model], dict[str, Any]] = lambda model: {}
+    scored_options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    kept_options: tuple[str, ...] = ()
+    epochs: int = 1
+    rate: float = 1.0
+    batch_size: int | None = None
+    softened: bool = False
+    together_from: int | None = None
+    first: Callable[[Rows], Rows] | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Task:
     """Describes a task.
 
@@ -43,9 +88,7 @@ class Task:
         head: Class of the first layer of the head; `None` if there is no head.
         outputs: The outputs of the task's models.
         data_set: The function that makes its data set; `None` if there is none.
-        columns: The columns of its rows by what they hold, and how they are called
-            unless a user says otherwise; `None`: the column may be missing.
-        inputs: What the strings of a model are called, and which column they are.
+        fine_tuning: How `kbl.finetune` trains and judges it; `None`: it does not.
         explained: What `kbl.explain` explains, a key of `visualization.targets`; `None`
             if it explains nothing.
         answer: Layer class that turns the outputs into readable answers; its
@@ -70,8 +113,7 @@ class Task:
     head: type[keras.layers.Layer] | None
     outputs: tuple[Output, ...]
     data_set: Callable | None = None
-    columns: Mapping[str, str | None] = dataclasses.field(default_factory=dict)
-    inputs: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    fine_tuning: FineTuning | None = None
     explained: str | None = None
     answer: type[Answer] | None = None
     string_form: StringForm = plain_form
@@ -81,6 +123,17 @@ class Task:
     windowed: bool = False
     answers_ids: bool = False
     classifies: bool = False
+
+    @property
+    def columns(self) -> Mapping[str, str | None]:
+        """The names of its rows' columns; see `RowFormat`."""
+        return self.fine_tuning.rows.columns if self.fine_tuning else {}
+
+    @property
+    def inputs(self) -> dict[str, str]:
+        """What the strings of a model are called, and which column they are."""
+        names = self.fine_tuning.rows.texts if self.fine_tuning else ()
+        return dict(zip(TEXTS, names, strict=False))
 
 
 def task_model(

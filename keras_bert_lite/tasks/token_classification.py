@@ -22,6 +22,7 @@ from keras_bert_lite.tagging import (
     has_scheme,
     span_types,
 )
+from keras_bert_lite.tasks import baselines
 from keras_bert_lite.tasks.sequence_head import token_head_arguments
 from keras_bert_lite.tasks.string_form import (
     Answer,
@@ -29,12 +30,19 @@ from keras_bert_lite.tasks.string_form import (
     Tensors,
     about_words,
 )
-from keras_bert_lite.tasks.task import Output, Task, labels_of, task_model
+from keras_bert_lite.tasks.task import (
+    FineTuning,
+    Output,
+    Task,
+    labels_of,
+    task_model,
+)
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.text.ragged import rows_of
 from keras_bert_lite.text.strings import slices
 from keras_bert_lite.training import objectives
-from keras_bert_lite.training.data import token_dataset
+from keras_bert_lite.training.data import row_formats, token_dataset
+from keras_bert_lite.training.scores import tags as scores
 
 DECODINGS = ("lenient", "constrained")
 ENTITIES = {
@@ -296,6 +304,22 @@ def _string_form(
     return inputs, tag(values)
 
 
+def decoding(labels: Sequence[str] | None) -> dict[str, str]:
+    """Returns the option of answers that follows the labels' scheme, if any."""
+    return {"decoding": "constrained" if has_scheme(labels or []) else "lenient"}
+
+
+TOKEN_FINE_TUNING = FineTuning(
+    rows=row_formats.TaggedWords(),
+    build=lambda encoder, labels, apart: token_classifier(encoder, **labels),
+    scorer=scores.TagScorer(),
+    baselines={"most common tag of each word": baselines.most_common_tags},
+    answer_options=lambda model: decoding(labels_of(model)),
+    scored_options={"split_words": True},
+    kept_options=("decoding",),
+    epochs=2,  # most tags are rare
+    rate=2.0,  # see `benchmarks.recipe_choices`
+)
 TOKEN_CLASSIFICATION = Task(
     name="token_classification",
     head=layers.ClassificationHead,
@@ -303,8 +327,7 @@ TOKEN_CLASSIFICATION = Task(
         Output("logits", objectives.WORD_CROSS_ENTROPY, (objectives.tag_scores,)),
     ),
     data_set=token_dataset,
-    columns={"words": "words", "tags": "tags"},
-    inputs={"text": "words"},
+    fine_tuning=TOKEN_FINE_TUNING,
     explained="tag",
     answer=EntityAnswer,
     string_form=_string_form,
@@ -315,6 +338,12 @@ TOKEN_CLASSIFICATION = Task(
 CRF_TOKEN_CLASSIFICATION = dataclasses.replace(
     TOKEN_CLASSIFICATION,
     name="crf_token_classification",
+    fine_tuning=dataclasses.replace(
+        TOKEN_FINE_TUNING,
+        build=lambda encoder, labels, apart: token_classifier(
+            encoder, **labels, crf=True
+        ),
+    ),
     outputs=(
         Output("crf_scores", objectives.CRF_LIKELIHOOD, (objectives.tag_scores,)),
     ),

@@ -2,8 +2,8 @@
 
 from benchmarks import recipe_choices
 from benchmarks.recipes.tables import page
-from keras_bert_lite.finetuning.course import trainer
-from keras_bert_lite.finetuning.kinds import KINDS
+from keras_bert_lite.finetuning.recipe import RECIPE as NUMBERS
+from keras_bert_lite.finetuning.spec import TUNABLE
 
 RECIPE = {"epochs": 3, "batch_size": 8, "learning_rate": 2e-4}
 
@@ -27,11 +27,11 @@ def test_page():
 
 
 def test_other_constants():
-    kind = KINDS["token_classification"]
-    own = (kind.rate, kind.epochs, trainer.SOFTNESS)
+    task = TUNABLE["token_classification"]
+    own = (task.rate, task.epochs, NUMBERS.softness)
     with recipe_choices.constants("token_classification", 3.0, 4.0, 10.0):
-        assert (kind.rate, kind.epochs, trainer.SOFTNESS) == (3.0, 4.0, 10.0)
-    assert (kind.rate, kind.epochs, trainer.SOFTNESS) == own
+        assert (task.rate, task.epochs, NUMBERS.softness) == (3.0, 4.0, 10.0)
+    assert (task.rate, task.epochs, NUMBERS.softness) == own
 
 
 def test_scored_rows_are_others():

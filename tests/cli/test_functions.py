@@ -12,7 +12,7 @@ import pytest
 import keras_bert_lite as kbl
 import keras_bert_lite_command
 from keras_bert_lite import demo
-from keras_bert_lite.finetuning.kinds import KINDS
+from keras_bert_lite.finetuning.spec import TUNABLE
 from keras_bert_lite.training.data.readers.read import FORMATS, Reading
 from keras_bert_lite_command import functions, memory, reading
 from keras_bert_lite_command.verbs import VERBS
@@ -86,7 +86,7 @@ def test_help_has_an_example_and_every_option(verb, capsys):
 
 
 def test_the_tasks_are_those_of_the_function():
-    assert list(functions.Task.__args__) == list(KINDS)
+    assert list(functions.Task.__args__) == list(TUNABLE)
 
 
 def command(*arguments):

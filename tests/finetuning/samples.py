@@ -1,10 +1,12 @@
-"""Rows of every kind of task, and a small encoder."""
+"""Rows of every task that is fine-tuned, and a small encoder."""
 
 import functools
 import tempfile
 from pathlib import Path
 
 import keras_bert_lite as kbl
+from keras_bert_lite.finetuning.spec import Spec
+from keras_bert_lite.tasks.registry import TASKS
 from tests import tiny
 
 GOOD, BAD = ("fine", "fine day", "not a day"), ("weather", "the weather", "is days")
@@ -55,3 +57,10 @@ def encoder():
     config = tiny.config(num_layers=1, dropout=0.0, attention_dropout=0.0, pooling=None)
     kbl.save_hugging_face(kbl.encoder(config), tiny.preprocessor(24), directory)
     return directory
+
+
+def spec(task, labels=None, columns=None, **decided):
+    """A task, with the columns that are named and its usual ones."""
+    row = TASKS[task]
+    known = row.fine_tuning.rows.columns_of(columns or {}, {})
+    return Spec(row, known, labels or {}, **decided)

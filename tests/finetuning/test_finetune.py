@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 
 import keras_bert_lite as kbl
-from keras_bert_lite.finetuning import finetune as finetuning
-from keras_bert_lite.finetuning.course.run import Run
-from keras_bert_lite.finetuning.course.selection import Selection
-from keras_bert_lite.finetuning.course.trainer import Trainer
-from keras_bert_lite.finetuning.kinds import KINDS
-from keras_bert_lite.finetuning.kinds.questions import FEW_CHOICES
+from keras_bert_lite.finetuning import decide, finetune as finetuning
 from keras_bert_lite.finetuning.report import card
+from keras_bert_lite.finetuning.run import Run
+from keras_bert_lite.finetuning.selection import Selection
+from keras_bert_lite.finetuning.spec import TUNABLE
+from keras_bert_lite.finetuning.trainer import Trainer
 from keras_bert_lite.training.divergence import Diverged
 from keras_bert_lite.training.linear_model import FOLDS, JUDGED
 from tests import tiny
@@ -42,8 +41,8 @@ def test_learns_and_answers(run):
     tuned, _ = run
     answers = tuned.text_model.predict(["fine", "weather"], verbose=0)
     assert answers["label"].tolist() == ["good", "bad"]
-    assert tuned.report["scores"]["accuracy"] == 1
-    assert tuned.report["baselines"]["most common label"]["accuracy"] <= 0.67
+    assert tuned.report.scores["accuracy"] == 1
+    assert tuned.report.baselines["most common label"]["accuracy"] <= 0.67
 
 
 @pytest.mark.slow
@@ -53,7 +52,7 @@ def test_the_run_holds_everything(run):
     expected = {"model.keras", "saved_model", "README.md", "mistakes.md", "report.json"}
     assert names == expected
     report = json.loads((directory / "report.json").read_text())
-    assert report == json.loads(json.dumps(tuned.report))
+    assert report == json.loads(json.dumps(tuned.report.as_dict()))
     assert report["rows"] == {"train": 18, "validation": 6}
     assert report["refitted"] is True
     card = (directory / "README.md").read_text()
@@ -72,16 +71,16 @@ def test_a_finished_run_is_kept(run):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("task", KINDS)
+@pytest.mark.parametrize("task", TUNABLE)
 def test_every_task(task, tmp_path):
     tuned = tune(task, directory=tmp_path, baseline=False)
-    metric = tuned.report["metric"]
+    metric = tuned.report.metric
     found = kbl.evaluate(tmp_path, samples.rows(task))
     assert found["rows"] == 24
     assert 0 <= found["scores"][metric] <= 1
     assert kbl.evaluate(tuned.text_model, samples.rows(task)) == found
     if task == "question_answering":  # probabilities of positions are left alone
-        assert tuned.report["calibration"] == {}
+        assert tuned.report.calibration == {}
     model = weakref.ref(tuned.model)
     del tuned
     gc.collect()
@@ -95,13 +94,13 @@ def test_weights_of_labels_and_another_score(tmp_path):
     options |= {"encoder": samples.encoder(), "epochs": 2, "verbose": 0}
     task = "text_classification"
     tuned = kbl.finetune(task, rows, rows, directory=tmp_path, **options)
-    assert tuned.report["metric"] == "macro_f1"
-    np.testing.assert_allclose(tuned.report["class_weight"], [16 / 2 / 4, 16 / 2 / 12])
+    assert tuned.report.metric == "macro_f1"
+    np.testing.assert_allclose(tuned.report.class_weight, [16 / 2 / 4, 16 / 2 / 12])
     assert "bad 2.00, good 0.67" in (tmp_path / "README.md").read_text()
     plain = kbl.finetune(task, rows, rows, **{**options, "class_weight": None})
-    key = "warm_start"
-    assert tuned.report[key]["logits"]["loss"] != plain.report[key]["logits"]["loss"]
-    start = [x.report["history"][1]["loss"] for x in (tuned, plain)]
+    losses = [x.report.warm_start["logits"].loss for x in (tuned, plain)]
+    assert losses[0] != losses[1]
+    start = [x.report.history[1]["loss"] for x in (tuned, plain)]
     assert start[0] != start[1]
 
 
@@ -127,7 +126,7 @@ def test_a_run_interrupted_twice_goes_on_exactly(tmp_path, monkeypatch):
     parts = tune(directory=tmp_path / "parts", batch_size=4)
     for a, b in zip(whole.model.get_weights(), parts.model.get_weights(), strict=True):
         np.testing.assert_array_equal(a, b)
-    assert whole.report["history"] == parts.report["history"]
+    assert whole.report.history == parts.report.history
 
 
 def test_a_run_killed_after_training_is_of_its_rows(tmp_path, monkeypatch):
@@ -163,7 +162,7 @@ def test_files_of_others_are_kept(tmp_path):
 
 def test_labels_in_the_scheme_of_the_rows(monkeypatch):
     def stop(run, plan, compared, pairs_alone):
-        raise KeyboardInterrupt(run.trainer.labels)
+        raise KeyboardInterrupt(run.trainer.spec.labels)
 
     monkeypatch.setattr(Run, "train", stop)
     rows = [
@@ -180,7 +179,7 @@ def test_labels_in_the_scheme_of_the_rows(monkeypatch):
 
 def test_labels_may_be_numbers(monkeypatch):
     def stop(run, plan, compared, pairs_alone):
-        raise KeyboardInterrupt(run.trainer.labels)
+        raise KeyboardInterrupt(run.trainer.spec.labels)
 
     monkeypatch.setattr(Run, "train", stop)
     rows = [{"text": "day", "label": i % 2} for i in range(8)]
@@ -191,7 +190,7 @@ def test_labels_may_be_numbers(monkeypatch):
 
 def test_a_column_of_second_texts_is_read(monkeypatch):
     def stop(run, plan, compared, pairs_alone):
-        raise KeyboardInterrupt(run.trainer.kind.column["text_pair"])
+        raise KeyboardInterrupt(run.trainer.spec.columns["text_pair"])
 
     monkeypatch.setattr(Run, "train", stop)
     rows = [{**x, "text_pair": "day"} for x in samples.texts(8)]
@@ -211,9 +210,9 @@ def test_choices_are_compared_with_the_text():
     ]
     options = {"encoder": samples.encoder(), "epochs": 1, "verbose": 0}
     tuned = kbl.finetune("multiple_choice", rows, pairs="apart", **options)
-    assert tuned.report["apart"]
-    assert tuned.report["scores"] == {"accuracy": 1.0}
-    assert list(tuned.report["warm_start"]) == ["logits"]
+    assert tuned.report.apart
+    assert tuned.report.scores == {"accuracy": 1.0}
+    assert list(tuned.report.warm_start) == ["logits"]
     pair = {"text": ["fine"], "text_pair": [["is not", "weather", "fine"]]}
     assert tuned.text_model.predict(pair, verbose=0)["answer"].tolist() == ["fine"]
 
@@ -225,17 +224,22 @@ def test_choices_are_compared_with_the_text():
         ("regression", 16, [0, 0], False),
         ("regression", 16, [0, 1], True),  # not surely better
         ("multiple_choice", 16, [2, 2], True),
-        ("multiple_choice", 2 * FEW_CHOICES, [2, 2], False),
+        (
+            "multiple_choice",
+            2 * TUNABLE["multiple_choice"].together_from,
+            [2, 2],
+            False,
+        ),
     ],
 )
 def test_linear_models_decide_how_pairs_are_read(
     task, count, together, apart, monkeypatch
 ):
     def stop(run, plan, compared, pairs_alone):
-        raise KeyboardInterrupt(run.trainer.kind.apart)
+        raise KeyboardInterrupt(run.trainer.spec.apart)
 
     def expected_losses(trainer, rows):
-        return np.array([1.0, 1.0] if trainer.kind.apart else together)
+        return np.array([1.0, 1.0] if trainer.spec.apart else together)
 
     monkeypatch.setattr(Run, "train", stop)
     monkeypatch.setattr(Trainer, "expected_losses", expected_losses)
@@ -288,9 +292,9 @@ def test_very_few_rows_learn_from_pairs_alone(monkeypatch):
     score = Run._scores
     monkeypatch.setattr(Run, "_scores", lambda run: next(scores, None) or score(run))
     tuned = tune(epochs=None, baseline=False)
-    assert tuned.report["contrasted"]
-    assert [x["epoch"] for x in tuned.report["history"]] == [0]
-    assert tuned.report["recipe"]["steps"] == 0
+    assert tuned.report.contrasted
+    assert [x["epoch"] for x in tuned.report.history] == [0]
+    assert tuned.report.recipe.steps == 0
     assert "first learned which texts have the same label" in card(tuned.report)
     answers = tuned.text_model.predict(["fine", "weather"], verbose=0)
     assert answers["label"].tolist() == ["good", "bad"]
@@ -392,9 +396,9 @@ def test_refuses(changes, message):
 @pytest.mark.parametrize(("size", "rows"), [(4096, 40), (None, 8), (None, 40), (4, 40)])
 def test_a_batch_has_no_row_twice(size, rows):
     stub = types.SimpleNamespace(
-        kind=KINDS["text_classification"](), model=tiny.classifier()
+        spec=samples.spec("text_classification"), model=tiny.classifier()
     )
-    plan = finetuning._plan(stub, rows, None, None, size, 0)
+    plan = decide.plan(stub, rows, None, None, size, 0)
     assert plan.batch_size == min(size or 16, rows)
 
 
@@ -419,8 +423,8 @@ def test_a_run_that_diverges_keeps_its_best_weights(tmp_path):
         tuned = tune(directory=tmp_path, **options)
     messages = [str(x.message) for x in caught if x.category is UserWarning]
     assert any("`learning_rate` must be smaller" in x for x in messages)
-    assert tuned.report["best"] == 0
-    assert not tuned.report["refitted"]
+    assert tuned.report.best == 0
+    assert not tuned.report.refitted
     assert all(np.isfinite(x).all() for x in tuned.model.get_weights())
     text = (tmp_path / "report.json").read_text()
     report = json.loads(text, parse_constant=pytest.fail)

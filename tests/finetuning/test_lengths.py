@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 
 import keras_bert_lite as kbl
-from keras_bert_lite.finetuning.kinds import KINDS
-from keras_bert_lite.finetuning.lengths import FEW, count_tokens, limit_for, shorten
+from keras_bert_lite.finetuning.lengths import count_tokens, limit_for, shorten
+from keras_bert_lite.finetuning.recipe import RECIPE
 from tests import tiny
+from tests.finetuning import samples
 from tests.text.token_samples import MAKERS
+
+FEW = RECIPE.lengths_few
 
 
 @pytest.mark.parametrize(
@@ -40,11 +43,11 @@ def test_one_long_row_of_many_is_cut():
     ],
 )
 def test_special_tokens_are_counted(pair, apart, separators, count):
-    kind = KINDS["text_classification"](text_pair=pair and "text_pair")
-    kind.apart = apart
+    columns = {"text_pair": pair and "text_pair"}
+    spec = samples.spec("text_classification", columns=columns, apart=apart)
     preprocessor = tiny.preprocessor(num_separators=separators)
     rows = [{"text": "fine day", "text_pair": pair, "label": "x"}]
-    assert count_tokens(rows, kind, preprocessor).tolist() == [count]
+    assert count_tokens(rows, spec, preprocessor).tolist() == [count]
     if not apart:
         given = {"text": ["fine day"], "text_pair": [pair]} if pair else ["fine day"]
         mask = preprocessor(given)["padding_mask"]
@@ -66,8 +69,9 @@ LONG = [
 @pytest.mark.parametrize("tokenizer", MAKERS)
 def test_the_same_ids_are_read_of_shortened_texts(tokenizer, form):
     column = None if form == "alone" else "text_pair"
-    kind = KINDS["text_classification"](text_pair=column)
-    kind.apart = form == "apart"
+    spec = samples.spec(
+        "text_classification", columns={"text_pair": column}, apart=form == "apart"
+    )
     rows = [{"text": x, "label": "x"} for x in LONG]
     if column:
         pairs = [*LONG[1:], LONG[0]]
@@ -75,20 +79,20 @@ def test_the_same_ids_are_read_of_shortened_texts(tokenizer, form):
     preprocessor = kbl.Preprocessor(
         MAKERS[tokenizer](), 13, prompts={"x": "day: "}, default_prompt_name="x"
     )
-    short = shorten(rows, kind, preprocessor)
+    short = shorten(rows, spec, preprocessor)
     assert [row["label"] for row in short] == ["x"] * len(rows)
-    inputs = [kind.texts(x) for x in (rows, short)]
-    for name in kind.text_columns if kind.apart else [None]:
+    inputs = [spec.texts(x) for x in (rows, short)]
+    for name in inputs[0] if spec.apart else [None]:
         whole, beginnings = (preprocessor(x[name] if name else x) for x in inputs)
         for output, ids in whole.items():
             np.testing.assert_array_equal(ids, beginnings[output])
     assert [len(row["text"]) for row in rows] == list(map(len, LONG))
-    lengths = [kind.length(row) for row in short]
+    lengths = [spec.format.length(row) for row in short]
     assert max(lengths[:2]) < 500
-    assert lengths[-1] == kind.length(rows[-1]) or column
+    assert lengths[-1] == spec.format.length(rows[-1]) or column
 
 
 def test_texts_that_are_read_in_windows_remain_whole():
-    kind = KINDS["question_answering"]()
+    spec = samples.spec("question_answering")
     rows = [{"question": "x", "context": LONG[0], "answers": {}}]
-    assert shorten(rows, kind, tiny.preprocessor()) == rows
+    assert shorten(rows, spec, tiny.preprocessor()) == rows

@@ -2,7 +2,6 @@ import itertools
 
 import pytest
 
-from keras_bert_lite.finetuning.kinds import KINDS
 from keras_bert_lite.finetuning.rows import (
     check_labels,
     in_stages,
@@ -11,9 +10,10 @@ from keras_bert_lite.finetuning.rows import (
     sample,
     split,
 )
+from keras_bert_lite.finetuning.spec import TUNABLE
 from tests.finetuning import samples
 
-KIND = KINDS["text_classification"]()
+FORM = TUNABLE["text_classification"].rows
 
 
 def rows(count):
@@ -36,16 +36,16 @@ def test_given_rows_are_held_out():
 
 
 def test_every_row_once_an_epoch_in_another_order():
-    found = list(itertools.islice(ordered(rows(50), KIND, 4, 0), 100))
+    found = list(itertools.islice(ordered(rows(50), FORM, 4, 0), 100))
     first, second = ([x["label"] for x in part] for part in (found[:50], found[50:]))
     assert sorted(first) == sorted(second) == sorted(x["label"] for x in rows(50))
     assert first != second
-    again = itertools.islice(ordered(rows(50), KIND, 4, 0), 100)
+    again = itertools.islice(ordered(rows(50), FORM, 4, 0), 100)
     assert list(again) == found
 
 
 def test_batches_have_rows_of_similar_length():
-    found = list(itertools.islice(ordered(rows(56), KIND, 8, 0), 56))
+    found = list(itertools.islice(ordered(rows(56), FORM, 8, 0), 56))
     spreads = [
         max(lengths) - min(lengths)
         for i in range(0, 56, 8)
@@ -55,31 +55,32 @@ def test_batches_have_rows_of_similar_length():
 
 
 def test_questions_with_answers_come_first():
-    kind = KINDS["question_answering"]()
-    answered = kind.first(samples.rows("question_answering", 24))
+    task = TUNABLE["question_answering"]
+    answered = task.first(samples.rows("question_answering", 24))
     silent = [{**x, "answers": {"text": [], "answer_start": []}} for x in answered]
-    found = list(itertools.islice(in_stages(answered + silent, kind, 4, 0, 19), 64))
+    found = list(itertools.islice(in_stages(answered + silent, task, 4, 0, 19), 64))
     counts = [sum(not x["answers"]["text"] for x in found[i : i + 16]) for i in (0, 16)]
     assert counts[0] == 0 < counts[1]
     assert found[16:] == list(
-        itertools.islice(ordered(answered + silent, kind, 4, 0), 48)
+        itertools.islice(ordered(answered + silent, task.rows, 4, 0), 48)
     )
     few = answered[:3] + silent  # for batches of their own
     for rows in (answered, silent, few):
-        order = itertools.islice(in_stages(rows, kind, 4, 0, 19), 24)
-        assert list(order) == list(itertools.islice(ordered(rows, kind, 4, 0), 24))
+        order = itertools.islice(in_stages(rows, task, 4, 0, 19), 24)
+        assert list(order) == list(itertools.islice(ordered(rows, task.rows, 4, 0), 24))
 
 
 def test_values_from_tables_are_converted():
-    kind = KINDS["multi_label_classification"]()
-    found = read_rows([{"text": "a", "label": "joy, fear"}], kind, "train")
+    form = TUNABLE["multi_label_classification"].rows
+    found, _ = read_rows([{"text": "a", "label": "joy, fear"}], form, {}, "train")
     assert found[0]["label"] == ["joy", "fear"]
-    kind = KINDS["regression"]()
-    assert read_rows([{"text": "a", "label": "2.5"}], kind, "train")[0]["label"] == 2.5
+    form = TUNABLE["regression"].rows
+    found, _ = read_rows([{"text": "a", "label": "2.5"}], form, {}, "train")
+    assert found[0]["label"] == 2.5
     with pytest.raises(
         ValueError, match=r"`train`, record 0: `label` must be a number"
     ):
-        read_rows([{"text": "a", "label": "high"}], kind, "train")
+        read_rows([{"text": "a", "label": "high"}], form, {}, "train")
 
 
 @pytest.mark.parametrize(
@@ -96,7 +97,7 @@ def test_values_from_tables_are_converted():
 )
 def test_refuses_invalid_values(task, row):
     with pytest.raises(ValueError, match="`train`, record 0: `"):
-        read_rows([row], KINDS[task](), "train")
+        read_rows([row], TUNABLE[task].rows, {}, "train")
 
 
 def test_a_sample_is_of_rows_in_their_order():
@@ -121,11 +122,19 @@ def test_a_sample_is_of_rows_in_their_order():
 )
 def test_refuses_labels_that_a_model_has_not(task, labels, message):
     with pytest.raises(ValueError, match=message):
-        check_labels(samples.rows(task), KINDS[task](), labels, "train")
+        check_labels(samples.rows(task), TUNABLE[task].rows, labels, "train")
 
 
 def test_refuses_rows_that_do_not_go_together():
     row = samples.rows("multiple_choice")[0]
     found = [row, {**row, "choices": ["a", "b", "c"]}]
     with pytest.raises(ValueError, match="`train`: `choices` must have as many"):
-        read_rows(found, KINDS["multiple_choice"](), "train")
+        read_rows(found, TUNABLE["multiple_choice"].rows, {}, "train")
+
+
+def test_rows_have_the_names_of_their_format():
+    records = [{"sentence": "a", "y": 1, "id": 3}, {"sentence": "b", "y": 2}]
+    columns = {"text": "sentence", "label": "y"}
+    rows, known = read_rows(records, FORM, columns, "train")
+    assert rows == [{"text": "a", "label": "1"}, {"text": "b", "label": "2"}]
+    assert known == {**columns, "text_pair": None}

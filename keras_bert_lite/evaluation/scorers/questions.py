@@ -9,9 +9,9 @@ import keras
 import numpy as np
 
 from keras_bert_lite.evaluation.callback import Score
-from keras_bert_lite.evaluation.squad_scores import squad_scores
 from keras_bert_lite.tasks.text_model import TextModel, with_text
 from keras_bert_lite.text.preprocessor import Preprocessor
+from keras_bert_lite.training.scores.squad import squad_scores
 
 
 def squad(

@@ -1,0 +1,79 @@
+"""What a scorer does, and the verdict on one answer."""
+
+import abc
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, NamedTuple
+
+from keras_bert_lite.training.data.row_formats import Labels, Rows
+
+Answers = Mapping[str, Any]  # arrays by name, as a string-in model returns them
+Scores = dict[str, float]
+WORST = 20  # rows, and pairs of labels, that are told of
+
+
+class Verdict(NamedTuple):
+    """How a row was answered.
+
+    Args:
+        text: The row, as a reader recognizes it.
+        expected, answer: The right answer and the model's.
+        loss: How wrong the answer is; rows are ranked by it.
+    """
+
+    text: str
+    expected: str
+    answer: str
+    loss: float
+
+
+class Scorer(abc.ABC):
+    """Scores the answers to rows.
+
+    Attributes:
+        metrics: The scores that can decide, of which larger ones are better; the
+            first does by default.
+        amounts: Scores that are not shares, but in the unit of the labels.
+        needs_known_labels: Whether an answer has no score if a row's label is none of
+            the model's.
+    """
+
+    metrics: ClassVar[tuple[str, ...]]
+    amounts: ClassVar[tuple[str, ...]] = ()
+    needs_known_labels: ClassVar[bool] = False
+
+    @abc.abstractmethod
+    def scores(self, rows: Rows, answers: Answers, labels: Labels) -> Scores:
+        """Returns the scores by name."""
+
+    @abc.abstractmethod
+    def verdicts(self, rows: Rows, answers: Answers, labels: Labels) -> list[Verdict]:
+        """Judges each answer."""
+
+    def confused(self, rows: Rows, answers: Answers) -> Iterator[tuple[str, str]]:
+        """Yields the labels that were mistaken: the right one and the answer."""
+        yield from ()
+
+    def tuned(
+        self, rows: Rows, answers: Answers, labels: Labels
+    ) -> tuple[dict[str, Any], Answers]:
+        """Chooses thresholds on held-out rows.
+
+        Returns:
+            Options of the model that takes strings, and the answers with them.
+        """
+        return {}, answers
+
+    def mistakes(
+        self, rows: Rows, answers: Answers, labels: Labels
+    ) -> dict[str, list[dict[str, Any]]]:
+        """Returns the labels that are mistaken most often, and the worst answers."""
+        confused = Counter(self.confused(rows, answers)).most_common(WORST)
+        worst = sorted(self.verdicts(rows, answers, labels), key=lambda x: -x.loss)
+        return {
+            "confused": [
+                {"expected": expected, "answer": answer, "count": count}
+                for (expected, answer), count in confused
+            ],
+            "worst": [x._asdict() for x in worst[:WORST] if x.expected != x.answer],
+        }

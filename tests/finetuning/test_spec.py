@@ -1,0 +1,45 @@
+"""How models of tags answer."""
+
+import pytest
+
+from tests import tiny
+from tests.finetuning import samples
+
+pytestmark = pytest.mark.tensorflow(reason="strings need TensorFlow")
+BIO = ["O", "B-X", "I-X"]
+
+
+@pytest.mark.parametrize(
+    ("task", "labels", "options", "decoding"),
+    [
+        ("token_classification", {"labels": BIO}, {}, "constrained"),
+        ("token_classification", {"labels": ["NOUN", "VERB"]}, {}, "lenient"),
+        (
+            "token_classification",
+            {"labels": BIO},
+            {"decoding": "lenient"},
+            "lenient",
+        ),
+        ("intent_and_slots", {"intents": ["a", "b"], "slots": BIO}, {}, "constrained"),
+    ],
+)
+def test_tags_follow_their_scheme(task, labels, options, decoding):
+    spec = samples.spec(task, labels)
+    model = spec.build(tiny.encoder())
+    for make in (spec.string_model, spec.scored_model):
+        made = make(model, tiny.preprocessor(), **options)
+        assert made.get_layer("answer").decoding == decoding
+
+
+def test_answers_in_another_scheme_are_scored_as_the_rows_are():
+    """Rows are rewritten to BIO, so the answers of a model of other tags are too."""
+    spec = samples.spec("token_classification")
+    scorer = spec.scorer
+    rows = spec.format.prepared([{"words": ["a", "b"], "tags": ["X-B", "X-E"]}])
+    assert rows[0]["tags"] == ["B-X", "I-X"]
+    labels = {"labels": ["O", "B-X", "I-X", "E-X", "S-X"]}
+    answers = {"labels": [["B-X", "E-X", ""]]}
+    assert scorer.scores(rows, answers, labels) == {"f1": 1.0, "accuracy": 1.0}
+    assert not list(scorer.confused(rows, answers))
+    lenient = {"labels": [["I-X", "I-X"]]}  # stays wrong, as BIO is
+    assert scorer.scores(rows, lenient, {"labels": BIO})["accuracy"] == 0.5

@@ -1,0 +1,68 @@
+import pytest
+
+from tests.finetuning import samples
+
+LABELS = ["most common label", "TF-IDF, logistic regression"]
+
+
+@pytest.mark.parametrize(
+    ("task", "names"),
+    [
+        ("text_classification", LABELS),
+        (
+            "multi_label_classification",
+            LABELS,
+        ),
+        ("regression", ["TF-IDF, ridge regression"]),
+        ("token_classification", ["most common tag of each word"]),
+        (
+            "intent_and_slots",
+            ["TF-IDF, logistic regression; most common tag of each word"],
+        ),
+        ("question_answering", []),
+        ("multiple_choice", ["TF-IDF, most similar choice"]),
+    ],
+)
+def test_simple_models(task, names):
+    rows = samples.rows(task)
+    spec = samples.spec(task, samples.spec(task).format.all_labels(rows))
+    found = spec.baselines(rows, rows)
+    assert list(found) == names
+    for scores in found.values():
+        assert 0 <= scores[spec.metric] <= 1
+    if task == "token_classification":
+        assert found[names[0]]["f1"] == 1  # each word has one tag
+    if task == "intent_and_slots":
+        assert found[names[0]]["intent_accuracy"] == 1
+    if task == "text_classification":
+        assert found[names[1]]["accuracy"] > found[names[0]]["accuracy"] == 0.5
+
+
+def test_one_label_and_no_words():
+    spec = samples.spec("text_classification", {"labels": ["a", "b"]})
+    rows = [{"text": "fine day", "label": "a"}] * 4
+    found = spec.baselines(rows, rows)
+    assert all(x["accuracy"] == 1 for x in found.values())
+    rows = [{"text": "!", "label": "ab"[i % 2]} for i in range(4)]
+    found = spec.baselines(rows, rows)
+    assert found["TF-IDF, logistic regression"] == {}
+
+
+def test_the_most_similar_choice():
+    spec = samples.spec("multiple_choice")
+    rows = [
+        {"text": "fine day", "choices": ["the weather", "a fine one"], "label": 1},
+        {"text": "bad weather", "choices": ["the weather", "a fine one"], "label": 0},
+    ]
+    assert [*spec.baselines(rows, rows).values()] == [{"accuracy": 1.0}]
+    rows = [{"text": "!", "choices": ["?", "."], "label": 0}] * 4
+    assert [*spec.baselines(rows, rows).values()] == [{"accuracy": 1.0}]
+
+
+def test_intents_without_words():
+    row = {"words": ["!"], "tags": ["O"]}
+    rows = [{**row, "intent": intent} for intent in "aab"]
+    labels = {"intents": ["a", "b"], "slots": ["O"]}
+    spec = samples.spec("intent_and_slots", labels)
+    (scores,) = spec.baselines(rows, rows).values()
+    assert scores["intent_accuracy"] == 2 / 3

@@ -1,0 +1,104 @@
+"""Which rows a task takes, and what it reads of them."""
+
+import pytest
+
+from keras_bert_lite.finetuning.spec import TUNABLE
+from keras_bert_lite.training.data.row_formats import in_order
+from tests.finetuning import samples
+
+
+def read(task, row, columns=None):
+    form = TUNABLE[task].rows
+    return form.read(row, form.columns_of(columns or {}, row))
+
+
+@pytest.mark.parametrize(
+    ("task", "changes", "message"),
+    [
+        ("text_classification", {"label": " "}, "`label` must be names that are not"),
+        ("text_classification", {"label": float("nan")}, "`label` must be a name"),
+        ("text_classification", {"label": "good\0"}, "without control characters"),
+        ("text_classification", {"label": "a\nb"}, "without control characters"),
+        ("multi_label_classification", {"label": ["a", ""]}, "that are not empty"),
+        ("multi_label_classification", {"label": ["a", 1]}, "must be a list of names"),
+        ("multi_label_classification", {"label": "a,b\0"}, "without control"),
+        ("intent_and_slots", {"intent": ""}, "`intent` must be names"),
+        ("intent_and_slots", {"intent": "x\0"}, "without control characters"),
+        ("intent_and_slots", {"intent": None}, "`intent` must be a name or a number"),
+        ("token_classification", {"tags": ["O", "O", "X\0"]}, "without control"),
+        ("multiple_choice", {"choices": ["1", "0"], "label": "1"}, "as a number where"),
+        ("multiple_choice", {"label": 2}, "the place of one of 2 choices"),
+        ("multiple_choice", {"label": True}, "the place of one of 2 choices"),
+        ("multiple_choice", {"choices": "fine"}, "a list of two strings or more"),
+        ("multiple_choice", {"choices": ["fine"]}, "a list of two strings or more"),
+        ("token_classification", {"words": ["a", " ", "b"]}, "`words` must hold"),
+        ("token_classification", {"tags": ["O", None, "O"]}, "`tags` must hold"),
+        ("token_classification", {"tags": [0, 1, 0]}, "`tags` must hold strings"),
+        ("multiple_choice", {"label": "²"}, "the place of one of 2 choices"),
+        ("regression", {"label": True}, "`label` must be a number"),
+        ("regression", {"label": 1e20}, "`label` must be a number of up to 1e"),
+        ("regression", {"label": 10**400}, "`label` must be a number of up to 1e"),
+        ("regression", {"label": float("nan")}, "`label` must be a number"),
+    ],
+)
+def test_refuses(task, changes, message):
+    row = {**samples.rows(task)[0], **changes}
+    with pytest.raises(ValueError, match=message):
+        read(task, row)
+
+
+def test_refuses_choices_of_different_numbers():
+    row = samples.rows("multiple_choice")[0]
+    rows = [row, {**row, "choices": ["a", "b", "c"]}, row]
+    with pytest.raises(ValueError, match=r"as many choices.*2 in 2 rows, 3 in 1"):
+        TUNABLE["multiple_choice"].rows.prepared(rows)
+
+
+def test_numbers_are_names():
+    row = samples.rows("intent_and_slots")[0]
+    assert read("intent_and_slots", {**row, "intent": 1})["intent"] == "1"
+    row = samples.rows("multiple_choice")[0]
+    assert read("multiple_choice", {**row, "label": "1"})["label"] == 1
+    numbers = {**row, "choices": ["1", "0"], "label": 1}  # a place in any case
+    assert read("multiple_choice", numbers)["label"] == 1
+    row = samples.rows("text_classification")[0]
+    for value, name in ((1, "1"), (1.5, "1.5"), (True, "True")):
+        assert read("text_classification", {**row, "label": value})["label"] == name
+
+
+def test_labels_are_in_the_order_of_their_numbers():
+    assert in_order({"10", "2", "-1"}) == ["-1", "2", "10"]
+    assert in_order({"1", "01"}) == ["01", "1"]
+    assert in_order({"²", "10", "2"}) == ["10", "2", "²"]  # no whole numbers
+
+
+@pytest.mark.parametrize(
+    ("columns", "row", "pair"),
+    [
+        ({}, {"text_pair": "b"}, "text_pair"),
+        ({}, {"text_pair": None}, None),
+        ({}, {}, None),
+        ({"text_pair": None}, {"text_pair": "b"}, None),
+        ({"label": "text_pair"}, {"text_pair": "b"}, None),
+    ],
+)
+def test_a_second_text_is_found(columns, row, pair):
+    form = TUNABLE["text_classification"].rows
+    known = form.columns_of(columns, {"text": "a", "label": "x", **row})
+    assert known["text_pair"] == pair
+
+
+def test_each_choice_has_a_row_of_its_own():
+    row = {"text": "a", "choices": ["b", "longer"], "label": 0}
+    assert TUNABLE["multiple_choice"].rows.joined(row, "choices") == "longer"
+    words = {"words": ["a", "b"], "tags": ["O", "O"]}
+    assert TUNABLE["token_classification"].rows.joined(words, "words") == "a b"
+
+
+@pytest.mark.parametrize(
+    ("task", "columns"),
+    [("text_classification", {"text": None}), ("multiple_choice", {"label": None})],
+)
+def test_refuses_to_go_without_a_column(task, columns):
+    with pytest.raises(ValueError, match="`columns` must name the column of"):
+        TUNABLE[task].rows.check_columns(task, columns)
