@@ -99,7 +99,7 @@ encoder: .venv-bench/ready  ## distils bert_mini_books again, in build/
 	echo '{"family": "electra", "embedding_dim": 128, "num_layers": 6, "num_heads": 8,' \
 	    '"hidden_dim": 256, "intermediate_dim": 1024, "max_sequence_length": 128,' \
 	    '"dropout": 0.0, "attention_dropout": 0.0}' > $(ENCODER)/config.json
-	$(DISTIL) --config $(ENCODER)/config.json --directory $(ENCODER)/words \
+	$(DISTIL) --encoder-config $(ENCODER)/config.json --directory $(ENCODER)/words \
 	    --steps $(WORDS) --batch-size 64 --learning-rate 1.2e-3 --seed 0
 	$(DISTIL) --model $(ENCODER)/words/model --directory $(ENCODER)/pairs --pairs \
 	    --steps $(PAIRS) --batch-size 32 --learning-rate 3e-4 --seed 1 \

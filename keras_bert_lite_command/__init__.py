@@ -2,106 +2,120 @@
 
 It is outside the package, because importing any module of the package imports
 TensorFlow, which takes seconds and which `--help`, `--version` and wrong arguments do
-not need. Each verb is a function of the package with the same options: see `verbs.py`.
+not need. Each verb is a public function, whose options are read from its source; see
+`verbs.py`.
 """
 
+import argparse
 import contextlib
 import os
 import sys
 from collections.abc import Iterator
 from importlib import metadata
+from pathlib import Path
 
-from keras_bert_lite_command import verbs
+from keras_bert_lite_command.parser import Parser, WrongArgument, read_options
 from keras_bert_lite_command.quiet import without_noise
+from keras_bert_lite_command.verbs import VERBS
 
 PROGRAM = "keras-bert-lite"
-DEBUG = "--debug"
 EXPECTED = (ValueError, TypeError, OSError, ImportError, NotImplementedError)
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Runs the command."""
+    common = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    common.add_argument("--config", type=Path)
+    common.add_argument("--print-config", "--print_config", action="store_true")
+    common.add_argument("--debug", action="store_true")
     given = sys.argv[1:] if arguments is None else list(arguments)
-    debug = DEBUG in given
-    given = [x for x in given if x != DEBUG]
-    words = _words(given)
-    if not words:
-        with _errors_in_one_line():
-            sys.exit(_without_a_verb(given))
-    verb, rest = " ".join(given[:words]), given[words:]
-    if debug:
-        verbs.run(verb, rest)
-        return
-    with without_noise(), _errors_in_one_line(verb):
-        verbs.run(verb, rest)
+    chosen, words = common.parse_known_args(given)
+    with contextlib.ExitStack() as stack:
+        if not chosen.debug:
+            stack.enter_context(_errors_in_one_line(words))
+            stack.enter_context(without_noise())
+        count = _words(words)
+        if not count:
+            _without_a_verb(words)
+            return
+        name = " ".join(words[:count])
+        verb = VERBS[name]
+        options = verb.options()
+        known = read_options(chosen.config, options) if chosen.config else {}
+        example = f"Example: {PROGRAM} {name} {verb.example}".rstrip()
+        again = "\nWhat was interrupted goes on when it is called again."
+        description = f"{verb.summary}\n\n{example}{again * verb.resumes}"
+        parser = Parser(f"{PROGRAM} {name}", description, options, known)
+        found = {**known, **parser.parse(words[count:])}
+        if chosen.print_config:
+            import yaml
+
+            values = {x.name: found.get(x.name, x.default) for x in options}
+            print(yaml.safe_dump(values, sort_keys=False), end="")
+        else:
+            verb.run(found)
 
 
-def _words(arguments: list[str]) -> int:
-    """Returns how many of the first arguments are a verb: `export onnx` is one."""
-    return next((n for n in (2, 1) if " ".join(arguments[:n]) in verbs.VERBS), 0)
+def _words(words: list[str]) -> int:
+    """Returns how many of the first words are a verb: `export onnx` is one."""
+    return next((n for n in (2, 1) if " ".join(words[:n]) in VERBS), 0)
 
 
-def _without_a_verb(given: list[str]) -> int:
-    """Shows which verbs there are, or the version, and returns the status."""
-    if given[:1] == ["--version"]:
+def _without_a_verb(words: list[str]) -> None:
+    """Shows which verbs there are, or the version.
+
+    Raises:
+        WrongArgument: If there is no such verb.
+    """
+    group = [name for name in VERBS if words and name.startswith(f"{words[0]} ")]
+    asks = bool({"-h", "--help"} & set(words[-1:]))
+    if words == ["--version"]:
         print(f"{PROGRAM} {metadata.version(PROGRAM)}")
-        return 0
-    if given[:1] in (["--help"], ["-h"]):
-        print(_help())
-        return 0
-    if not given:
-        print(_help(), file=sys.stderr)
-        return 2
-    longer = [name for name in verbs.VERBS if name.startswith(f"{given[0]} ")]
-    if longer and {"-h", "--help"} & set(given[1:]):
-        summaries = verbs.summaries()
-        print("\n".join(f"{PROGRAM} {name:20}{summaries[name]}" for name in longer))
-        return 0
-    names = ", ".join(longer or verbs.VERBS)
-    received = " ".join(given[:2]) if longer else given[0]
-    print(
-        f"error: the verb must be one of {names}. Received: {received!r}"
-        f" (`{PROGRAM} --help`)",
-        file=sys.stderr,
-    )
-    return 2
+    elif not words or (asks and (group or len(words) == 1)):
+        for line in _help(group or list(VERBS)):
+            print(line)
+    else:
+        known = ", ".join(group or VERBS)
+        received = " ".join(words[:2] if group else words[:1])
+        raise WrongArgument(f"the verb must be one of {known}. Received: {received!r}")
 
 
-def _help() -> str:
-    lines = [
-        f"usage: {PROGRAM} [--version] [--help] [--debug] VERB ...",
-        "",
-        "BERT as Keras layers: from raw text to a served model.",
-        "",
-        *(f"  {name:20}{text}" for name, text in verbs.summaries().items()),
-        "",
-        f"`{PROGRAM} VERB --help` shows the options of a verb. --debug shows the",
-        "traceback of an error, and what TensorFlow logs.",
-    ]
-    return "\n".join(lines)
+def _help(names: list[str]) -> Iterator[str]:
+    yield f"usage: {PROGRAM} [--version] [--help] VERB ...\n"
+    yield "BERT as Keras layers: from raw text to a served model.\n"
+    for name in names:
+        yield f"  {name:20}{VERBS[name].summary}"
+    yield f"\n`{PROGRAM} VERB --help` shows the options of a verb. Each verb also takes"
+    yield "--config FILE, a YAML file of its options; --print-config, which prints one;"
+    yield "and --debug, which shows the traceback of an error and what TensorFlow logs."
 
 
 @contextlib.contextmanager
-def _errors_in_one_line(verb: str = "") -> Iterator[None]:
+def _errors_in_one_line(words: list[str]) -> Iterator[None]:
     """Ends the program with a line about an error, and a status other than 0."""
+    verb = " ".join(words[: _words(words)])
     try:
         try:
             yield
         finally:
             sys.stdout.flush()  # here, so that an error of it is told too
     except KeyboardInterrupt:
-        goes_on = "; the same command goes on" if verb in verbs.RESUMED else ""
+        goes_on = "; the same command goes on" if verb and VERBS[verb].resumes else ""
         print(f"\ninterrupted{goes_on}", file=sys.stderr)
         sys.exit(130)
     except BrokenPipeError:  # the reader of the output has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except WrongArgument as error:
+        command = " ".join(filter(None, (PROGRAM, verb, "--help")))
+        print(f"error: {_line(error)} (`{command}`)", file=sys.stderr)
+        sys.exit(2)
     except EXPECTED as error:
         print(f"error: {_line(error)}", file=sys.stderr)
         sys.exit(1)
     except Exception as error:
         print(
-            f"error: {type(error).__name__}: {_line(error)} ({DEBUG} shows where)",
+            f"error: {type(error).__name__}: {_line(error)} (--debug shows where)",
             file=sys.stderr,
         )
         sys.exit(1)
@@ -109,4 +123,4 @@ def _errors_in_one_line(verb: str = "") -> Iterator[None]:
 
 def _line(error: Exception) -> str:
     """Returns an error's message in one line."""
-    return " ".join(str(error).split("\n"))
+    return " ".join(str(error).split())

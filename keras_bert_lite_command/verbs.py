@@ -1,115 +1,239 @@
-"""The verbs: functions whose signatures are their options.
+"""The verbs, each of which calls a public function with its own options."""
 
-Each signature is that of a public function of the package, so that `--help` need not
-import the package; `tests/cli/test_functions.py` compares them. Options are parsed by
-jsonargparse; what a signature requires by keyword only is an option, not a position.
-The docstrings are what `--help` shows.
-"""
-
-import argparse
-import inspect
-import re
+import dataclasses
+import importlib
 import sys
-from collections.abc import Callable
-from typing import Any, Literal, NoReturn, get_args, get_origin
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from keras_bert_lite_command import functions, pretraining
-from keras_bert_lite_command.spelling import check_file, spelled
+from keras_bert_lite_command.memory import keep_memory
+from keras_bert_lite_command.signatures import Option, docstring_of, options_of
 
-VERBS: dict[str, Callable[..., None]] = {
-    "demo": functions.demo,
-    "fit": functions.fit,
-    "predict": functions.predict,
-    "evaluate": functions.evaluate,
-    "debug-data": functions.debug_data,
-    "export saved-model": functions.export_saved_model,
-    "export onnx": functions.export_onnx,
-    "export openvino": functions.export_openvino,
-    "export litert": functions.export_litert,
-    "check": functions.check,
-    "convert": functions.convert,
-    "tokenize": functions.tokenize,
-    "summary": functions.summary,
-    "vocabulary": pretraining.vocabulary,
-    "pretraining-data": pretraining.pretraining_data,
-    "pretrain": pretraining.pretrain,
-    "distil": pretraining.distil,
+TAB = r"\t"  # as a shell passes it on
+
+
+@dataclasses.dataclass(frozen=True)
+class Verb:
+    """A verb.
+
+    Args:
+        function: The module and name of the function that it calls.
+        example: A call.
+        show: Prints what the function returned, by the options.
+        defaults: Options whose defaults differ from the function's.
+        named: What is given by name, although the function takes it by position too.
+        trains: Whether it trains.
+        resumes: Whether what is interrupted goes on when it is called again.
+    """
+
+    function: str
+    example: str
+    show: Callable[[Any, Mapping[str, Any]], None]
+    defaults: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    named: tuple[str, ...] = ()
+    trains: bool = False
+    resumes: bool = False
+
+    @property
+    def summary(self) -> str:
+        """What it does, in a line."""
+        return docstring_of(self.function).split("\n")[0]
+
+    def options(self) -> list[Option]:
+        """Returns its options; those after several words are given by name only."""
+        options, several = [], False
+        for option in options_of(self.function, [x.function for x in VERBS.values()]):
+            verbose = option.name == "verbose"
+            options.append(
+                dataclasses.replace(
+                    option,
+                    annotation="int" if verbose else option.annotation,
+                    default=self.defaults.get(option.name, option.default),
+                    keyword=option.keyword or several or option.name in self.named,
+                )
+            )
+            several = several or option.annotation.startswith("Paths")
+        return options
+
+    def run(self, given: Mapping[str, Any]) -> None:
+        """Calls the function and shows what it returns."""
+        options = {**self.defaults, **given}
+        if options.get("delimiter") == TAB:
+            options["delimiter"] = "\t"
+        if self.trains:
+            keep_memory()
+        module, _, name = self.function.rpartition(".")
+        function = getattr(importlib.import_module(module), name)
+        self.show(function(**options), options)
+
+
+def _show_run(tuned: Any, options: Mapping[str, Any]) -> None:
+    from keras_bert_lite.finetuning.report import scores_table
+
+    print("\n".join(scores_table(tuned.report)))
+    files = "model.keras, saved_model, README.md, mistakes.md, report.json"
+    print(f"{options['directory']}: {files}")
+
+
+def _show_count(count: int, options: Mapping[str, Any]) -> None:
+    if options.get("output", "-") != "-":
+        print(f"\n{options['output']}: {count} rows")
+
+
+def _show_json(scores: Any, options: Mapping[str, Any]) -> None:
+    from keras_bert_lite._files import to_json
+
+    print(to_json(scores, indent=1, ensure_ascii=False))
+
+
+def _show_findings(report: dict[str, Any], options: Mapping[str, Any]) -> None:
+    from keras_bert_lite.finetuning.debug import shown
+
+    print(shown(report))
+    if report["invalid"]:
+        sys.exit(1)
+
+
+def _show_path(form: str) -> Callable[[Any, Mapping[str, Any]], None]:
+    return lambda path, options: print(f"{path}: {options.get('form', form)}")
+
+
+def _show_servable(report: Any, options: Mapping[str, Any]) -> None:
+    print(report)
+    sys.exit(0 if report.ok else 1)
+
+
+def _show_sizes(sizes: Mapping[str, Any], options: Mapping[str, Any]) -> None:
+    for name, value in sizes.items():
+        print(f"{name:20}{value}")
+
+
+def _show_pieces(pieces: Any, options: Mapping[str, Any]) -> None:
+    for piece, number, start, end in pieces:
+        text = options["text"][start:end]
+        print(f"{piece!r:20}{number:8}{start:6}{end:6}  {text!r}")
+
+
+def _show_demo(accuracy: float, options: Mapping[str, Any]) -> None:
+    directory = options.get("directory", "saved_models/messages")
+    print(f"{directory}: for TensorFlow Serving")
+    print(f"next: keras-bert-lite check {directory}")
+
+
+def _show_vocabulary(count: int, options: Mapping[str, Any]) -> None:
+    directory = options["directory"]
+    print(f"{directory}: {count} pieces")
+    _next("pretraining-data TEXT... --directory data --preprocessor", directory)
+
+
+def _show_data(done: Mapping[str, int], options: Mapping[str, Any]) -> None:
+    directory = options["directory"]
+    counts = (f"{n} {name if n != 1 else name[:-1]}" for name, n in done.items())
+    print(f"{directory}: {', '.join(counts)}")
+    start = "--directory run --encoder-config bert_mini_uncased --steps 100000"
+    _next("pretrain", directory, start)
+
+
+def _show_encoder(path: Any, options: Mapping[str, Any]) -> None:
+    print(f"{path}: the model, for load_encoder, load_model and transformers")
+    _next("fit text_classification train.tsv --directory tuned --encoder", path)
+
+
+def _next(*words: Any) -> None:
+    print("next: keras-bert-lite", *words)
+
+
+ROOM = "keras_bert_lite"
+VERBOSE = {"verbose": 1}
+VERBS = {
+    "demo": Verb(f"{ROOM}.demo.run", "", _show_demo),
+    "fit": Verb(
+        f"{ROOM}.finetuning.finetune.finetune",
+        "text_classification train.tsv --minutes 5",
+        _show_run,
+        {"directory": "run", **VERBOSE},
+        trains=True,
+        resumes=True,
+    ),
+    "predict": Verb(
+        f"{ROOM}.finetuning.predict.predict_file",
+        "run new.tsv --output answers.tsv",
+        _show_count,
+    ),
+    "evaluate": Verb(
+        f"{ROOM}.finetuning.evaluate.evaluate", "run test.tsv", _show_json
+    ),
+    "debug-data": Verb(
+        f"{ROOM}.finetuning.debug.debug",
+        "text_classification train.tsv",
+        _show_findings,
+    ),
+    "export saved-model": Verb(
+        f"{ROOM}.serving.saved_model.export.export_saved_model",
+        "run saved_models/moods",
+        _show_path("for TensorFlow Serving"),
+    ),
+    "export onnx": Verb(
+        f"{ROOM}.serving.runtimes.onnx.export_onnx",
+        "run moods.onnx",
+        _show_path("ONNX"),
+    ),
+    "export openvino": Verb(
+        f"{ROOM}.serving.runtimes.openvino.export_openvino",
+        "run moods",
+        _show_path("OpenVINO"),
+    ),
+    "export litert": Verb(
+        f"{ROOM}.serving.runtimes.litert.export_litert",
+        "run moods.tflite",
+        _show_path("LiteRT"),
+    ),
+    "check": Verb(
+        f"{ROOM}.serving.check.servable.check_servable",
+        "saved_models/moods",
+        _show_servable,
+    ),
+    "convert": Verb(
+        f"{ROOM}.finetuning.convert.convert",
+        "hf://FacebookAI/roberta-base roberta --form keras",
+        _show_path("hugging_face"),
+    ),
+    "tokenize": Verb(
+        "keras_bert_lite_command.pieces.tokenize",
+        'bert_mini_books "What a fine day!"',
+        _show_pieces,
+    ),
+    "summary": Verb(
+        f"{ROOM}.checkpoints.summary.summary", "bert_mini_books", _show_sizes
+    ),
+    "vocabulary": Verb(
+        f"{ROOM}.pretraining.vocabulary.write_vocabulary",
+        "books/*.txt --directory pieces --size 8192",
+        _show_vocabulary,
+    ),
+    "pretraining-data": Verb(
+        f"{ROOM}.pretraining.write_data.write_pretraining_data",
+        "books/*.txt --directory data --preprocessor pieces",
+        _show_data,
+        resumes=True,
+    ),
+    "pretrain": Verb(
+        f"{ROOM}.pretraining.from_text.pretrain_encoder",
+        "data --directory run --encoder-config bert_mini_uncased --steps 100000",
+        _show_encoder,
+        VERBOSE,
+        named=("directory", "steps"),
+        trains=True,
+        resumes=True,
+    ),
+    "distil": Verb(
+        f"{ROOM}.distillation.from_text.distill_encoder",
+        "books/*.txt --directory run --steps 20000"
+        " --teacher hf://sentence-transformers/all-MiniLM-L6-v2"
+        " --preprocessor pieces --encoder-config bert_mini_uncased",
+        _show_encoder,
+        VERBOSE,
+        trains=True,
+        resumes=True,
+    ),
 }
-FILE = "--config="
-RESUMED = ("fit", "pretraining-data", "pretrain", "distil")  # go on when run again
-
-
-def summaries() -> dict[str, str]:
-    """Returns a line about each verb."""
-    return {name: _first_line(verb) for name, verb in VERBS.items()}
-
-
-def run(verb: str, arguments: list[str]) -> None:
-    """Runs a verb; its options may stand in a YAML file (`--config`)."""
-    import jsonargparse
-
-    class Formatter(
-        jsonargparse.DefaultHelpFormatter, argparse.RawDescriptionHelpFormatter
-    ):
-        """Keeps the lines of examples whole."""
-
-    function = VERBS[verb]
-
-    class Parser(jsonargparse.ArgumentParser):
-        """Tells of a wrong argument in one line, without the usage."""
-
-        def error(self, message: str, ex: Exception | None = None) -> NoReturn:
-            told = _told(function, message)
-            print(f"error: {told} (`{self.prog} --help`)", file=sys.stderr)
-            raise SystemExit(2) from ex
-
-    parser = Parser(
-        prog=f"keras-bert-lite {verb}",
-        description=_doc(function).split("\n\nArgs:")[0],
-        formatter_class=Formatter,
-    )
-    parser.add_argument("--config", action="config", help="a YAML file of options")
-    parser.add_function_arguments(function, as_positional=True)
-    try:
-        arguments = spelled(function, arguments)
-        for word in arguments:
-            if word.startswith(FILE):
-                check_file(word.removeprefix(FILE), function)
-    except ValueError as error:
-        parser.error(str(error))
-    options: dict[str, Any] = parser.parse_args(arguments).as_dict()
-    del options["config"]
-    function(**options)
-
-
-def _told(function: Callable[..., None], message: str) -> str:
-    """Returns the parser's message as a sentence."""
-    key = re.match(r'Parser key "(\w+)"', message)
-    given = re.findall(r"G(?:ot|iven) value: (.*)", message)
-    if key is None or not given:
-        told = message.replace('"<unicode string>"', "the YAML file")
-        return re.sub(r'Parser key "(\w+)"', r"`\1`", " ".join(told.split()))
-    kind = inspect.signature(function).parameters[key[1]].annotation
-    return f"`{key[1]}` must be {_wanted(key[1], kind)}. Received: {given[-1]}"
-
-
-def _wanted(name: str, kind: Any) -> str:
-    """Returns what an annotation asks for, as one writes it."""
-    kinds = {get_origin(x) or x: x for x in (kind, *get_args(kind))}
-    if Literal in kinds:
-        flags = ("true", "false") if bool in kinds else ()
-        return "one of " + ", ".join((*get_args(kinds[Literal]), *flags))
-    if list in kinds:
-        return f"a list, as --{name}+ VALUE for each, or JSON"
-    if dict in kinds:
-        return f"given as --{name}.NAME=VALUE, or JSON"
-    return getattr(kind, "__name__", str(kind)).replace("None", "null")
-
-
-def _doc(verb: Callable[..., None]) -> str:
-    return inspect.getdoc(verb) or ""
-
-
-def _first_line(verb: Callable[..., None]) -> str:
-    line = _doc(verb).split("\n")[0].removesuffix(".")
-    return line[0].lower() + line[1:]

@@ -79,9 +79,7 @@ QUICK = (
     "training/test_schedules.py",
     # Fine-tuning and the command: choices, errors, options.
     "cli/test_functions.py::test_help_has_an_example_and_every_option",
-    "cli/test_functions.py::test_the_options_are_those_of_the_function",
-    "cli/test_functions.py::test_the_tasks_are_those_of_the_function",
-    "cli/test_spelling.py",
+    "cli/test_signatures.py",
     "docs/test_pages.py::test_fences_say_what_they_are",
     "docs/test_pages.py::test_links",
     "finetuning/course/test_plan.py",

@@ -191,11 +191,11 @@ write("train.tsv", train)
 #
 # One command trains, chooses what there is to choose, and writes everything into the
 # directory `run`. All options have defaults (`keras-bert-lite fit --help` shows them);
-# `--print_config` prints them as YAML, which is how a run is kept and repeated.
+# `--print-config` prints them as YAML, which is how a run is kept and repeated.
 
 # %% language="bash"
 # keras-bert-lite fit text_classification train.tsv --validation validation.tsv \
-#     --epochs 2 --directory run --print_config > run.yaml
+#     --epochs 2 --directory run --print-config > run.yaml
 # cat run.yaml
 
 # %% [markdown]

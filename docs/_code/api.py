@@ -4,13 +4,13 @@ import ast
 import dataclasses
 import inspect
 import textwrap
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from docs._code import ROOT
 from docs._code.docstrings import markdown
 from docs._code.names import ALIAS, Name, members, modules, names
+from keras_bert_lite_command.signatures import REQUIRED, Option
 from keras_bert_lite_command.verbs import VERBS
 
 WIDTH = 72
@@ -207,24 +207,33 @@ def _command() -> str:
         "`keras-bert-lite VERB --help` shows them. Options may stand in a YAML file: "
         "`--config run.yaml`.",
     ]
-    for verb, function in VERBS.items():
-        parts += [f"## `{verb}`", f"```sh\n{usage(verb, function)}\n```"]
-        parts.append(markdown(function.__doc__ or "", level=3))
+    for name, verb in VERBS.items():
+        options = verb.options()
+        parts += [f"## `{name}`", f"```sh\n{usage(name, options)}\n```"]
+        example = f"`keras-bert-lite {name} {verb.example}`"
+        parts.append(f"{verb.summary} Example: {example}.")
+        parts.append("\n".join(_described(option) for option in options))
     return "\n\n".join(parts)
 
 
-def usage(verb: str, function: Callable[..., None]) -> str:
+def _described(option: Option) -> str:
+    """Returns a line about an option."""
+    return f"- `{_name(option)}`: {option.help}"
+
+
+def _name(option: Option) -> str:
+    position = option.default is REQUIRED and not option.keyword
+    return option.name.upper() if position else f"--{option.name.replace('_', '-')}"
+
+
+def usage(verb: str, options: list[Option]) -> str:
     """Returns what is typed: what must be given, then the options, a line each."""
-    needed, options = [f"keras-bert-lite {verb}"], []
-    for name, x in inspect.signature(function).parameters.items():
-        option = f"--{name.replace('_', '-')}"
-        if x.default is not x.empty:
-            value = name.upper() if x.default is None else x.default
-            options.append(f"    [{option} {value}]")
-        elif x.kind is x.KEYWORD_ONLY:
-            needed.append(f"{option} {name.upper()}")
-        elif x.kind is x.VAR_POSITIONAL:
-            needed.append(f"{name.upper()}...")
+    needed, others = [f"keras-bert-lite {verb}"], []
+    for option in options:
+        name, value = _name(option), option.name.upper()
+        if option.default is not REQUIRED:
+            shown = value if option.default is None else option.default
+            others.append(f"    [{name} {shown}]")
         else:
-            needed.append(name.upper())
-    return " \\\n".join([" ".join(needed), *options])
+            needed.append(f"{name} {value}" if option.keyword else name)
+    return " \\\n".join([" ".join(needed), *others])

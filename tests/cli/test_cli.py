@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 import keras_bert_lite_command
-from keras_bert_lite_command.verbs import VERBS
+from keras_bert_lite_command.verbs import VERBS, Verb
 from tests.serving.saved_models import lengths, save
 
 pytestmark = pytest.mark.tensorflow(reason="exports need TensorFlow")
@@ -48,15 +48,15 @@ def test_check_without_running(tmp_path, capsys):
 
 
 def test_usage(capsys):
-    assert status() == 2
-    assert "usage: keras-bert-lite" in capsys.readouterr().err
+    keras_bert_lite_command.main([])
+    assert "usage: keras-bert-lite" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("check",), "the following arguments are required: path"),
-        (("check", "a", "b"), "unrecognized arguments: b"),
+        (("check", "a", "b"), "there is no option b"),
         (("serve",), "the verb must be one of demo, fit, "),
         (
             ("export",),
@@ -64,26 +64,14 @@ def test_usage(capsys):
             "Received",
         ),
         (("export", "pdf"), "Received: 'export pdf'"),
-        (("fit", "tagging", "x.tsv"), "`task` must be one of text_classification, "),
-        (
-            ("fit", "regression", "x.tsv", "--minutes", "five"),
-            "`minutes` must be float",
-        ),
-        (("fit", "--config", "nowhere.yaml"), "nowhere.yaml"),
-        (("fit", "regression", "x.tsv", "--epochs"), "--epochs needs a value"),
+        (("fit", "regression", "x.tsv", "--minutes", "five"), "float value: 'five'"),
+        (("fit", "regression", "x.tsv", "--epochs"), "--epochs: expected one argument"),
         (("fit", "regression", "x.tsv", "--epoch", "1"), "did you mean --epochs?"),
         (
             ("fit", "regression", "x.tsv", "--columns", "text=a"),
-            "`columns` must be given as --columns.NAME=VALUE",
+            "argument --columns: takes .NAME VALUE",
         ),
-        (
-            ("fit", "regression", "x.tsv", "--labels", "a,b"),
-            "`labels` must be a list, as --labels+ VALUE for each, or JSON",
-        ),
-        (
-            ("export", "saved-model", "run", "out", "--storage", "float8"),
-            "`storage` must be one of float16, bfloat16",
-        ),
+        (("fit", "--config", "nowhere.yaml"), "nowhere.yaml"),
     ],
 )
 def test_a_wrong_argument_is_told_in_one_line(arguments, message, capsys):
@@ -94,21 +82,20 @@ def test_a_wrong_argument_is_told_in_one_line(arguments, message, capsys):
     assert "--help" in line
 
 
-def test_a_wrong_yaml_file_is_told_in_one_line(tmp_path, capsys):
-    file = tmp_path / "run.yaml"
-    file.write_text("task: [a\n b: c")
-    assert status("fit", "--config", str(file)) == 2
+def test_a_wrong_value_is_refused_by_the_function(capsys):
+    assert status("fit", "tagging", "x.tsv") == 1
     (line,) = capsys.readouterr().err.splitlines()
-    assert "in the YAML file, line 2, column 3" in line
+    assert line.startswith("error: `task` must be one of ")
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"batchsize: 3", "there is no option 'batchsize'; did you mean batch_size?"),
+        (b"task: [a\n b: c", "must be YAML in UTF-8"),
+        (b"batchsize: 3", "did you mean batch_size?"),
         (b"", "must hold options by name. Received: None"),
         (b"- a", "must hold options by name. Received: ['a']"),
-        (b"train: caf\xe9", "must be UTF-8"),
+        (b"train: caf\xe9", "must be YAML in UTF-8"),
     ],
 )
 def test_a_file_without_options_is_named(content, message, tmp_path, capsys):
@@ -116,17 +103,18 @@ def test_a_file_without_options_is_named(content, message, tmp_path, capsys):
     file.write_bytes(content)
     assert status("fit", "--config", str(file)) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"error: {file}")
+    assert line.startswith("error: ")
+    assert str(file) in line
     assert message in line
 
 
 def test_help_of_a_group(capsys):
-    assert status("export", "--help") == 0
-    assert capsys.readouterr().out.count("keras-bert-lite export ") == 4
+    keras_bert_lite_command.main(["export", "--help"])
+    assert capsys.readouterr().out.count("  export ") == 4
 
 
 def test_help(capsys):
-    assert status("--help") == 0
+    keras_bert_lite_command.main(["--help"])
     output = capsys.readouterr().out
     assert "demo" in output
     assert "check" in output
@@ -136,7 +124,7 @@ STATUSES = {
     **{f"{verb} --help": 0 for verb in VERBS},
     "--version": 0,
     "serve": 2,
-    "pretrain data --steps many": 2,
+    "pretrain data --directory run --steps many": 2,
 }
 WITHOUT_TENSORFLOW = """
 import json, sys
@@ -145,8 +133,9 @@ statuses = {}
 for line in json.loads(sys.argv[1]):
     try:
         keras_bert_lite_command.main(line.split())
+        statuses[line] = 0
     except SystemExit as stop:
-        statuses[line] = stop.code
+        statuses[line] = stop.code or 0
     loaded = {x.split(".")[0] for x in sys.modules}
     assert not loaded & {"tensorflow", "keras", "numpy"}, line
 print(json.dumps(statuses))
@@ -189,6 +178,6 @@ def test_interrupted(verb, goes_on, monkeypatch, capsys):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(keras_bert_lite_command.verbs, "run", interrupted)
-    assert status(verb) == 130
+    monkeypatch.setattr(Verb, "run", interrupted)
+    assert status(verb, "a", "b") == 130
     assert ("goes on" in capsys.readouterr().err) == goes_on

@@ -38,7 +38,7 @@ def distil(folder, *more):
 @pytest.mark.slow
 def test_from_a_teacher_to_a_student(folder, capsys):
     more = ("--dtype", "float16", "--dropout", 0.2)
-    distil(folder, "--config", folder / "config.json", *more)
+    distil(folder, "--encoder-config", folder / "config.json", *more)
     model = folder / "run/model"
     assert str(model) in capsys.readouterr().out
     assert kbl.load_preprocessor(model).sequence_length == 24
@@ -71,7 +71,7 @@ def test_pairs_train_the_second_segment(folder):
 
 
 @pytest.mark.parametrize(
-    "more", [[], ["--config", "bert_tiny_uncased", "--model", "x"]]
+    "more", [[], ["--encoder-config", "bert_tiny_uncased", "--model", "x"]]
 )
 def test_neither_or_both(folder, more, capsys):
     with pytest.raises(SystemExit) as stop:
@@ -88,6 +88,6 @@ def test_neither_or_both(folder, more, capsys):
 )
 def test_refuses_before_it_trains(folder, option, message, capsys):
     with pytest.raises(SystemExit):
-        distil(folder, "--config", "bert_tiny_uncased", *option)
+        distil(folder, "--encoder-config", "bert_tiny_uncased", *option)
     assert message in capsys.readouterr().err
     assert not (folder / "run").exists()

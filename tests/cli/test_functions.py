@@ -1,65 +1,21 @@
 """The verbs: their options, errors and what they print."""
 
-import inspect
 import json
 import os
 import subprocess
 import sys
-from typing import get_args
 
 import pytest
 
 import keras_bert_lite as kbl
 import keras_bert_lite_command
-from keras_bert_lite import demo
-from keras_bert_lite.finetuning.spec import TUNABLE
-from keras_bert_lite.training.data.readers.read import FORMATS, Reading
-from keras_bert_lite_command import functions, memory, reading
+from keras_bert_lite_command import memory
+from keras_bert_lite_command.signatures import REQUIRED
 from keras_bert_lite_command.verbs import VERBS
 from tests import tiny
 from tests.finetuning import samples
 
 pytestmark = pytest.mark.tensorflow(reason="strings need TensorFlow")
-PUBLIC = {
-    "demo": demo.run,
-    "fit": kbl.finetune,
-    "predict": kbl.predict_file,
-    "evaluate": kbl.evaluate,
-    "debug-data": kbl.data.debug,
-    "export saved-model": kbl.export_saved_model,
-    "export onnx": kbl.serving.export_onnx,
-    "export openvino": kbl.serving.export_openvino,
-    "export litert": kbl.serving.export_litert,
-    "check": kbl.check_servable,
-    "convert": kbl.convert,
-    "summary": kbl.summary,
-    "vocabulary": kbl.pretraining.write_vocabulary,
-    "pretraining-data": kbl.pretraining.write_pretraining_data,
-    "pretrain": kbl.pretraining.pretrain_encoder,
-    "distil": kbl.distillation.distill_encoder,
-}
-OTHER_DEFAULTS = {("fit", "directory"), *((x, "verbose") for x in VERBS)}
-
-
-@pytest.mark.parametrize("verb", [*PUBLIC])
-def test_the_options_are_those_of_the_function(verb):
-    ours = inspect.signature(VERBS[verb]).parameters
-    theirs = dict(inspect.signature(PUBLIC[verb]).parameters)
-    options = Reading.__annotations__ if theirs.pop("reading", None) else ()
-    assert list(ours) == [*theirs, *options]
-    for name, parameter in theirs.items():
-        if (verb, name) not in OTHER_DEFAULTS:
-            assert ours[name].default == parameter.default, name
-
-
-def test_the_options_of_files_have_the_defaults_of_the_readers():
-    ours = inspect.signature(reading.options).parameters
-    assert list(ours) == list(Reading.__annotations__)
-    for reader in FORMATS.values():
-        for name, parameter in inspect.signature(reader).parameters.items():
-            if name in ours:
-                assert (ours[name].default or None) == (parameter.default or None)
-    assert set(get_args(get_args(ours["format"].annotation)[0])) == {*FORMATS}
 
 
 def test_options_of_files(tmp_path, capsys):
@@ -72,21 +28,21 @@ def test_options_of_files(tmp_path, capsys):
     assert "labels: B-X 1" in capsys.readouterr().out
     with pytest.raises(SystemExit):
         command("evaluate", "run", path, "--format", "xml")
-    assert "`format` must be one of tsv, csv, jsonl" in capsys.readouterr().err
+    assert "`format` must be one of" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("verb", [*VERBS])
 def test_help_has_an_example_and_every_option(verb, capsys):
-    with pytest.raises(SystemExit):
+    with pytest.raises(SystemExit) as stop:
         command(*verb.split(), "--help")
-    assert f"\nExample: keras-bert-lite {verb}" in capsys.readouterr().out
-    described = inspect.getdoc(VERBS[verb]).split("Args:")[1]
-    for name in inspect.signature(VERBS[verb]).parameters:
-        assert f"\n    {name}: " in described
-
-
-def test_the_tasks_are_those_of_the_function():
-    assert list(functions.Task.__args__) == list(TUNABLE)
+    assert not stop.value.code
+    shown = capsys.readouterr().out
+    assert f"Example: keras-bert-lite {verb}" in shown
+    for option in VERBS[verb].options():
+        assert option.help
+        position = option.default is REQUIRED and not option.keyword
+        name = option.name if position else f"--{option.name.replace('_', '-')}"
+        assert f"\n  {name}" in shown
 
 
 def command(*arguments):
@@ -134,7 +90,7 @@ def test_from_a_table_to_answers(train, tmp_path, capsys):
     assert "| this model | 100.0 |" in output
     command("evaluate", run, train)
     assert json.loads(capsys.readouterr().out)["scores"]["accuracy"] == 1
-    command("predict", run, train, "--output", run / "answers.tsv", "--progress=false")
+    command("predict", run, train, "--output", run / "answers.tsv", "--no-progress")
     answers = (run / "answers.tsv").read_text().splitlines()
     assert len(answers) == 25
     assert answers[0].split("\t") == ["sentence", "given_label", "label", "scores"]
@@ -142,12 +98,10 @@ def test_from_a_table_to_answers(train, tmp_path, capsys):
 
 def test_a_run_is_a_file(train, tmp_path, capsys):
     arguments = ("fit", "text_classification", train, "--minutes", 2)
-    with pytest.raises(SystemExit):
-        command(*arguments, "--print_config")
+    command(*arguments, "--print-config")
     config = tmp_path / "run.yaml"
     config.write_text(capsys.readouterr().out)
-    with pytest.raises(SystemExit):
-        command("fit", "--config", config, "--minutes", 3, "--print_config")
+    command("fit", "--config", config, "--minutes", 3, "--print-config")
     assert "minutes: 3.0" in (again := capsys.readouterr().out)
     assert f"train: {train}" in again
 
@@ -184,10 +138,6 @@ def test_errors_are_a_line(capsys):
 def test_debug_shows_the_traceback():
     with pytest.raises(FileNotFoundError):
         command("evaluate", "none", "none.tsv", "--debug")
-
-
-def test_every_other_verb_is_one_of_tokenizers():
-    assert set(VERBS) - set(PUBLIC) == {"tokenize"}
 
 
 def test_pieces_for_eyes(capsys):

@@ -44,7 +44,7 @@ SMALL = ("--steps", 4, "--batch-size", 4, "--save-every", 2, "--seed", 1)
 
 
 def test_from_text_to_a_model(folder, tmp_path, capsys):
-    arguments = ("--config", folder / "config.json", "--directory", tmp_path)
+    arguments = ("--encoder-config", folder / "config.json", "--directory", tmp_path)
     more = ("--validation", folder / "pairs", "--tensorboard", tmp_path / "logs")
     command("pretrain", folder / "pairs", *arguments, *more, *SMALL)
     assert str(tmp_path / "model") in capsys.readouterr().out
@@ -63,7 +63,7 @@ def test_from_text_to_a_model(folder, tmp_path, capsys):
 def test_goes_on_from_a_checkpoint(folder, tmp_path):
     first, second = tmp_path / "first", tmp_path / "second"
     data, config = folder / "packed", folder / "config.json"
-    command("pretrain", data, "--config", config, "--directory", first, *SMALL)
+    command("pretrain", data, "--encoder-config", config, "--directory", first, *SMALL)
     more = ("--optimizer", "lamb", "--accumulate", 2, "--gradient-checkpointing")
     more += ("--precision", "mixed_bfloat16")
     command(
@@ -81,7 +81,7 @@ def test_replaced_tokens(folder, tmp_path, data):
     config = tmp_path / "electra.json"
     config.write_text(json.dumps(fields), encoding="utf-8")
     command(
-        *("pretrain", folder / data, "--config", config, "--replaced-tokens"),
+        *("pretrain", folder / data, "--encoder-config", config, "--replaced-tokens"),
         *("--directory", tmp_path / "run", *SMALL),
     )
     assert set(kbl.load_model(tmp_path / "run" / "model").output) == {"logits"}
@@ -93,7 +93,7 @@ def test_pairs_without_a_pooler(folder, tmp_path, capsys):
     config = tmp_path / "config.json"
     config.write_text(json.dumps(fields), encoding="utf-8")
     run = ("--directory", tmp_path / "run", *SMALL)
-    command("pretrain", folder / "pairs", "--config", config, *run)
+    command("pretrain", folder / "pairs", "--encoder-config", config, *run)
     assert "training masked words only" in capsys.readouterr().err
 
 
@@ -101,21 +101,26 @@ def test_deterministic(folder, tmp_path, monkeypatch):
     called = []
     enable = lambda: called.append(True)  # noqa: E731 - for good, in this process
     monkeypatch.setattr(tf.config.experimental, "enable_op_determinism", enable)
-    arguments = ("--config", folder / "config.json", "--directory", tmp_path)
+    arguments = ("--encoder-config", folder / "config.json", "--directory", tmp_path)
     command("pretrain", folder / "pairs", *arguments, *SMALL, "--deterministic")
     assert called == [True]
 
 
 def test_a_run_is_a_file(folder, tmp_path, capsys):
-    run = ("--config", folder / "config.json", "--directory", tmp_path / "run", *SMALL)
+    run = (
+        "--encoder-config",
+        folder / "config.json",
+        "--directory",
+        tmp_path / "run",
+        *SMALL,
+    )
     run += ("--masking", '{"rate": 0.3}', "--cooldown", 0.5)
-    with pytest.raises(SystemExit):
-        command("pretrain", folder / "pairs", *run, "--deterministic", "--print_config")
+    command("pretrain", folder / "pairs", *run, "--deterministic", "--print-config")
     config = tmp_path / "run.yaml"
     config.write_text(printed := capsys.readouterr().out)
     assert "deterministic: true\n" in printed
     assert f"encoder_config: {folder / 'config.json'}\n" in printed
-    more = ("--deterministic=false", "--verbose", 0)
+    more = ("--no-deterministic", "--verbose", 0)
     command("pretrain", "--config", config, *more)
     model = tmp_path / "run" / "model"
     assert capsys.readouterr().out.startswith(f"{model}: the model, ")
@@ -124,14 +129,13 @@ def test_a_run_is_a_file(folder, tmp_path, capsys):
     assert settings["masking"]["rate"] == 0.3
     schedule = settings["optimizer"]["config"]["learning_rate"]["config"]
     assert schedule["cooldown_steps"] == 2
-    with pytest.raises(SystemExit):
-        command("pretrain", "--config", config, "--print_config")
+    command("pretrain", "--config", config, "--print-config")
     assert capsys.readouterr().out == printed
 
 
 def test_one_bar_for_the_run(folder, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    run = ("--config", folder / "config.json", "--directory", tmp_path)
+    run = ("--encoder-config", folder / "config.json", "--directory", tmp_path)
     held_out = ("--validation", folder / "pairs")
     command("pretrain", folder / "pairs", *run, *held_out, *SMALL)
     output = capsys.readouterr().out
@@ -148,7 +152,7 @@ def test_one_bar_for_the_run(folder, tmp_path, capsys, monkeypatch):
 
 
 def test_no_bar_in_a_log_file(folder, tmp_path, capsys):
-    run = ("--config", folder / "config.json", "--directory", tmp_path)
+    run = ("--encoder-config", folder / "config.json", "--directory", tmp_path)
     command("pretrain", folder / "pairs", *run, *SMALL)
     first, second, *last = capsys.readouterr().out.splitlines()
     assert first.startswith("step 2: loss: ")
@@ -168,25 +172,26 @@ def test_a_text_that_is_not_utf8(tmp_path, capsys):
 def test_a_config_that_is_none(content, folder, tmp_path, capsys):
     path = tmp_path / "config.json"
     path.write_text(content)
-    run = ("--directory", tmp_path / "run", "--config", path, *SMALL)
+    run = ("--directory", tmp_path / "run", "--encoder-config", path, *SMALL)
     with pytest.raises(SystemExit):
         command("pretrain", folder / "pairs", *run)
     assert capsys.readouterr().err.startswith(f"error: {path}: ")
 
 
 def test_no_such_config(folder, tmp_path):
-    run = ("--directory", tmp_path, "--config", "bert_mini", *SMALL)
+    run = ("--directory", tmp_path, "--encoder-config", "bert_mini", *SMALL)
     with pytest.raises(FileNotFoundError, match=r"one of .*bert_tiny.*'bert_mini'"):
         command("--debug", "pretrain", folder / "pairs", *run)
 
 
 def test_refuses(folder, tmp_path, capsys):
     data, run = folder / "pairs", ("--directory", tmp_path, "--steps", 4)
+    named = ("--encoder-config", "bert_tiny_uncased")
     with pytest.raises(FileNotFoundError, match="`data` must hold pretraining data"):
-        command("--debug", "pretrain", tmp_path, "--config", "bert_tiny_uncased", *run)
+        command("--debug", "pretrain", tmp_path, *named, *run)
     with pytest.raises(SystemExit):
         command("pretrain", data, *run)
     assert "error: One of `encoder_config`" in capsys.readouterr().err
-    run += ("--config", folder / "config.json", "--save-every", 3)
+    run += ("--encoder-config", folder / "config.json", "--save-every", 3)
     with pytest.raises(ValueError, match="`steps` must be a multiple of `save_every`"):
         command("--debug", "pretrain", data, *run)

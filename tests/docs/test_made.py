@@ -19,6 +19,7 @@ from docs._code import (
     scaling,
     tutorials,
 )
+from keras_bert_lite_command.signatures import REQUIRED, Option
 from tests.paths import ROOT
 
 pytestmark = pytest.mark.tensorflow(reason="the pages are of that backend")
@@ -162,10 +163,13 @@ def test_signatures():
 
 
 def test_usage():
-    def verb(data: str, *, size: int, batch_size: int = 8) -> None: ...
-
+    options = [
+        Option("data", "str", REQUIRED, False, ""),
+        Option("size", "int", REQUIRED, True, ""),
+        Option("batch_size", "int", 8, True, ""),
+    ]
     usage = "keras-bert-lite train DATA --size SIZE \\\n    [--batch-size 8]"
-    assert api.usage("train", verb) == usage
+    assert api.usage("train", options) == usage
 
 
 def test_docstrings():

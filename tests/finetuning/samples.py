@@ -34,7 +34,7 @@ def rows(task, count=24):
         return [{**x, "label": [x["label"], "any"]} for x in texts(count)]
     if task == "regression":
         return [{**x, "label": x["number"]} for x in texts(count)]
-    if task == "token_classification":
+    if task.endswith("token_classification"):
         return tagged(count)
     if task == "intent_and_slots":
         return [{**x, "intent": "ab"[i % 2]} for i, x in enumerate(tagged(count))]

@@ -42,7 +42,26 @@ ENDINGS = {
 
 
 class Reading(TypedDict, total=False):
-    """The options of `read`, and of everything that reads files through it."""
+    r"""The options of `read`, and of everything that reads files through it.
+
+    Args:
+        format: Of the files: `tsv`, `csv`, `jsonl`, `squad`, `conll` or `conllu`;
+            `None`: what their names end in.
+        delimiter: Of tables and CoNLL, such as `;` or `\t`.
+        quoting: Of tables, whether quotation marks enclose values; `None`: yes for
+            commas, and for tabs if they all do.
+        comments: Of tables and CoNLL, what the lines begin with that are skipped.
+        extra_values: Of tables: `ignore` leaves out values beyond the last column;
+            `error` refuses them.
+        scheme: Of CoNLL: `bio` or `bioes`, which its tags are converted to.
+        word_column: Of CoNLL, from 0.
+        tag_column: Of CoNLL, from 0; -1 for the last.
+        tags: Of CoNLL-U, the column of the tags: `upos`, `xpos` or `deprel`.
+        misplaced: Of SQuAD: `find` or `skip` answers that are not at their place;
+            `error` refuses them.
+        repeated_ids: Of SQuAD: `keep` questions with the id of an earlier one;
+            `error` refuses them.
+    """
 
     format: str | None
     delimiter: str | None
