@@ -39,6 +39,7 @@ from keras_bert_lite.data import (
     text_dataset,
     token_dataset,
 )
+from keras_bert_lite.finetuning.compare import compare
 from keras_bert_lite.finetuning.convert import convert
 from keras_bert_lite.finetuning.evaluate import evaluate
 from keras_bert_lite.finetuning.finetune import finetune
@@ -86,6 +87,7 @@ __all__ = [
     "__version__",
     "check_servable",
     "choice_dataset",
+    "compare",
     "compile",
     "config",
     "convert",

@@ -163,6 +163,9 @@ VERBS = {
     "evaluate": Verb(
         f"{ROOM}.finetuning.evaluate.evaluate", "run test.tsv", _show_json
     ),
+    "compare": Verb(
+        f"{ROOM}.finetuning.compare.compare", "run other_run test.tsv", _show_json
+    ),
     "debug-data": Verb(
         f"{ROOM}.finetuning.debug.debug",
         "text_classification train.tsv",

@@ -73,7 +73,8 @@ QUICK = (
     "training/data/test_sequences.py::TestLabels",
     "training/data/test_sequences.py::TestNumbers",
     "training/data/test_tokens.py::test_targets_are_the_labels_of_pieces",
-    "evaluation/test_squad_scores.py",
+    "training/data/test_row_formats.py",
+    "training/scores/",
     "training/losses/",
     "training/metrics/",
     "training/test_schedules.py",
@@ -82,13 +83,12 @@ QUICK = (
     "cli/test_signatures.py",
     "docs/test_pages.py::test_fences_say_what_they_are",
     "docs/test_pages.py::test_links",
-    "finetuning/course/test_plan.py",
-    "finetuning/kinds/",
+    "finetuning/test_plan.py",
     "finetuning/test_finetune.py::test_refuses",
     "finetuning/test_lengths.py",
     "finetuning/test_report.py",
     "finetuning/test_rows.py",
-    "finetuning/test_thresholds.py",
+    "finetuning/test_run.py",
 )
 # What the entries above would take in too: it fits, traces or takes seconds.
 NOT_QUICK = (

@@ -8,6 +8,7 @@ from keras_bert_lite.finetuning.rows import check_labels, read_rows
 from keras_bert_lite.finetuning.saved_run import load_run
 from keras_bert_lite.tasks.text_model import TextModel
 from keras_bert_lite.training.data.readers.read import Reading, check_reading
+from keras_bert_lite.training.scores.intervals import intervals
 
 
 def evaluate(
@@ -27,8 +28,9 @@ def evaluate(
 
     Returns:
         A dictionary: `rows`, their number; `scores` by name, which are the task's (see
-        below); `confused`, the labels that were mistaken most often; `worst`, the rows
-        that the model gets most wrong.
+        below); `intervals`, the 95 % confidence interval of each; `confused`, the
+        labels that were mistaken most often; `worst`, the rows that the model gets most
+        wrong.
 
     Raises:
         ValueError: If a row is invalid, or its label, but for an intent or a tag,
@@ -62,8 +64,10 @@ def evaluate(
     if scorer.needs_known_labels:
         check_labels(rows, spec.format, labels, "data")
     answers = spec.answer(run.scored_model(spec), rows)
+    details = scorer.details(rows, answers, labels)
     return {
         "rows": len(rows),
-        "scores": scorer.scores(rows, answers, labels),
+        "scores": scorer.combined(details),
+        "intervals": intervals(scorer, details),
         **scorer.mistakes(rows, answers, labels),
     }

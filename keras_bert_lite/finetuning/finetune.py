@@ -86,32 +86,33 @@ def finetune(
     the others.
 
     1. The head starts from a linear model of the encoder's vectors
-       (`tuning.warm_start`), and of their cosine, if texts are compared; if not, it is
-       made less sure of a text's labels.
+       (`tuning.warm_start`), and of their cosine, if texts are compared; if not, the
+       logits of a text's labels are divided by three.
     2. All weights are trained with Keras's `fit`. If some questions have no answer, the
        first half of training reads the others only.
     3. The last weights are kept whose score on the held-out rows is within a standard
-       error of the best, or those of the linear model, if they are surely better. With
+       error of the best, or those of the linear model, if they are better by one. With
        fewer than 100 pairs, or fewer than 1,000 rows with a label or choices that are
-       compared, the linear model is kept unless training made it surely better.
+       compared, the linear model is kept unless training is better by a standard error.
     4. Probabilities of labels are calibrated by a temperature, from 50 held-out rows
        on, and thresholds chosen. Tags are the best that their scheme allows
        (`EntityAnswer`'s `decoding`).
     5. Below 1,000 rows, the model is trained again on all of them and on those held
        out, with the whole schedule, unless `validation` is given.
 
-    With up to 64 rows a label, a classifier of texts first learns from pairs of them
+    With up to 64 rows per label, a classifier of texts first learns from pairs of them
     whether their labels are the same, if the held-out rows are then answered better.
     With up to 16, and 128 rows in all, it does so unless the held-out rows are then
-    answered surely worse, and step 2 is left out, unless `epochs` is given.
+    answered worse by two standard errors, and step 2 is left out, unless `epochs` is
+    given.
 
     The report compares the score with that of simple models, such as logistic
     regression on TF-IDF.
 
     Args:
         task: `"text_classification"`, `"multi_label_classification"`,
-            `"regression"`, `"token_classification"`, `"intent_and_slots"`,
-            `"question_answering"` or `"multiple_choice"`.
+            `"regression"`, `"token_classification"`, `"crf_token_classification"`,
+            `"intent_and_slots"`, `"question_answering"` or `"multiple_choice"`.
         train: Rows: a file, a DataFrame, a list of dictionaries; see `data.read`.
             They are held in memory.
         validation: Held-out rows; `None`: a tenth of `train`, at least 200 of them
@@ -140,8 +141,8 @@ def finetune(
             `"together"`, in one row, or `"apart"`, each by itself, so that their
             vectors are compared (see `compare` of `text_classifier`). `"auto"`: apart,
             unless linear models of the vectors of up to 4,000 rows (1,000 if `minutes`
-            is given) have a surely smaller loss together, in cross-validation; choices
-            of 300 rows or more are read together.
+            is given) have a smaller loss together, by a standard error, in
+            cross-validation; choices of 300 rows or more are read together.
         metric: The score on the held-out rows that decides which weights are kept,
             one of those that `evaluate` gives. `None`: accuracy; micro F1 for several
             labels; Spearman's correlation; F1 of entities (accuracy of other tags);

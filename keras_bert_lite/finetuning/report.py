@@ -18,6 +18,7 @@ from keras_bert_lite.serving.saved_model.export import export_saved_model
 from keras_bert_lite.tasks.text_model import MODEL_FILE, TextModel
 from keras_bert_lite.training.data.row_formats import Columns, Labels
 from keras_bert_lite.training.linear_model import Probe
+from keras_bert_lite.training.scores.intervals import Interval
 from keras_bert_lite.training.scores.scorer import Scores
 
 SAVED_MODEL = "saved_model"
@@ -61,6 +62,7 @@ class Judgement:
             errors before and after it.
         options: The thresholds that were chosen, options of `with_text`.
         scores: The scores, by name.
+        intervals: The 95 % confidence interval of each score.
         confused: The labels that are mistaken most often: `expected`, `answer` and
             `count`.
         worst: The rows that the model gets most wrong: `text`, `expected`, `answer`
@@ -70,6 +72,7 @@ class Judgement:
     calibration: Mapping[str, Calibration]
     options: dict[str, Any]
     scores: Scores
+    intervals: Mapping[str, Interval]
     confused: list[dict[str, Any]]
     worst: list[dict[str, Any]]
 
@@ -184,10 +187,13 @@ def scores_table(report: Report) -> list[str]:
     lines = {"this model": report.scores, **report.baselines}
     table = [["", *columns], ["---"] * (len(columns) + 1)]
     amounts = TUNABLE[report.task].scorer.amounts
+    ends = [(*report.intervals[x], x in amounts) for x in columns]
+    spans = [f"{_score(low, unit)} to {_score(high, unit)}" for low, high, unit in ends]
     table += [
         [name, *(_score(x[c], c in amounts) if c in x else "" for c in columns)]
         for name, x in lines.items()
     ]
+    table.insert(3, ["95 % interval", *spans])
     return [f"| {' | '.join(line)} |" for line in table]
 
 

@@ -38,6 +38,7 @@ from keras_bert_lite.training.data.row_formats import Rows
 from keras_bert_lite.training.divergence import Diverged
 from keras_bert_lite.training.linear_model import Probe
 from keras_bert_lite.training.resume.state import weights_digest
+from keras_bert_lite.training.scores.intervals import intervals
 from keras_bert_lite.training.scores.scorer import Scores
 
 # A file, once training on the rows not held out has ended: empty, or why it diverged.
@@ -157,13 +158,14 @@ class Run:
         """Calibrates, chooses thresholds and judges the held-out rows."""
         trainer, rows = self.trainer, self.parts.validation
         calibrations = calibrate(trainer.model, trainer.batches(rows))
-        answered = trainer.answered(rows)
-        spec = trainer.spec
+        options, answers, scores = trainer.answered(rows)
+        scorer, labels = trainer.spec.scorer, trainer.spec.labels
         return Judgement(
             calibration=calibrations,
-            options=answered.options,
-            scores=answered.scores,
-            **spec.scorer.mistakes(rows, answered.answers, spec.labels),
+            options=options,
+            scores=scores,
+            intervals=intervals(scorer, scorer.details(rows, answers, labels)),
+            **scorer.mistakes(rows, answers, labels),
         )
 
     def train_on_all(self, training: Training, judgement: Judgement) -> Training:

@@ -49,8 +49,8 @@ class Selection(keras.callbacks.Callback):
         metric: The score that decides.
         rows: How many rows are scored.
         directory: Where scores and weights are kept.
-        trusted: Whether the start is kept unless training makes it surely better;
-            otherwise only if training makes it surely worse.
+        trusted: Whether the start is kept unless training is better by a standard
+            error; otherwise only if training is worse by one.
         least: Evaluations before which patience does not count.
         begin: Called before the first step, when the start has been scored.
 

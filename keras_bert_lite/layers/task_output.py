@@ -12,7 +12,7 @@ from keras_bert_lite._private import set_keras_mask
 class TaskOutput(keras.layers.Layer):
     """Returns its input, without a Keras mask, and records the task of the output.
 
-    Task builders append one to each output. `models.tasks.registry.task_of` reads it to
+    Task builders append one to each output. `tasks.registry.task_of` reads it to
     find the task of a model, even after loading or cloning.
 
     Args:

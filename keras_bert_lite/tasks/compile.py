@@ -1,7 +1,4 @@
-"""The losses, metrics and data sets of each task, and `compile`.
-
-The tasks in `models.tasks` refer to them by name.
-"""
+"""`compile`: a model with its task's losses and metrics, and BERT's optimizer."""
 
 import inspect
 from collections.abc import Callable, Mapping

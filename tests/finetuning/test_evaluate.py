@@ -96,3 +96,28 @@ def test_a_damaged_report_is_named(text, tmp_path):
     (tmp_path / "report.json").write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(ValueError, match=r"report\.json: must be the report of a run"):
         kbl.evaluate(tmp_path, samples.texts(6))
+
+
+def test_compares_two_models_on_the_rows_that_they_answer_differently():
+    labels = ["bad", "good"]
+    rows = [{"text": x, "label": "good"} for x in ("fine", "fine day", "not a day")]
+
+    def always(label):
+        model = kbl.text_classifier(tiny.encoder(pooling=None), labels, pooling="mean")
+        head = model.get_layer("head").dense
+        head.kernel.assign(0 * head.kernel)
+        head.bias.assign([0.0, 1.0] if label == "good" else [1.0, 0.0])
+        return kbl.with_text(model, tiny.preprocessor())
+
+    found = kbl.compare(always("bad"), always("good"), rows)
+    assert found["scores"] == {"first": 0.0, "second": 1.0}
+    assert found["difference"] == 1.0
+    assert found["p_value"] == 0.25  # three rows prove little
+    row = {"text": "fine", "expected": "good", "first": "bad", "second": "good"}
+    assert found["answers"][0] == row
+    assert len(found["answers"]) == found["rows"] == 3
+    with pytest.raises(ValueError, match="`metric` must be one of"):
+        kbl.compare(always("bad"), always("good"), rows, metric="f1")
+    other = kbl.regressor(tiny.encoder(pooling=None), pooling="mean")
+    with pytest.raises(ValueError, match="`second` must have the task"):
+        kbl.compare(always("bad"), kbl.with_text(other, tiny.preprocessor()), rows)

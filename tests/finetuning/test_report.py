@@ -31,6 +31,7 @@ def report(**changes):
         "contrasted": False,
         "metric": "accuracy",
         "scores": {"accuracy": 1.0},
+        "intervals": {"accuracy": (0.5, 1.0)},
         "confused": [],
         "worst": [],
         "minutes": 1.0,
@@ -41,11 +42,13 @@ def report(**changes):
 def test_amounts_are_not_in_percent():
     scores = {"spearman": 0.5, "mean_absolute_error": 1.234}
     simple = {"simple": {}}
-    found = report(task="regression", scores=scores, baselines=simple)
+    spans = {"spearman": (0.4, 0.6), "mean_absolute_error": (1.0, 1.5)}
+    found = report(task="regression", scores=scores, intervals=spans, baselines=simple)
     assert scores_table(found) == [
         "|  | spearman | mean_absolute_error |",
         "| --- | --- | --- |",
         "| this model | 50.0 | 1.23 |",
+        "| 95 % interval | 40.0 to 60.0 | 1 to 1.5 |",
         "| simple |  |  |",
     ]
 

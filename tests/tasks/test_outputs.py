@@ -3,7 +3,7 @@
 import pytest
 import tensorflow as tf
 
-from keras_bert_lite.evaluation import outputs
+from keras_bert_lite.tasks import outputs
 from tests.evaluation.samples import says
 
 

@@ -7,19 +7,40 @@ import numpy as np
 
 from keras_bert_lite.training.data.records import Record
 from keras_bert_lite.training.data.row_formats import Labels, Rows
-from keras_bert_lite.training.scores.scorer import Answers, Scorer, Scores, Verdict
-from keras_bert_lite.training.scores.squad import squad_scores
+from keras_bert_lite.training.scores.scorer import (
+    Answers,
+    Details,
+    Scorer,
+    Scores,
+    Verdict,
+)
+from keras_bert_lite.training.scores.squad import answer_scores, squad_scores
 
 
 class AnswerScorer(Scorer):
     """Answers in a context: F1 and exact match, as SQuAD's script."""
 
     metrics = ("f1", "exact")
+    shares = ("exact",)
 
-    def scores(self, rows: Rows, answers: Answers, labels: Labels) -> Scores:
-        report = squad_scores(*_numbered(rows, answers["answer"]))
-        counts = ("total", "HasAns_total", "NoAns_total")
-        return {k.lower(): v / 100 for k, v in report.items() if k not in counts}
+    def details(self, rows: Rows, answers: Answers, labels: Labels) -> Details:
+        scored = [
+            answer_scores(row["answers"]["text"], str(answer))
+            for row, answer in zip(rows, answers["answer"], strict=True)
+        ]
+        exact, f1 = np.array(scored).T
+        answered = np.array([bool(row["answers"]["text"]) for row in rows])
+        return {"exact": exact, "f1": f1, "answered": answered}
+
+    def combined(self, details: Details) -> Scores:
+        answered = details["answered"]
+        parts = {"": answered | True, "hasans_": answered, "noans_": ~answered}
+        return {
+            f"{prefix}{name}": float(details[name][chosen].mean())
+            for prefix, chosen in parts.items()
+            if chosen.any()
+            for name in ("exact", "f1")
+        }
 
     def tuned(
         self, rows: Rows, answers: Answers, labels: Labels
@@ -38,12 +59,10 @@ class AnswerScorer(Scorer):
     def verdicts(self, rows: Rows, answers: Answers, labels: Labels) -> list[Verdict]:
         verdicts = []
         for row, answer in zip(rows, answers["answer"], strict=True):
-            f1 = squad_scores(*_numbered([row], [answer]))["f1"]
-            texts = " / ".join(row["answers"]["text"])
-            expected = str(answer) if f1 == 100 else texts  # any of them is right
-            verdicts.append(
-                Verdict(row["question"], expected, str(answer), 1 - f1 / 100)
-            )
+            texts = row["answers"]["text"]
+            f1 = answer_scores(texts, str(answer))[1]
+            expected = str(answer) if f1 == 1 else " / ".join(texts)  # any is right
+            verdicts.append(Verdict(row["question"], expected, str(answer), 1 - f1))
         return verdicts
 
 
@@ -51,10 +70,14 @@ class ChoiceScorer(Scorer):
     """One of several choices: the accuracy."""
 
     metrics = ("accuracy",)
+    shares = ("accuracy",)
 
-    def scores(self, rows: Rows, answers: Answers, labels: Labels) -> Scores:
+    def details(self, rows: Rows, answers: Answers, labels: Labels) -> Details:
         true = np.array([row["label"] for row in rows])
-        return {"accuracy": float(np.mean(true == answers["choice"]))}
+        return {"accuracy": true == answers["choice"]}
+
+    def combined(self, details: Details) -> Scores:
+        return {"accuracy": float(details["accuracy"].mean())}
 
     def verdicts(self, rows: Rows, answers: Answers, labels: Labels) -> list[Verdict]:
         judged = zip(rows, answers["choice"], answers["scores"], strict=True)

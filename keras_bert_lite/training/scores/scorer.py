@@ -5,10 +5,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
+
 from keras_bert_lite.training.data.row_formats import Labels, Rows
 
 Answers = Mapping[str, Any]  # arrays by name, as a string-in model returns them
 Scores = dict[str, float]
+Details = dict[str, np.ndarray]  # what scores are computed from, an entry per row
 WORST = 20  # rows, and pairs of labels, that are told of
 
 
@@ -33,18 +36,29 @@ class Scorer(abc.ABC):
     Attributes:
         metrics: The scores that can decide, of which larger ones are better; the
             first does by default.
-        amounts: Scores that are not shares, but in the unit of the labels.
+        shares: Scores that are the share of rows which are right; `details` has
+            under their names which these are.
+        amounts: Scores that are not between 0 and 1, but in the unit of the labels.
         needs_known_labels: Whether an answer has no score if a row's label is none of
             the model's.
     """
 
     metrics: ClassVar[tuple[str, ...]]
+    shares: ClassVar[tuple[str, ...]] = ()
     amounts: ClassVar[tuple[str, ...]] = ()
     needs_known_labels: ClassVar[bool] = False
 
     @abc.abstractmethod
+    def details(self, rows: Rows, answers: Answers, labels: Labels) -> Details:
+        """Returns what the scores are computed from, an entry per row."""
+
+    @abc.abstractmethod
+    def combined(self, details: Details) -> Scores:
+        """Returns the scores of rows by name."""
+
     def scores(self, rows: Rows, answers: Answers, labels: Labels) -> Scores:
-        """Returns the scores by name."""
+        """Returns the scores of answers by name."""
+        return self.combined(self.details(rows, answers, labels))
 
     @abc.abstractmethod
     def verdicts(self, rows: Rows, answers: Answers, labels: Labels) -> list[Verdict]:

@@ -51,8 +51,9 @@ def squad_scores(
     """
     golds = _golds(references)
     _check_complete("predictions", golds, predictions)
-    exact = {i: max(_exact(x, predictions[i]) for x in golds[i]) for i in golds}
-    f1 = {i: max(_f1(x, predictions[i]) for x in golds[i]) for i in golds}
+    exact, f1 = (
+        {i: answer_scores(golds[i], predictions[i])[n] for i in golds} for n in (0, 1)
+    )
     report = _means(exact, f1, golds)
     answered = [i for i, texts in golds.items() if texts != [""]]
     unanswered = [i for i, texts in golds.items() if texts == [""]]
@@ -64,6 +65,20 @@ def squad_scores(
             best, threshold = _best(scores, no_answer_scores, set(unanswered))
             report |= {name: best, f"{name}_thresh": threshold}
     return report
+
+
+def answer_scores(texts: Iterable[str], prediction: str) -> tuple[float, float]:
+    """Returns the exact match and the F1 of an answer, the best of several texts.
+
+    Args:
+        texts: The right answers; only an empty prediction is right if there are none.
+        prediction: The answer.
+    """
+    golds = [x for x in texts if normalize_answer(x)] or [""]
+    return (
+        max(_exact(x, prediction) for x in golds),
+        max(_f1(x, prediction) for x in golds),
+    )
 
 
 def normalize_answer(text: str) -> str:

@@ -7,7 +7,13 @@ import numpy as np
 
 from keras_bert_lite.tagging import has_scheme, is_bio, spans, to_bio
 from keras_bert_lite.training.data.row_formats import OUTSIDE, Labels, Rows
-from keras_bert_lite.training.scores.scorer import Answers, Scorer, Scores, Verdict
+from keras_bert_lite.training.scores.scorer import (
+    Answers,
+    Details,
+    Scorer,
+    Scores,
+    Verdict,
+)
 
 Tags = list[list[str]]
 
@@ -20,15 +26,26 @@ class TagScorer(Scorer):
 
     metrics: ClassVar[tuple[str, ...]] = ("f1", "accuracy")
 
-    def scores(self, rows: Rows, answers: Answers, labels: Labels) -> Scores:
-        true, answered = _tags(rows), answered_tags(_tags(rows), answers)
-        accuracy = float(np.mean([a == b for a, b in _pairs(true, answered)]))
-        if not has_scheme(labels.get("slots") or labels["labels"]):
-            return {"f1": accuracy, "accuracy": accuracy}
-        ours, theirs = ([set(spans(tags)) for tags in x] for x in (answered, true))
-        both = sum(len(a & b) for a, b in zip(ours, theirs, strict=True))
-        count = sum(map(len, ours)) + sum(map(len, theirs))
-        return {"f1": 2 * both / count if count else 0.0, "accuracy": accuracy}
+    def details(self, rows: Rows, answers: Answers, labels: Labels) -> Details:
+        true = _tags(rows)
+        answered = answered_tags(true, answers)
+        pairs = [*zip(true, answered, strict=True)]
+        right = [sum(map(str.__eq__, *pair)) for pair in pairs]
+        words = [len(tags) for tags in true]
+        # Without entities, each word counts as one of its own.
+        common, spans_of_both = right, [2 * count for count in words]
+        if has_scheme(labels.get("slots") or labels["labels"]):
+            found = [(set(spans(a)), set(spans(b))) for a, b in pairs]
+            common = [len(a & b) for a, b in found]
+            spans_of_both = [len(a) + len(b) for a, b in found]
+        numbers = {"right": right, "words": words}
+        numbers |= {"common": common, "spans": spans_of_both}
+        return {name: np.array(values) for name, values in numbers.items()}
+
+    def combined(self, details: Details) -> Scores:
+        sums = {name: values.sum() for name, values in details.items()}
+        f1 = 2 * sums["common"] / sums["spans"] if sums["spans"] else 0.0
+        return {"f1": float(f1), "accuracy": float(sums["right"] / sums["words"])}
 
     def confused(self, rows: Rows, answers: Answers) -> Iterator[tuple[str, str]]:
         true = _tags(rows)
@@ -46,16 +63,18 @@ class IntentAndTagScorer(TagScorer):
     """Intents and tags: the share of texts that are right as a whole, and of each."""
 
     metrics = ("exact", "intent_accuracy", "f1", "accuracy")
+    shares = ("exact", "intent_accuracy")
 
-    def scores(self, rows: Rows, answers: Answers, labels: Labels) -> Scores:
-        true = _tags(rows)
-        right = np.array(_intents(rows)) == answers["label"]
-        answered = answered_tags(true, answers)
-        whole = [a == b for a, b in zip(true, answered, strict=True)]
+    def details(self, rows: Rows, answers: Answers, labels: Labels) -> Details:
+        tags = super().details(rows, answers, labels)
+        intent = np.array(_intents(rows)) == answers["label"]
+        exact = intent & (tags["right"] == tags["words"])
+        return {**tags, "intent_accuracy": intent, "exact": exact}
+
+    def combined(self, details: Details) -> Scores:
         return {
-            "exact": float(np.mean(right & np.array(whole))),
-            "intent_accuracy": float(np.mean(right)),
-            **super().scores(rows, answers, labels),
+            **{name: float(details[name].mean()) for name in self.shares},
+            **super().combined(details),
         }
 
     def confused(self, rows: Rows, answers: Answers) -> Iterator[tuple[str, str]]:

@@ -7,7 +7,13 @@ import numpy as np
 
 from keras_bert_lite.training.data.records import Record
 from keras_bert_lite.training.data.row_formats import SEPARATOR, Labels, Rows
-from keras_bert_lite.training.scores.scorer import Answers, Scorer, Scores, Verdict
+from keras_bert_lite.training.scores.scorer import (
+    Answers,
+    Details,
+    Scorer,
+    Scores,
+    Verdict,
+)
 
 TINY = 1e-9
 THRESHOLD = 0.3  # of several labels, where few rows would choose it
@@ -19,15 +25,20 @@ class LabelScorer(Scorer):
     """One of several labels: accuracy, macro F1 and Matthews' correlation."""
 
     metrics = ("accuracy", "macro_f1", "matthews")
+    shares = ("accuracy",)
     needs_known_labels = True
 
-    def scores(self, rows: Rows, answers: Answers, labels: Labels) -> Scores:
+    def details(self, rows: Rows, answers: Answers, labels: Labels) -> Details:
+        true, answered = np.array(targets(rows)), np.asarray(answers["label"], str)
+        return {"true": true, "answered": answered, "accuracy": true == answered}
+
+    def combined(self, details: Details) -> Scores:
         from sklearn.metrics import f1_score  # slow to import
 
-        true, answered = np.array(targets(rows)), answers["label"]
+        true, answered = details["true"], details["answered"]
         f1 = f1_score(true, answered, average="macro", zero_division=0)
         return {
-            "accuracy": float(np.mean(true == answered)),
+            "accuracy": float(details["accuracy"].mean()),
             "macro_f1": float(f1),
             "matthews": matthews(true, answered),
         }
@@ -56,16 +67,20 @@ class MultiLabelScorer(Scorer):
     metrics = ("micro_f1", "macro_f1")
     needs_known_labels = True
 
-    def scores(self, rows: Rows, answers: Answers, labels: Labels) -> Scores:
+    def details(self, rows: Rows, answers: Answers, labels: Labels) -> Details:
+        named = (np.asarray(answers["labels"]) != "").astype(int)
+        return {"true": indicators(rows, labels), "named": named}
+
+    def combined(self, details: Details) -> Scores:
         from sklearn.metrics import f1_score  # slow to import
 
-        true, named = indicators(rows, labels), answers["labels"] != ""
+        true, named = details["true"], details["named"]
         micro = f1_score(true.ravel(), named.ravel(), zero_division=0)
-        occurring = [x for x in zip(true.T, named.T, strict=True) if np.any(x)]
-        each = [f1_score(t, p, zero_division=0) for t, p in occurring]
+        occurs = (true + named).any(0)
+        each = f1_score(true, named, average=None, zero_division=0)[occurs]
         return {
             "micro_f1": float(micro),
-            "macro_f1": float(np.mean(each)) if each else 0.0,
+            "macro_f1": float(each.mean()) if len(each) else 0.0,
         }
 
     def tuned(
@@ -99,10 +114,13 @@ class NumberScorer(Scorer):
     metrics = ("spearman", "pearson")
     amounts = ("mean_absolute_error",)
 
-    def scores(self, rows: Rows, answers: Answers, labels: Labels) -> Scores:
+    def details(self, rows: Rows, answers: Answers, labels: Labels) -> Details:
+        return {"true": np.array(targets(rows), float), "answered": answers["score"]}
+
+    def combined(self, details: Details) -> Scores:
         from scipy import stats  # slow to import
 
-        true, answered = np.array(targets(rows), float), answers["score"]
+        true, answered = details["true"], details["answered"]
         spearman = pearson = 0.0
         if np.ptp(true) != 0 and np.ptp(answered) != 0:  # not if either is constant
             spearman = float(stats.spearmanr(true, answered).statistic)
