@@ -51,3 +51,27 @@ def test_a_model_that_is_always_right_is_not_made_certain():
     calibrate(model, [(ids, right)] * 50)
     shares = to_numpy(keras.ops.softmax(model(ids)["logits"]))
     assert 0.9 < shares.max(1).mean() < 0.999
+
+
+def test_a_temperature_divides_all_of_a_logit():
+    model = kbl.text_classifier(tiny.encoder(), ["a", "b"])
+    model.get_layer("head").dense.bias.assign([3.0, -1.0])
+    before = to_numpy(model(samples.ids())["logits"])
+    fold(model, "logits", 2.0)
+    after = to_numpy(model(samples.ids())["logits"])
+    np.testing.assert_allclose(after, before / 2, rtol=1e-5)
+
+
+def test_what_has_no_weight_does_not_calibrate():
+    model = kbl.token_classifier(tiny.encoder(), ["a", "b"])
+    ids = samples.ids()
+    right = to_numpy(model(ids)["logits"]).argmax(-1)
+    weights = np.zeros(right.shape, "float32")
+    weights[:, :2] = 1
+    wrong = np.where(weights > 0, right, 1 - right)  # where there is padding
+    start = model.get_weights()
+    found = []
+    for targets in (right, wrong):
+        model.set_weights(start)
+        found.append(calibrate(model, [(ids, targets, weights)] * 20)["logits"])
+    assert found[0] == found[1]

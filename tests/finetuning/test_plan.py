@@ -1,3 +1,5 @@
+import dataclasses
+
 import pytest
 
 from keras_bert_lite.finetuning.plan import Plan, epochs_for, rate_for, with_steps
@@ -25,3 +27,9 @@ def test_steps_are_a_multiple_of_the_evaluations(per_epoch, most):
     assert found.steps % found.evaluate_every == 0
     assert 1 <= found.steps <= 1.25 * min(2 * per_epoch, most or 10**9)
     assert found.epochs == pytest.approx(found.steps / per_epoch, abs=0.01)
+
+
+@pytest.mark.parametrize(("epochs", "evaluations"), [(1, 2), (2, 4), (20, 8)])
+def test_two_evaluations_an_epoch_but_few_in_all(epochs, evaluations):
+    plan = with_steps(dataclasses.replace(PLAN, epochs=epochs), 100)
+    assert plan.steps / plan.evaluate_every == evaluations

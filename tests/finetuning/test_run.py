@@ -2,10 +2,16 @@
 
 import types
 
+import numpy as np
 import pytest
 
+from keras_bert_lite.finetuning import run as module
+from keras_bert_lite.finetuning.calibration import Calibration
+from keras_bert_lite.finetuning.plan import Plan
+from keras_bert_lite.finetuning.report import Judgement, Training
 from keras_bert_lite.finetuning.rows import Split
 from keras_bert_lite.finetuning.run import Run
+from keras_bert_lite.finetuning.trainer import Answered
 from tests.finetuning import samples
 
 PAIRS = {"text_pair": "second"}
@@ -53,3 +59,118 @@ def test_fewer_than_a_thousand_rows_are_trained_on_again(tmp_path):
     spec = samples.spec("text_classification")
     assert run(spec, samples.texts(999), tmp_path).refits
     assert not run(spec, samples.texts(1000), tmp_path).refits
+
+
+PLAN = Plan(2, 4, 1e-3, None, 0, steps=12, evaluate_every=3)
+TEXTS = samples.texts(12)
+PARTS = Split(TEXTS[:9], TEXTS[9:], False)
+
+
+class Trainer:
+    """Notes what it is asked for, with which rows."""
+
+    def __init__(self, scores=()):
+        self.spec = samples.spec("text_classification", {"labels": ["bad", "good"]})
+        self.model, self.calls, self.given = "model", [], iter(scores)
+
+    def __getattr__(self, name):
+        def noted(*given, **_):
+            self.calls.append((name, given[0] if given else None))
+            return given[0] if name == "batches" else {}
+
+        return noted
+
+    def answered(self, rows):
+        self.calls.append(("answered", rows))
+        answers = {"label": [x["label"] for x in rows], "scores": np.eye(2)[[0] * 3]}
+        score = next(self.given, 1.0)
+        return Answered({}, answers, {"accuracy": score})
+
+    def rows_of(self, name):
+        return [rows for called, rows in self.calls if called == name]
+
+
+@pytest.fixture
+def noted(monkeypatch):
+    """Notes calibrations and the temperatures that are folded into heads."""
+    calls = []
+    for name in ("calibrate", "fold"):
+        monkeypatch.setattr(
+            module, name, lambda *x, name=name: calls.append((name, *x)) or {}
+        )
+    monkeypatch.setattr(module, "check_finite_weights", lambda model: None)
+    return calls
+
+
+def trained(**changes):
+    given = {"recipe": PLAN, "baselines": {}, "contrasted": False, "warm_start": {}}
+    given |= {"history": [], "best": 2, "diverged": "", **changes}
+    return Training(**given)
+
+
+JUDGED = Judgement(
+    calibration={"logits": Calibration(2.0, 0.2, 0.1)},
+    options={},
+    scores={},
+    intervals={},
+    confused=[],
+    worst=[],
+)
+
+
+def test_held_out_rows_calibrate_and_are_judged(tmp_path, noted):
+    trainer = Trainer()
+    found = Run(trainer, PARTS, tmp_path, None, False, 0).judge()
+    assert noted == [("calibrate", "model", PARTS.validation)]
+    assert trainer.rows_of("answered") == [PARTS.validation]
+    assert found.scores == {"accuracy": 1.0}
+
+
+@pytest.mark.parametrize("contrasted", [False, True])
+def test_the_second_fit_is_on_all_rows_as_the_first_one_was(
+    contrasted, tmp_path, noted
+):
+    trainer = Trainer()
+    run = Run(trainer, PARTS, tmp_path, None, False, 0)
+    found = run.train_on_all(trained(contrasted=contrasted), JUDGED)
+    assert found.refitted
+    assert trainer.rows_of("start_again") == trainer.rows_of("fit") == [TEXTS]
+    assert trainer.rows_of("contrast") == [TEXTS] * contrasted
+    assert len(trainer.rows_of("soften")) == 1
+    assert noted == [("fold", "model", "logits", 2.0)]
+
+
+def test_a_linear_model_that_was_kept_is_fitted_again_and_not_trained(tmp_path, noted):
+    trainer = Trainer()
+    Run(trainer, PARTS, tmp_path, None, False, 0).train_on_all(trained(best=0), JUDGED)
+    assert trainer.rows_of("start_again") == [TEXTS]
+    assert trainer.rows_of("fit") == trainer.rows_of("soften") == []
+    assert noted == [("fold", "model", "logits", 2.0)]
+
+
+def test_given_rows_are_not_trained_on(tmp_path):
+    trainer = Trainer()
+    parts = Split(*PARTS[:2], True)
+    run = Run(trainer, parts, tmp_path, None, False, 0)
+    assert run.train_on_all(trained(), JUDGED) == trained()
+    assert trainer.calls == []
+
+
+@pytest.mark.parametrize(
+    ("count", "before", "after", "taken"),
+    [
+        (9, 0.5, 0.5, True),  # very few rows: unless it is worse by two errors
+        (9, 0.8, 0.35, True),
+        (9, 0.9, 0.2, False),
+        (100, 0.5, 0.51, False),  # others: if it is better by one
+        (100, 0.5, 0.9, True),
+    ],
+)
+def test_when_pairs_are_learned_from(count, before, after, taken, tmp_path):
+    trainer = Trainer([before, after])
+    parts = Split(samples.texts(count), TEXTS[9:], False)
+    run = Run(trainer, parts, tmp_path, None, False, 0)
+    assert run._contrasted({"before": 1}, PLAN) == (
+        ({}, True) if taken else ({"before": 1}, False)
+    )
+    assert trainer.rows_of("contrast") == [parts.train]

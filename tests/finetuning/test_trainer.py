@@ -108,3 +108,25 @@ def test_another_plan_has_another_optimizer(tmp_path):
         trainer.compile(Plan(1, 4, 1e-3, None, 0, steps=steps))
         optimizers.append(trainer.model.optimizer)
     assert optimizers[0] is optimizers[1] is not optimizers[2]
+
+
+def test_a_linear_start_weighs_rows_by_their_label():
+    spec = samples.spec("text_classification", BAD_GOOD, class_weight=[3.0, 0.5])
+    model = spec.build(tiny.encoder(pooling=None))
+    trainer = Trainer(spec, model, tiny.preprocessor())
+    given = []
+
+    class Start:
+        def __call__(self, data, validation_data):
+            given.append(data)
+
+        def again(self, data, probes):
+            given.append(data)
+
+    vars(trainer)["_warm_start"] = Start()
+    rows = samples.texts(8)
+    trainer.start(rows, rows)
+    trainer.start_again(rows, {})
+    for data in given:
+        _, targets, weights = next(iter(data))
+        np.testing.assert_array_equal(weights, np.array([3.0, 0.5])[targets])

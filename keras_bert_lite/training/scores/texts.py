@@ -174,7 +174,7 @@ def best_threshold(scores: np.ndarray, targets: np.ndarray) -> float:
         scores: Probabilities `(N, L)`.
         targets: 0 and 1 `(N, L)`.
     """
-    candidates = np.arange(LOWEST, HIGHEST + STEP / 2, STEP)
+    candidates = np.round(np.arange(LOWEST, HIGHEST + STEP / 2, STEP), 2)
     named = [scores > threshold for threshold in candidates]
     f1 = [2 * (x * targets).sum() / max(x.sum() + targets.sum(), 1) for x in named]
-    return float(round(candidates[int(np.argmax(f1))], 2))
+    return float(candidates[int(np.argmax(f1))])

@@ -152,3 +152,34 @@ def test_labels_that_occur_nowhere_do_not_count():
     rows = [{"text": "x", "label": []}]
     none = {"labels": np.array([["", "", ""]])}
     assert scorer.scores(rows, none, labels) == {"micro_f1": 0, "macro_f1": 0}
+
+
+def test_an_intent_that_is_wrong_makes_the_text_wrong():
+    row = {"words": ["a"], "tags": ["O"]}
+    rows = [{**row, "intent": "buy"}, {**row, "intent": "sell"}]
+    answers = {"label": np.array(["buy", "buy"]), "labels": np.array([["O"], ["O"]])}
+    scores = TUNABLE["intent_and_slots"].scorer.scores(
+        rows, answers, {"intents": ["buy", "sell"], "slots": ["O", "B-X", "I-X"]}
+    )
+    assert (scores["exact"], scores["intent_accuracy"]) == (0.5, 0.5)
+
+
+def test_a_score_at_the_threshold_is_an_answer():
+    rows = [{"answers": {"text": ["x"]}}, {"answers": {"text": []}}]
+    answers = {
+        "answers": np.array([["x"], ["x"]]),
+        "no_answer_score": np.array([1.0, 2.0]),
+    }
+    scorer = TUNABLE["question_answering"].scorer
+    options, tuned = scorer.tuned(rows, answers, {})
+    assert options == {"no_answer_threshold": 1.0}
+    assert tuned["answer"].tolist() == ["x", ""]
+
+
+@pytest.mark.parametrize(("count", "threshold"), [(99, 0.3), (100, 0.5)])
+def test_few_rows_do_not_choose_a_threshold(count, threshold):
+    rows = [{"text": "x", "label": ["a"] * (i % 2)} for i in range(count)]
+    scores = np.array([[0.6 if row["label"] else 0.5] for row in rows])
+    scorer = TUNABLE["multi_label_classification"].scorer
+    options, _ = scorer.tuned(rows, {"scores": scores}, {"labels": ["a"]})
+    assert options == {"threshold": threshold}
