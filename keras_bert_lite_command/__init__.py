@@ -46,7 +46,12 @@ def main(arguments: list[str] | None = None) -> None:
         again = "\nWhat was interrupted goes on when it is called again."
         description = f"{verb.summary}\n\n{example}{again * verb.resumes}"
         parser = Parser(f"{PROGRAM} {name}", description, options, known)
-        found = {**known, **parser.parse(words[count:])}
+        found = dict(known)
+        for option, value in parser.parse(words[count:]).items():
+            kept = known.get(option)  # the keys of a file stay beside those given
+            if isinstance(value, dict) and isinstance(kept, dict):
+                value = {**kept, **value}
+            found[option] = value
         if chosen.print_config:
             import yaml
 

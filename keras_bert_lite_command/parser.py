@@ -111,7 +111,10 @@ class _Key(argparse.Action):
     ) -> None:
         key = str(option).partition(".")[2]
         ours = str(self.metavar).startswith("str")  # such as the names of columns
-        found = dict(getattr(namespace, self.dest, {}))
+        found = getattr(namespace, self.dest, {})
+        if not isinstance(found, dict):
+            parser.error(f"argument {option}: --{self.dest} is given without a key too")
+        found = dict(found)
         if isinstance(values, list):
             found[key] = found.get(key, []) + values
         else:

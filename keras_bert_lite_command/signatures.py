@@ -70,7 +70,9 @@ def _resolved(name: str, text: str, others: Sequence[str]) -> str:
     other = ELSEWHERE.match(text)
     for function in others:
         if other and function.rpartition(".")[2] == other[1]:
-            return described_arguments(docstring_of(function)).get(name, text)
+            described = described_arguments(docstring_of(function)).get(name)
+            rest = text[other.end() :]
+            return f"{described.rstrip('.')}{rest}" if described else text
     return text
 
 

@@ -68,6 +68,12 @@ def compare(
             f"{spec.task.name!r} and {spec.labels}. Received: {other.task.name!r} and "
             f"{other.labels}"
         )
+    if spec.pairs != other.pairs:
+        forms = [x.model.input.keys() for x in runs]
+        raise ValueError(
+            f"`second` must read texts or pairs as `first` does, {[*forms[0]]}. "
+            f"Received: {[*forms[1]]}"
+        )
     scorer = spec.scorer
     metric = metric or spec.metric
     check_choice("metric", metric, scorer.metrics)
@@ -83,6 +89,10 @@ def compare(
     scores = [scorer.combined(x)[metric] for x in details]
     interval, p_value = difference(scorer, metric, details[0], details[1])
     verdicts = [scorer.verdicts(*x) for x in judged]
+    right = [
+        x[metric] if metric in scorer.shares else [y.expected == y.answer for y in z]
+        for x, z in zip(details, verdicts, strict=True)
+    ]
     return {
         "rows": len(rows),
         "metric": metric,
@@ -97,8 +107,8 @@ def compare(
                 "first": a.answer,
                 "second": b.answer,
             }
-            for a, b in zip(*verdicts, strict=True)
-            if (a.expected == a.answer) != (b.expected == b.answer)
+            for a, b, ours, theirs in zip(*verdicts, *right, strict=True)
+            if ours != theirs
         ],
     }
 

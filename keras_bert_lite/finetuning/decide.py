@@ -28,6 +28,7 @@ from keras_bert_lite.finetuning.spec import Spec
 from keras_bert_lite.finetuning.trainer import Trainer
 from keras_bert_lite.layers.heads.dense_heads import check_labels as check_names
 from keras_bert_lite.models.encoder_model import config_of, encoder_of
+from keras_bert_lite.tasks.registry import TASKS
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.training.data.record_values import name_of
 from keras_bert_lite.training.data.row_formats import Labels, Rows
@@ -97,9 +98,10 @@ def _class_weights(
     spec: Spec, given: str | Mapping[str, float], rows: Rows
 ) -> list[float]:
     if not spec.task.classifies:
+        fitting = [name for name, task in TASKS.items() if task.classifies]
         raise ValueError(
-            "`class_weight` is for the task 'text_classification', whose rows have "
-            f"one label each. Received: {given!r} for {spec.task.name!r}"
+            f"`class_weight` is for the tasks {fitting}, whose rows have one label "
+            f"each. Received: {given!r} for {spec.task.name!r}"
         )
     names = spec.labels["labels"]
     if isinstance(given, Mapping):
@@ -141,7 +143,8 @@ def compares(spec: Spec, rows: Rows) -> bool:
     """Whether linear models decide how texts are encoded, if nothing was asked for."""
     most = spec.fine_tuning.together_from
     few = most is None or len(rows) < most
-    return spec.comparable and few and len(rows) > 1
+    linear = all(x.objective and x.objective.link for x in spec.task.outputs)
+    return spec.comparable and linear and few and len(rows) > 1
 
 
 def preprocessor(

@@ -20,6 +20,7 @@ class Plan:
         warmup: The share of the steps in which the rate rises.
         steps: Updates in total.
         evaluate_every: Steps between two evaluations; `steps` is a multiple.
+        rows: The rows that an epoch has.
     """
 
     epochs: float
@@ -31,6 +32,7 @@ class Plan:
     warmup: float = RECIPE.warmup
     steps: int = 1
     evaluate_every: int = 1
+    rows: int = 0
 
 
 def batch_size_for(rows: int) -> int:

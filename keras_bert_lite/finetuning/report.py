@@ -90,7 +90,7 @@ class Report(Training, Judgement):
         metric: The score that decided.
         class_weight: The weight of each label in training, if any.
         apart: Whether the texts of a row are encoded apart.
-        minutes: How long everything took.
+        minutes: How long everything took but for saving.
     """
 
     task: str

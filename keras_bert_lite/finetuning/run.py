@@ -360,6 +360,7 @@ class Run:
         # The same steps serve to train on all rows in the end.
         rows = self._all_rows if self.refits else self.parts.train
         per_epoch = self.trainer.steps_per_epoch(rows, plan.batch_size)
+        plan = dataclasses.replace(plan, rows=len(rows))
         whole = with_steps(plan, per_epoch)
         if times is not None:
             whole = with_steps(plan, per_epoch, self._affordable(whole, times))

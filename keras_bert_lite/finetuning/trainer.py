@@ -216,7 +216,7 @@ class Trainer:
         )
 
     def _stream(self, rows: Rows, plan: Plan) -> tf.data.Dataset:
-        size, first = plan.batch_size, int(RECIPE.first_share * plan.epochs * len(rows))
+        size, first = plan.batch_size, int(RECIPE.first_share * plan.epochs * plan.rows)
         # TensorFlow keeps this function for ever, so it must not hold the model.
         form = self.spec.fine_tuning
         order = functools.partial(in_stages, rows, form, size, plan.seed, first)

@@ -106,6 +106,14 @@ def test_a_run_is_a_file(train, tmp_path, capsys):
     assert f"train: {train}" in again
 
 
+def test_keys_of_a_file_stay_beside_those_given(tmp_path, capsys):
+    config = tmp_path / "run.yaml"
+    config.write_text("columns: {text: sentence}\ntrain: x.tsv\n")
+    arguments = ("fit", "regression", "--config", config, "--columns.label", "y")
+    command(*arguments, "--print-config")
+    assert "columns:\n  text: sentence\n  label: y\n" in capsys.readouterr().out
+
+
 def test_looks_at_data(train, capsys):
     options = ("--encoder", samples.encoder(), "--columns", '{"text": "sentence"}')
     command("debug-data", "text_classification", train, *options)

@@ -121,3 +121,7 @@ def test_compares_two_models_on_the_rows_that_they_answer_differently():
     other = kbl.regressor(tiny.encoder(pooling=None), pooling="mean")
     with pytest.raises(ValueError, match="`second` must have the task"):
         kbl.compare(always("bad"), kbl.with_text(other, tiny.preprocessor()), rows)
+    pairs = kbl.text_classifier(tiny.encoder(pooling=None), labels, pooling="mean")
+    paired = kbl.with_text(pairs, tiny.preprocessor(), pairs=True)
+    with pytest.raises(ValueError, match="`second` must read texts or pairs"):
+        kbl.compare(always("bad"), paired, rows)

@@ -52,9 +52,13 @@ def difference(
     """
     from scipy.stats import binomtest  # slow to import
 
+    def score(details: Details, rows: np.ndarray) -> float:
+        if metric in scorer.shares:  # at once; other scores would only take time
+            return float(details[metric][rows].mean())
+        return scorer.combined(_of(details, rows))[metric]
+
     def gains(rows: np.ndarray) -> Scores:
-        scores = [scorer.combined(_of(x, rows))[metric] for x in (first, second)]
-        return {"gain": scores[1] - scores[0]}
+        return {"gain": score(second, rows) - score(first, rows)}
 
     drawn = np.array(_drawn(_count(first), gains)["gain"])
     if metric in scorer.shares:
@@ -62,8 +66,8 @@ def difference(
         won, lost = int((ours & ~theirs).sum()), int((theirs & ~ours).sum())
         p = float(binomtest(won, won + lost).pvalue) if won + lost else 1.0
     else:
-        beyond = min((drawn <= 0).mean(), (drawn >= 0).mean())
-        p = float(min(1.0, 2 * beyond))
+        beyond = min((drawn <= 0).sum(), (drawn >= 0).sum())
+        p = float(min(1.0, 2 * (beyond + 1) / (len(drawn) + 1)))  # never 0
     return _middle(drawn), p
 
 

@@ -29,7 +29,8 @@ class LabelScorer(Scorer):
     needs_known_labels = True
 
     def details(self, rows: Rows, answers: Answers, labels: Labels) -> Details:
-        true, answered = np.array(targets(rows)), np.asarray(answers["label"], str)
+        both = np.array([targets(rows), np.asarray(answers["label"], str)])
+        true, answered = np.unique(both, return_inverse=True)[1].reshape(both.shape)
         return {"true": true, "answered": answered, "accuracy": true == answered}
 
     def combined(self, details: Details) -> Scores:
@@ -135,8 +136,8 @@ class NumberScorer(Scorer):
         return [
             Verdict(
                 shown(row),
-                f"{row['label']:g}",
-                f"{answer:.4g}",
+                f"{row['label']:.6g}",
+                f"{answer:.6g}",
                 float((row["label"] - answer) ** 2),
             )
             for row, answer in zip(rows, answers["score"], strict=True)

@@ -41,6 +41,11 @@ def test_a_difference_that_may_be_chance():
     assert p == 1.0  # of three rows that differ, the second is right on two
 
 
+def test_a_p_value_is_of_both_sides():
+    _, p = difference(SCORER, "macro_f1", details(0, 2, 4), details(6, 8, 10))
+    assert p > 0.8
+
+
 @pytest.mark.parametrize("metric", ["accuracy", "macro_f1"])
 def test_a_difference_that_is_not(metric):
     interval, p = difference(SCORER, metric, details(*range(20)), details(0, 1))
