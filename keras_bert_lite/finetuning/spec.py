@@ -1,5 +1,7 @@
 """What is made of rows: how a task's models read, answer and score them."""
 
+from __future__ import annotations
+
 import dataclasses
 from collections.abc import Mapping
 from typing import Any
