@@ -15,7 +15,7 @@ import numpy as np
 
 from keras_bert_lite._files import replaced_file, to_json
 from keras_bert_lite._finite import NotFinite, is_finite
-from keras_bert_lite.checks import check_bool, check_positive
+from keras_bert_lite.checks import check_bool, check_choice, check_positive
 from keras_bert_lite.finetuning.saved_run import SavedRun, load_run
 from keras_bert_lite.serving.offline import predict_texts
 from keras_bert_lite.tasks.registry import task_of
@@ -26,6 +26,12 @@ from keras_bert_lite.training.data.readers.read import (
     check_reading,
     format_of,
     read,
+)
+from keras_bert_lite.training.data.readers.spans import (
+    TOOLS,
+    Span,
+    as_spans,
+    read_texts,
 )
 from keras_bert_lite.training.data.records import Record
 from keras_bert_lite.training.data.row_formats import is_text
@@ -45,6 +51,7 @@ def predict_file(
     batch_size: int = 32,
     progress: bool = True,
     spreadsheet: bool = False,
+    spans: str | None = None,
     **reading: Unpack[Reading],
 ) -> int:
     """Writes a model's answers to the texts of a file.
@@ -74,6 +81,10 @@ def predict_file(
         spreadsheet: Whether a `.tsv` is opened in a spreadsheet, which takes a cell
             for a formula if it begins with `=`, `+`, `-` or `@`. Strings that do then
             begin with an apostrophe.
+        spans: The annotation tool in whose form the entities of a tagger are written,
+            in place of other answers: `"doccano"`, `"label_studio"`, `"prodigy"` or
+            `"spacy"`. The source is JSON Lines with a `text`, or a file of the tool;
+            the output ends in `.jsonl` or is `-`.
         **reading: Options of `data.read`, if `source` is a file that it reads.
 
     Returns:
@@ -118,7 +129,15 @@ def predict_file(
         raise ValueError(
             f"`spreadsheet` needs an `output` in .tsv. Received: {str(output)!r}"
         )
+    if spans is not None:
+        check_choice("spans", spans, tuple(TOOLS))
+        if path is not None and path.suffix != ".jsonl":
+            raise ValueError(
+                f"`spans` needs an `output` in .jsonl. Received: {str(output)!r}"
+            )
     run = load_run(model, "model")
+    if spans is not None:
+        return _write_spans(run.model, Path(source), path, spans, batch_size, progress)
     column = _text_columns(run, columns or {}, {})[0]
     records = iter(_records(source, column, **reading))
     first = list(itertools.islice(records, 1))
@@ -140,6 +159,36 @@ def predict_file(
             stacklevel=2,
         )
     return count
+
+
+def _write_spans(
+    model: TextModel,
+    source: Path,
+    path: Path | None,
+    tool: str,
+    batch_size: int,
+    progress: bool,
+) -> int:
+    """Writes the entities of texts as spans of an annotation tool."""
+    if "entity_starts" not in model.output:
+        raise ValueError(
+            "`spans` needs a `model` that answers with entities. Received: a model "
+            f"with the answers {[*model.output]}"
+        )
+    rows = _Rows(read_texts(source), ["text"], [False], _limit(model))
+    shown = progress and path is not None
+    answers = _readable(model, predict_texts(model, rows.texts(), batch_size, shown))
+
+    def annotated() -> Iterator[Record]:
+        for row, answer in rows.answered(answers):
+            parts = (answer[f"entity_{x}"] for x in ("starts", "ends", "labels"))
+            found = [Span(*x) for x in zip(*parts, strict=True)]
+            columns = as_spans(tool, row["text"], found)
+            nested = "data" in columns  # Label Studio's, which holds the text
+            kept = {k: x for k, x in row.items() if not (nested and k == "text")}
+            yield {**kept, **columns}
+
+    return _write(annotated(), path, spreadsheet=False)
 
 
 def _write(rows: Iterator[Record], path: Path | None, spreadsheet: bool) -> int:
@@ -206,10 +255,16 @@ class _Rows:
             len(x.split()) > limit for x in texts if isinstance(x, str)
         )
 
+    def answered(
+        self, answers: Iterable[dict[str, Any]]
+    ) -> Iterator[tuple[Record, dict[str, Any]]]:
+        """Yields each row and its answer."""
+        for answer in answers:
+            yield self._waiting.popleft(), answer
+
     def joined(self, answers: Iterable[dict[str, Any]]) -> Iterator[Record]:
         """Yields rows with their answers."""
-        for answer in answers:
-            row = self._waiting.popleft()
+        for row, answer in self.answered(answers):
             answer = _with_all_words(answer, row[self._names[0]])
             yield {**_beside(row, answer), **answer}
 

@@ -271,3 +271,41 @@ def test_an_answer_that_is_no_number_is_refused(model, tmp_path, monkeypatch):
     ):
         written(model, source, tmp_path / "out.jsonl")
     assert not (tmp_path / "out.jsonl").exists()
+
+
+@pytest.mark.parametrize("tool", ["doccano", "label_studio", "prodigy", "spacy"])
+def test_entities_in_the_form_of_a_tool(tool, tmp_path):
+    labels = ["O", "B-X", "I-X"]
+    tagger = kbl.token_classifier(tiny.encoder(pooling=None), labels)
+    tagger.get_layer("head").dense.bias.assign([0.0, 9.0, 0.0])  # each word is one
+    model = kbl.with_text(tagger, tiny.preprocessor())
+    row = {"data": {"text": "a fine day"}} if tool == "label_studio" else {}
+    source = tmp_path / "texts.jsonl"
+    source.write_text(json.dumps(row or {"text": "a fine day", "id": 7}))
+    output = tmp_path / "out.jsonl"
+    count, (line,) = written(model, source, output, spans=tool)
+    found = json.loads(line)
+    spans = [[0, 1, "X"], [2, 6, "X"], [7, 10, "X"]]
+    named = [dict(zip(("start", "end", "label"), x, strict=True)) for x in spans]
+    assert count == 1
+    if tool == "label_studio":
+        values = [x["value"] for x in found["predictions"][0]["result"]]
+        assert [[x["start"], x["end"], *x["labels"]] for x in values] == spans
+        assert list(found) == ["data", "predictions"]
+    else:
+        column = {"doccano": "label", "prodigy": "spans", "spacy": "entities"}[tool]
+        expected = named if tool == "prodigy" else spans
+        assert found == {"text": "a fine day", "id": 7, column: expected}
+        (read,) = kbl.data.read(output)
+        assert read["tags"] == ["B-X"] * 3
+
+
+def test_spans_need_entities_and_json_lines(model, tmp_path):
+    source = tmp_path / "texts.jsonl"
+    source.write_text('{"text": "a"}')
+    with pytest.raises(ValueError, match="`spans` needs a `model` that answers with"):
+        written(model, source, tmp_path / "a.jsonl", spans="spacy")
+    with pytest.raises(ValueError, match="`spans` needs an `output` in"):
+        written(model, source, tmp_path / "a.tsv", spans="spacy")
+    with pytest.raises(ValueError, match="`spans` must be one of"):
+        written(model, source, tmp_path / "a.jsonl", spans="brat")

@@ -8,6 +8,7 @@ from keras_bert_lite.training.data.readers.conllu import read_conllu
 from keras_bert_lite.training.data.readers.csv_files import read_csv
 from keras_bert_lite.training.data.readers.jsonl import read_jsonl
 from keras_bert_lite.training.data.readers.read import read
+from keras_bert_lite.training.data.readers.spans import read_spans
 from keras_bert_lite.training.data.readers.squad import read_squad
 from keras_bert_lite.training.data.records import Records, records
 from keras_bert_lite.training.data.sequences import choice_dataset, text_dataset
@@ -26,6 +27,7 @@ __all__ = [
     "read_conllu",
     "read_csv",
     "read_jsonl",
+    "read_spans",
     "read_squad",
     "records",
     "text_dataset",

@@ -19,6 +19,12 @@ from keras_bert_lite.training.data.readers.conllu import read_conllu
 from keras_bert_lite.training.data.readers.csv_files import read_table, unread_quotes
 from keras_bert_lite.training.data.readers.jsonl import read_jsonl
 from keras_bert_lite.training.data.readers.lines import as_paths, suffix
+from keras_bert_lite.training.data.readers.spans import (
+    has_spans,
+    is_array,
+    misplaced_spans,
+    read_spans,
+)
 from keras_bert_lite.training.data.readers.squad import read_squad
 from keras_bert_lite.training.data.records import Records, records
 
@@ -29,6 +35,7 @@ FORMATS: dict[str, Callable[..., Records]] = {
     "squad": read_squad,
     "conll": read_conll,
     "conllu": read_conllu,
+    "spans": read_spans,
 }
 ENDINGS = {
     ".tsv": "tsv",
@@ -45,8 +52,8 @@ class Reading(TypedDict, total=False):
     r"""The options of `read`, and of everything that reads files through it.
 
     Args:
-        format: Of the files: `tsv`, `csv`, `jsonl`, `squad`, `conll` or `conllu`;
-            `None`: what their names end in.
+        format: Of the files: `tsv`, `csv`, `jsonl`, `squad`, `conll`, `conllu` or
+            `spans`; `None`: what their names end in.
         delimiter: Of tables and CoNLL, such as `;` or `\t`.
         quoting: Of tables, whether quotation marks enclose values; `None`: yes for
             commas, and for tabs if they all do.
@@ -57,8 +64,9 @@ class Reading(TypedDict, total=False):
         word_column: Of CoNLL, from 0.
         tag_column: Of CoNLL, from 0; -1 for the last.
         tags: Of CoNLL-U, the column of the tags: `upos`, `xpos` or `deprel`.
-        misplaced: Of SQuAD: `find` or `skip` answers that are not at their place;
-            `error` refuses them.
+        misplaced: Of SQuAD: `find` or `skip` answers that are not at their place; of
+            spans, widen those that end inside a word, or skip them; `error` refuses
+            them.
         repeated_ids: Of SQuAD: `keep` questions with the id of an earlier one;
             `error` refuses them.
     """
@@ -83,8 +91,9 @@ def read(source: Any, argument: str = "source", **reading: Unpack[Reading]) -> R
         source: Any of
 
             - a path that ends in `.tsv`, `.csv` (`read_csv`), `.jsonl`, `.conll`,
-              `.conllu` or `.json` (`read_squad`), and `.gz` or `.xz` after it; or of
-              a file whose `format` is given, or whose lines end in tags of entities
+              `.conllu` or `.json` (`read_squad`), and `.gz` or `.xz` after it; in JSON,
+              texts with spans of characters are recognized (`read_spans`); or of a file
+              whose `format` is given, or whose lines end in tags of entities
               (`read_conll`), such as CoNLL's `train.txt`;
             - `datasets://NAME:SPLIT` or `datasets://NAME:CONFIG:SPLIT`, a data set of
               Hugging Face `datasets`; `tfds://NAME:SPLIT`, one of
@@ -93,11 +102,13 @@ def read(source: Any, argument: str = "source", **reading: Unpack[Reading]) -> R
             - anything that `records` takes, such as a list of dictionaries or a
               pandas `DataFrame`.
         argument: The name of the source in error messages.
-        **reading: `format`: `"tsv"`, `"csv"`, `"jsonl"`, `"squad"`, `"conll"` or
-            `"conllu"`, whatever the file's name ends in; and options of its reader:
+        **reading: `format`: `"tsv"`, `"csv"`, `"jsonl"`, `"squad"`, `"conll"`,
+            `"conllu"` or `"spans"`, whatever the file's name ends in; and options of
+            its reader:
             `delimiter` (tables and CoNLL), `quoting`, `extra_values` (tables),
             `comments` (tables and CoNLL), `scheme`, `word_column`, `tag_column`
-            (CoNLL), `tags` (CoNLL-U), `misplaced`, `repeated_ids` (SQuAD).
+            (CoNLL), `tags` (CoNLL-U), `misplaced` (SQuAD, spans),
+            `repeated_ids` (SQuAD).
 
     Raises:
         FileNotFoundError: If there is no such file.
@@ -141,6 +152,9 @@ def format_of(path: Path, argument: str = "source", **reading: Any) -> str | Non
     as_paths(path, argument)  # refuses what is not a file, by the argument's name
     if reading.get("format") is not None:
         return reading["format"]
+    json = suffix(path) == ".jsonl" or (suffix(path) == ".json" and is_array(path))
+    if json and has_spans(path):
+        return "spans"
     if suffix(path) in ENDINGS:
         return ENDINGS[suffix(path)]
     given = {x: reading[x] for x in ("delimiter", "comments") if x in reading}
@@ -172,6 +186,12 @@ def findings(source: Any, **reading: Unpack[Reading]) -> list[str]:
     elif form in ("tsv", "csv") and reading.get("quoting") is None:
         lines = unread_quotes(path, delimiter, f".{form}")
         what, advice = "hold values in quotation marks", "`quoting=True` removes these"
+    elif form == "spans":
+        found = misplaced_spans(path)
+        return found and [
+            f"{len(found)} spans begin or end inside a word ({found[0]!r:.80}): "
+            '`misplaced="find"` widens them, `"skip"` leaves them out'
+        ]
     else:
         return []
     if not lines:
