@@ -55,8 +55,8 @@ migrations: .venv-zeromodels/ready  ## the page about ZeroModels, run beside it
 	.venv-zeromodels/bin/python -m pytest tests/docs/migrate
 
 oldest: .venv-oldest/ready  ## the oldest TensorFlow and Keras, those of Colab
-	.venv-oldest/bin/python $(PYTEST) tests/text tests/layers
-	.venv-oldest/bin/python $(PYTEST) -m quick --ignore tests/text --ignore tests/layers
+	.venv-oldest/bin/python $(PYTEST) tests/text
+	.venv-oldest/bin/python $(PYTEST) -m quick --ignore tests/text
 	TF_CPP_MIN_LOG_LEVEL=2 .venv-oldest/bin/keras-bert-lite demo
 
 beam: .venv-beam/ready  ## pretraining data and predictions by Apache Beam
