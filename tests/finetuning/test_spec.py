@@ -1,5 +1,6 @@
 """How models of tags answer."""
 
+import numpy as np
 import pytest
 
 from tests import tiny
@@ -43,3 +44,13 @@ def test_answers_in_another_scheme_are_scored_as_the_rows_are():
     assert not list(scorer.confused(rows, answers))
     lenient = {"labels": [["I-X", "I-X"]]}  # stays wrong, as BIO is
     assert scorer.scores(rows, lenient, {"labels": BIO})["accuracy"] == 0.5
+
+
+def test_answers_are_in_the_order_of_the_rows():
+    class Echo:
+        def predict(self, texts, batch_size, verbose):
+            return {"label": np.array(texts["text"])}
+
+    rows = [{"text": x} for x in ("ccc", "a", "bb", "dddd")]
+    answers = samples.spec("text_classification").answer(Echo(), rows)
+    assert answers["label"].tolist() == ["ccc", "a", "bb", "dddd"]

@@ -102,3 +102,9 @@ def test_each_choice_has_a_row_of_its_own():
 def test_refuses_to_go_without_a_column(task, columns):
     with pytest.raises(ValueError, match="`columns` must name the column of"):
         TUNABLE[task].rows.check_columns(task, columns)
+
+
+def test_an_entity_may_go_on_although_no_row_has_one_that_does():
+    form = TUNABLE["token_classification"].rows
+    rows = [{"words": ["a", "b"], "tags": ["B-X", "O"]}]
+    assert form.all_labels(rows) == {"labels": ["O", "B-X", "I-X"]}
