@@ -261,7 +261,7 @@ new = [
 Path("new.txt").write_text("\n".join(new) + "\n", encoding="utf-8")
 
 # %% language="bash"
-# keras-bert-lite predict run new.txt --output answers.tsv --progress false 2> /dev/null
+# keras-bert-lite predict run new.txt --output answers.tsv --no-progress 2> /dev/null
 # cat answers.tsv
 
 # %% [markdown]
