@@ -363,7 +363,7 @@ def test_rows_longer_than_the_model_are_counted_and_shortened(monkeypatch):
                 "task": "regression",
                 "train": samples.rows("regression"),
             },
-            "is for the task 'text_classification'",
+            r"is for the tasks \['text_classification'\]",
         ),
     ],
 )
