@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+OUTSIDE = "O"  # the tag of what is in no span
 _TAG = re.compile(r"O|([BIESULM])(?:-(.+))?")
 _SMALL = re.compile(r"o|([biesulm])-(.+)")  # a letter alone is no tag
 _SUFFIX = re.compile(r"(.+)-([BIESULM])")
@@ -67,7 +68,7 @@ def has_scheme(labels: Sequence[str]) -> bool:
     """
     fits = [_TAG.fullmatch(label) for label in labels]
     if all(fits) or all(map(_is_tag, labels)) or any(x and x[2] for x in fits):
-        return any(tag.prefix != "O" for tag in parse_tags(labels, "labels"))
+        return any(tag.prefix != OUTSIDE for tag in parse_tags(labels, "labels"))
     return False
 
 
@@ -122,7 +123,7 @@ def spans(tags: Sequence[str]) -> list[Span]:
     found, start = [], 0
     for i, (tag, begins, ends) in enumerate(_edges(tags)):
         start = i if begins else start
-        if ends and tag.prefix != "O":
+        if ends and tag.prefix != OUTSIDE:
             found.append(Span(tag.type, start, i + 1))
     return found
 
@@ -166,14 +167,14 @@ def _parse(tag: str, argument: str) -> Tag:
             f"with a type, such as 'B-PER'. Received: {tag!r}"
         )
     if prefix is None:
-        return Tag("O", "")
+        return Tag(OUTSIDE, "")
     prefix = prefix.upper()
     return Tag(_ALIASES.get(prefix, prefix), kind or "_")
 
 
 def _edges(tags: Sequence[str]) -> list[tuple[Tag, bool, bool]]:
     """Returns each tag, whether a span begins there and whether one ends there."""
-    outside = Tag("O", "")
+    outside = Tag(OUTSIDE, "")
     row = [outside, *parse_tags(tags), outside]
     joined = [x.continues(before) for before, x in itertools.pairwise(row)]
     rows = zip(row[1:-1], joined[:-1], joined[1:], strict=True)
@@ -181,6 +182,6 @@ def _edges(tags: Sequence[str]) -> list[tuple[Tag, bool, bool]]:
 
 
 def _written(prefix: str, tag: Tag) -> str:
-    if tag.prefix == "O":
-        return "O"
+    if tag.prefix == OUTSIDE:
+        return OUTSIDE
     return prefix if tag.type == "_" else f"{prefix}-{tag.type}"

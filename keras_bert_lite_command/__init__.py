@@ -41,24 +41,24 @@ def main(arguments: list[str] | None = None) -> None:
         name = " ".join(words[:count])
         verb = VERBS[name]
         options = verb.options()
-        known = read_options(chosen.config, options) if chosen.config else {}
+        in_file = read_options(chosen.config, options) if chosen.config else {}
         example = f"Example: {PROGRAM} {name} {verb.example}".rstrip()
         again = "\nWhat was interrupted goes on when it is called again."
         description = f"{verb.summary}\n\n{example}{again * verb.resumes}"
-        parser = Parser(f"{PROGRAM} {name}", description, options, known)
-        found = dict(known)
+        parser = Parser(f"{PROGRAM} {name}", description, options, in_file)
+        values = dict(in_file)
         for option, value in parser.parse(words[count:]).items():
-            kept = known.get(option)  # the keys of a file stay beside those given
-            if isinstance(value, dict) and isinstance(kept, dict):
-                value = {**kept, **value}
-            found[option] = value
+            both = [in_file.get(option), value]
+            keyed = all(isinstance(x, dict) for x in both)
+            # The keys of a file stay beside those that are given.
+            values[option] = both[0] | both[1] if keyed else value
         if chosen.print_config:
             import yaml
 
-            values = {x.name: found.get(x.name, x.default) for x in options}
+            values = {x.name: values.get(x.name, x.default) for x in options}
             print(yaml.safe_dump(values, sort_keys=False), end="")
         else:
-            verb.run(found)
+            verb.run(values)
 
 
 def _words(words: list[str]) -> int:

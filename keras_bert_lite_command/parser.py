@@ -49,7 +49,8 @@ class Parser(argparse.ArgumentParser):
                 nargs = "+" if LIST.search(option.annotation) else None
                 if not required:
                     nargs = "*" if nargs else "?"
-                self.add_argument(option.name, help=option.help, nargs=nargs)
+                text = option.help.replace("%", "%%")
+                self.add_argument(option.name, help=text, nargs=nargs)
                 continue
             self._add_option(option, required)
             if KEYED.search(option.annotation):
@@ -78,8 +79,7 @@ class Parser(argparse.ArgumentParser):
         given, unknown = self.parse_known_args(words)
         if unknown:
             name = unknown[0].split("=")[0]
-            near = difflib.get_close_matches(name.strip("-"), self._names, 1)
-            meant = f"; did you mean --{near[0]}?" if near else ""
+            meant = _meant(name.strip("-"), self._names, "--")
             raise WrongArgument(f"there is no option {name}{meant}")
         return vars(given)
 
@@ -93,10 +93,9 @@ class Parser(argparse.ArgumentParser):
             self.add_argument(
                 name,
                 dest=option.name,
-                action=_Key,
+                action=_StringByKey if values.startswith("str") else _Key,
                 nargs="+" if "Sequence[" in values else None,
                 help=argparse.SUPPRESS,
-                metavar=values,
             )
 
     def error(self, message: str) -> NoReturn:
@@ -106,26 +105,29 @@ class Parser(argparse.ArgumentParser):
 class _Key(argparse.Action):
     """Adds a value to a dictionary, by what stands after the point of the option."""
 
+    strings = False
+
     def __call__(
         self, parser: Any, namespace: Any, values: Any, option: str | None = None
     ) -> None:
         key = str(option).partition(".")[2]
-        ours = str(self.metavar).startswith("str")  # such as the names of columns
-        found = getattr(namespace, self.dest, {})
-        if not isinstance(found, dict):
+        before = getattr(namespace, self.dest, {})
+        if not isinstance(before, dict):
             parser.error(f"argument {option}: --{self.dest} is given without a key too")
-        found = dict(found)
         if isinstance(values, list):
-            found[key] = found.get(key, []) + values
+            value = before.get(key, []) + values
+        elif self.strings:
+            key = key.replace("-", "_")
+            value = None if values in ("", "null") else values
         else:
-            found[key.replace("-", "_") if ours else key] = _value(values, ours)
-        setattr(namespace, self.dest, found)
+            value = _json(values)
+        setattr(namespace, self.dest, {**before, key: value})
 
 
-def _value(word: str, is_string: bool) -> Any:
-    if is_string:
-        return None if word in ("", "null") else word
-    return _json(word)
+class _StringByKey(_Key):
+    """Adds strings by names of the package's own, such as those of columns."""
+
+    strings = True
 
 
 def _form(option: Option) -> dict[str, Any]:
@@ -191,7 +193,12 @@ def read_options(path: Path, options: Sequence[Option]) -> dict[str, Any]:
     names = [option.name for option in options]
     for name in map(str, found):
         if name not in names:
-            near = difflib.get_close_matches(name, names, 1)
-            meant = f"; did you mean {near[0]}?" if near else ""
+            meant = _meant(name, names)
             raise WrongArgument(f"{path}: there is no option {name!r}{meant}")
     return {name: value for name, value in found.items() if value is not None}
+
+
+def _meant(name: str, known: Sequence[str], prefix: str = "") -> str:
+    """Returns the question whether a name of nearly the same letters was meant."""
+    near = difflib.get_close_matches(name, known, 1)
+    return f"; did you mean {prefix}{near[0]}?" if near else ""

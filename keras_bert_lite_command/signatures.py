@@ -55,17 +55,17 @@ def options_of(function: str, others: Sequence[str] = ()) -> list[Option]:
             ast.unparse(argument.annotation) if argument.annotation else "str",
             REQUIRED if value is None else _value(module, value),
             argument in arguments.kwonlyargs,
-            _resolved(argument.arg, described.get(argument.arg, ""), others),
+            _help(argument.arg, described.get(argument.arg, ""), others),
         )
         for argument, value in zip(given, defaults, strict=True)
     ]
     if arguments.kwarg and isinstance(arguments.kwarg.annotation, ast.Subscript):
-        shared = ast.unparse(arguments.kwarg.annotation.slice)
-        options += _shared(*_definition(module, shared))
+        typed = ast.unparse(arguments.kwarg.annotation.slice)
+        options += _options_in(*_definition(module, typed))
     return options
 
 
-def _resolved(name: str, text: str, others: Sequence[str]) -> str:
+def _help(name: str, text: str, others: Sequence[str]) -> str:
     """Returns what is said about an argument, if need be by another function."""
     other = ELSEWHERE.match(text)
     for function in others:
@@ -102,7 +102,7 @@ def _function(path: str) -> ast.FunctionDef:
 
 def _definition(module: str, name: str) -> tuple[str, ast.AST]:
     """Returns where a name of a module is defined, which may be another module."""
-    for node in _parsed(module).body:
+    for node in _parse(module).body:
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name == name:
             return module, node
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
@@ -113,7 +113,7 @@ def _definition(module: str, name: str) -> tuple[str, ast.AST]:
 
 
 @functools.cache
-def _parsed(module: str) -> ast.Module:
+def _parse(module: str) -> ast.Module:
     path = ROOT.joinpath(*module.split("."))
     file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
     return ast.parse(file.read_text(encoding="utf-8"))
@@ -127,7 +127,7 @@ def _value(module: str, node: ast.AST) -> Any:
     return eval(compile(ast.Expression(node), "<default>", "eval"), {})
 
 
-def _shared(module: str, node: ast.AST) -> Iterator[Option]:
+def _options_in(module: str, node: ast.AST) -> Iterator[Option]:
     """Yields the options that a typed dictionary names."""
     assert isinstance(node, ast.ClassDef)
     described = described_arguments(ast.get_docstring(node) or "")

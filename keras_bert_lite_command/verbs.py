@@ -19,7 +19,7 @@ class Verb:
     Args:
         function: The module and name of the function that it calls.
         example: A call.
-        show: Prints what the function returned, by the options.
+        show: Prints what the function returned, by all options.
         defaults: Options whose defaults differ from the function's.
         named: What is given by name, although the function takes it by position too.
         trains: Whether it trains.
@@ -43,11 +43,9 @@ class Verb:
         """Returns its options; those after several words are given by name only."""
         options, several = [], False
         for option in options_of(self.function, [x.function for x in VERBS.values()]):
-            verbose = option.name == "verbose"
             options.append(
                 dataclasses.replace(
                     option,
-                    annotation="int" if verbose else option.annotation,
                     default=self.defaults.get(option.name, option.default),
                     keyword=option.keyword or several or option.name in self.named,
                 )
@@ -55,16 +53,17 @@ class Verb:
             several = several or option.annotation.startswith("Paths")
         return options
 
-    def run(self, given: Mapping[str, Any]) -> None:
+    def run(self, given: dict[str, Any]) -> None:
         """Calls the function and shows what it returns."""
-        options = {**self.defaults, **given}
-        if options.get("delimiter") == TAB:
-            options["delimiter"] = "\t"
+        options = {x.name: x.default for x in self.options()} | given
+        arguments = {**self.defaults, **given}
+        if arguments.get("delimiter") == TAB:
+            arguments["delimiter"] = "\t"
         if self.trains:
             keep_memory()
         module, _, name = self.function.rpartition(".")
         function = getattr(importlib.import_module(module), name)
-        self.show(function(**options), options)
+        self.show(function(**arguments), options)
 
 
 def _show_run(tuned: Any, options: Mapping[str, Any]) -> None:
@@ -76,7 +75,7 @@ def _show_run(tuned: Any, options: Mapping[str, Any]) -> None:
 
 
 def _show_count(count: int, options: Mapping[str, Any]) -> None:
-    if options.get("output", "-") != "-":
+    if options["output"] != "-":
         print(f"\n{options['output']}: {count} rows")
 
 
@@ -95,7 +94,11 @@ def _show_findings(report: dict[str, Any], options: Mapping[str, Any]) -> None:
 
 
 def _show_path(form: str) -> Callable[[Any, Mapping[str, Any]], None]:
-    return lambda path, options: print(f"{path}: {options.get('form', form)}")
+    return lambda path, options: print(f"{path}: {form}")
+
+
+def _show_converted(path: Any, options: Mapping[str, Any]) -> None:
+    print(f"{path}: {options['form']}")
 
 
 def _show_servable(report: Any, options: Mapping[str, Any]) -> None:
@@ -115,7 +118,7 @@ def _show_pieces(pieces: Any, options: Mapping[str, Any]) -> None:
 
 
 def _show_demo(accuracy: float, options: Mapping[str, Any]) -> None:
-    directory = options.get("directory", "saved_models/messages")
+    directory = options["directory"]
     print(f"{directory}: for TensorFlow Serving")
     print(f"next: keras-bert-lite check {directory}")
 
@@ -143,12 +146,12 @@ def _next(*words: Any) -> None:
     print("next: keras-bert-lite", *words)
 
 
-ROOM = "keras_bert_lite"
+PACKAGE = "keras_bert_lite"
 VERBOSE = {"verbose": 1}
 VERBS = {
-    "demo": Verb(f"{ROOM}.demo.run", "", _show_demo),
+    "demo": Verb(f"{PACKAGE}.demo.run", "", _show_demo),
     "fit": Verb(
-        f"{ROOM}.finetuning.finetune.finetune",
+        f"{PACKAGE}.finetuning.finetune.finetune",
         "text_classification train.tsv --minutes 5",
         _show_run,
         {"directory": "run", **VERBOSE},
@@ -156,50 +159,50 @@ VERBS = {
         resumes=True,
     ),
     "predict": Verb(
-        f"{ROOM}.finetuning.predict.predict_file",
+        f"{PACKAGE}.finetuning.predict.predict_file",
         "run new.tsv --output answers.tsv",
         _show_count,
     ),
     "evaluate": Verb(
-        f"{ROOM}.finetuning.evaluate.evaluate", "run test.tsv", _show_json
+        f"{PACKAGE}.finetuning.evaluate.evaluate", "run test.tsv", _show_json
     ),
     "compare": Verb(
-        f"{ROOM}.finetuning.compare.compare", "run other_run test.tsv", _show_json
+        f"{PACKAGE}.finetuning.compare.compare", "run other_run test.tsv", _show_json
     ),
     "debug-data": Verb(
-        f"{ROOM}.finetuning.debug.debug",
+        f"{PACKAGE}.finetuning.debug.debug",
         "text_classification train.tsv",
         _show_findings,
     ),
     "export saved-model": Verb(
-        f"{ROOM}.serving.saved_model.export.export_saved_model",
+        f"{PACKAGE}.serving.saved_model.export.export_saved_model",
         "run saved_models/moods",
         _show_path("for TensorFlow Serving"),
     ),
     "export onnx": Verb(
-        f"{ROOM}.serving.runtimes.onnx.export_onnx",
+        f"{PACKAGE}.serving.runtimes.onnx.export_onnx",
         "run moods.onnx",
         _show_path("ONNX"),
     ),
     "export openvino": Verb(
-        f"{ROOM}.serving.runtimes.openvino.export_openvino",
+        f"{PACKAGE}.serving.runtimes.openvino.export_openvino",
         "run moods",
         _show_path("OpenVINO"),
     ),
     "export litert": Verb(
-        f"{ROOM}.serving.runtimes.litert.export_litert",
+        f"{PACKAGE}.serving.runtimes.litert.export_litert",
         "run moods.tflite",
         _show_path("LiteRT"),
     ),
     "check": Verb(
-        f"{ROOM}.serving.check.servable.check_servable",
+        f"{PACKAGE}.serving.check.servable.check_servable",
         "saved_models/moods",
         _show_servable,
     ),
     "convert": Verb(
-        f"{ROOM}.finetuning.convert.convert",
+        f"{PACKAGE}.finetuning.convert.convert",
         "hf://FacebookAI/roberta-base roberta --form keras",
-        _show_path("hugging_face"),
+        _show_converted,
     ),
     "tokenize": Verb(
         "keras_bert_lite_command.pieces.tokenize",
@@ -207,21 +210,21 @@ VERBS = {
         _show_pieces,
     ),
     "summary": Verb(
-        f"{ROOM}.checkpoints.summary.summary", "bert_mini_books", _show_sizes
+        f"{PACKAGE}.checkpoints.summary.summary", "bert_mini_books", _show_sizes
     ),
     "vocabulary": Verb(
-        f"{ROOM}.pretraining.vocabulary.write_vocabulary",
+        f"{PACKAGE}.pretraining.vocabulary.write_vocabulary",
         "books/*.txt --directory pieces --size 8192",
         _show_vocabulary,
     ),
     "pretraining-data": Verb(
-        f"{ROOM}.pretraining.write_data.write_pretraining_data",
+        f"{PACKAGE}.pretraining.write_data.write_pretraining_data",
         "books/*.txt --directory data --preprocessor pieces",
         _show_data,
         resumes=True,
     ),
     "pretrain": Verb(
-        f"{ROOM}.pretraining.from_text.pretrain_encoder",
+        f"{PACKAGE}.pretraining.from_text.pretrain_encoder",
         "data --directory run --encoder-config bert_mini_uncased --steps 100000",
         _show_encoder,
         VERBOSE,
@@ -230,7 +233,7 @@ VERBS = {
         resumes=True,
     ),
     "distil": Verb(
-        f"{ROOM}.distillation.from_text.distill_encoder",
+        f"{PACKAGE}.distillation.from_text.distill_encoder",
         "books/*.txt --directory run --steps 20000"
         " --teacher hf://sentence-transformers/all-MiniLM-L6-v2"
         " --preprocessor pieces --encoder-config bert_mini_uncased",

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import keras
 import numpy as np
 
+from keras_bert_lite.finetuning.recipe import RECIPE
 from keras_bert_lite.layers import DenseHead
 from keras_bert_lite.reliability import reliability
 from keras_bert_lite.tasks.outputs import Predictor, batches, scores_of
@@ -14,7 +15,6 @@ from keras_bert_lite.tasks.registry import objectives_of
 from keras_bert_lite.tasks.task import head_layers, marked_model
 from keras_bert_lite.training.probabilities import Probabilities
 
-FEWEST = 50  # targets below which nothing is fitted
 BOUNDS = (math.log(0.05), math.log(20.0))  # of the temperature
 
 
@@ -63,7 +63,7 @@ def _calibrate(
     model: keras.Model, data: Iterable, output: str, form: Probabilities
 ) -> Calibration | None:
     logits, targets = _read(model, data, output)
-    if len(logits) < FEWEST:
+    if len(logits) < RECIPE.calibrated_from:
         return None
     from scipy.optimize import minimize_scalar  # slow to import
 

@@ -62,7 +62,7 @@ def compare(
     runs = [load_run(first, "first"), load_run(second, "second")]
     specs = [run.spec(columns) for run in runs]
     spec, other = specs
-    if (spec.task, _sorted(spec)) != (other.task, _sorted(other)):
+    if (spec.task, _labels(spec)) != (other.task, _labels(other)):
         raise ValueError(
             "`second` must have the task and the labels of `first`, "
             f"{spec.task.name!r} and {spec.labels}. Received: {other.task.name!r} and "
@@ -86,7 +86,7 @@ def compare(
     ]
     judged = [(rows, x, own.labels) for x, own in zip(answers, specs, strict=True)]
     details = [scorer.details(*x) for x in judged]
-    scores = [scorer.combined(x)[metric] for x in details]
+    scores = [scorer.combine(x)[metric] for x in details]
     interval, p_value = difference(scorer, metric, details[0], details[1])
     verdicts = [scorer.verdicts(*x) for x in judged]
     right = [
@@ -113,6 +113,6 @@ def compare(
     }
 
 
-def _sorted(spec: Spec) -> dict[str, list[str]]:
-    """Returns the labels, whose order says nothing about their meaning."""
+def _labels(spec: Spec) -> dict[str, list[str]]:
+    """Returns the labels in one order, which does not change what they mean."""
     return {name: sorted(labels) for name, labels in spec.labels.items()}

@@ -105,7 +105,7 @@ def debug(
     report["pieces"] = {
         name: [
             pieces[i]
-            for i in preprocessor.tokenizer([form.joined(first, name)])[0].numpy()
+            for i in preprocessor.tokenizer([form.as_text(first, name)])[0].numpy()
         ]
         for name in form.texts
         if name in first

@@ -67,7 +67,7 @@ def evaluate(
     details = scorer.details(rows, answers, labels)
     return {
         "rows": len(rows),
-        "scores": scorer.combined(details),
+        "scores": scorer.combine(details),
         "intervals": intervals(scorer, details),
         **scorer.mistakes(rows, answers, labels),
     }

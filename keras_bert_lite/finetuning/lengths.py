@@ -39,7 +39,7 @@ def count_tokens(rows: Rows, spec: Spec, preprocessor: Preprocessor) -> np.ndarr
     names = _text_names(spec)
     counts = np.zeros((len(names), len(rows)), int)
     for column, name in zip(counts, names, strict=True):
-        texts = [spec.format.joined(row, name) for row in rows]
+        texts = [spec.format.as_text(row, name) for row in rows]
         for start in range(0, len(texts), CHUNK):
             part = tf.constant(texts[start : start + CHUNK])
             lengths = preprocessor.tokenizer(part).row_lengths()

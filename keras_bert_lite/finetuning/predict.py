@@ -135,13 +135,21 @@ def predict_file(
             raise ValueError(
                 f"`spans` needs an `output` in .jsonl. Received: {str(output)!r}"
             )
+        if columns or reading:
+            raise ValueError(
+                "`spans` reads the `text` of JSON Lines, without `columns` and options "
+                f"of files. Received: {[*(columns or {}), *reading]}"
+            )
     run = load_run(model, "model")
     if spans is not None:
-        return _write_spans(run.model, Path(source), path, spans, batch_size, progress)
-    column = _text_columns(run, columns or {}, {})[0]
-    records = iter(_records(source, column, **reading))
+        _check_entities(run.model)
+        records, names = read_texts(Path(source)), ["text"]
+    else:
+        column = _text_columns(run, columns or {}, {})[0]
+        records = iter(_records(source, column, **reading))
     first = list(itertools.islice(records, 1))
-    names = _text_columns(run, columns or {}, first[0] if first else {})
+    if spans is None:
+        names = _text_columns(run, columns or {}, first[0] if first else {})
     split = any(isinstance(row.get(names[0]), list) for row in first)
     joined = len(run.model.input[next(iter(run.model.input))].shape) == 1
     answering = run.scored_model(run.spec()) if split and joined else run.model
@@ -149,9 +157,11 @@ def predict_file(
     rows = _Rows(itertools.chain(first, records), names, lists, _limit(run.model))
     # Keras prints its progress bar to standard output.
     shown = progress and path is not None
-    answers = predict_texts(answering, rows.texts(), batch_size, shown)
-    found = rows.joined(_readable(answering, answers))
-    count = _write(found, path, spreadsheet)
+    answers = _readable(
+        answering, predict_texts(answering, rows.texts(), batch_size, shown)
+    )
+    made = rows.joined(answers) if spans is None else rows.annotated(answers, spans)
+    count = _write(made, path, spreadsheet)
     if rows.cut:
         warnings.warn(
             f"{rows.cut} of {count} texts have more words than the model reads tokens, "
@@ -161,34 +171,13 @@ def predict_file(
     return count
 
 
-def _write_spans(
-    model: TextModel,
-    source: Path,
-    path: Path | None,
-    tool: str,
-    batch_size: int,
-    progress: bool,
-) -> int:
-    """Writes the entities of texts as spans of an annotation tool."""
+def _check_entities(model: TextModel) -> None:
+    """Refuses a model that answers with no entities of a text."""
     if "entity_starts" not in model.output:
         raise ValueError(
             "`spans` needs a `model` that answers with entities. Received: a model "
             f"with the answers {[*model.output]}"
         )
-    rows = _Rows(read_texts(source), ["text"], [False], _limit(model))
-    shown = progress and path is not None
-    answers = _readable(model, predict_texts(model, rows.texts(), batch_size, shown))
-
-    def annotated() -> Iterator[Record]:
-        for row, answer in rows.answered(answers):
-            parts = (answer[f"entity_{x}"] for x in ("starts", "ends", "labels"))
-            found = [Span(*x) for x in zip(*parts, strict=True)]
-            columns = as_spans(tool, row["text"], found)
-            nested = "data" in columns  # Label Studio's, which holds the text
-            kept = {k: x for k, x in row.items() if not (nested and k == "text")}
-            yield {**kept, **columns}
-
-    return _write(annotated(), path, spreadsheet=False)
 
 
 def _write(rows: Iterator[Record], path: Path | None, spreadsheet: bool) -> int:
@@ -255,18 +244,25 @@ class _Rows:
             len(x.split()) > limit for x in texts if isinstance(x, str)
         )
 
-    def answered(
-        self, answers: Iterable[dict[str, Any]]
-    ) -> Iterator[tuple[Record, dict[str, Any]]]:
-        """Yields each row and its answer."""
-        for answer in answers:
-            yield self._waiting.popleft(), answer
-
     def joined(self, answers: Iterable[dict[str, Any]]) -> Iterator[Record]:
         """Yields rows with their answers."""
-        for row, answer in self.answered(answers):
+        for answer in answers:
+            row = self._waiting.popleft()
             answer = _with_all_words(answer, row[self._names[0]])
             yield {**_beside(row, answer), **answer}
+
+    def annotated(
+        self, answers: Iterable[dict[str, Any]], tool: str
+    ) -> Iterator[Record]:
+        """Yields rows with their entities, as an annotation tool holds spans."""
+        for answer in answers:
+            row = self._waiting.popleft()
+            parts = (answer[f"entity_{x}"] for x in ("starts", "ends", "labels"))
+            entities = [Span(*x) for x in zip(*parts, strict=True)]
+            columns = as_spans(tool, row["text"], entities)
+            if "data" in columns:  # Label Studio's, which holds the text
+                row = {name: x for name, x in row.items() if name != "text"}
+            yield {**row, **columns}
 
 
 def _is_text(value: Any) -> bool:

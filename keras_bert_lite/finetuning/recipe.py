@@ -1,15 +1,15 @@
-"""The numbers of the recipe that `kbl.finetune` follows."""
+"""The numbers that `kbl.finetune` decides by."""
 
 import dataclasses
 
 
 @dataclasses.dataclass(frozen=True)
 class Recipe:
-    """Every number that `kbl.finetune` decides by.
+    """The numbers that `kbl.finetune` decides by.
 
-    What a task multiplies or replaces (its epochs, its rate, its batch size) is in its
-    row, `tasks.task.FineTuning`. Unless noted, numbers of rows are of those to train
-    on, without the held-out ones.
+    Those that are a task's are in its row, `tasks.task.FineTuning`, or, for thresholds,
+    in its scorer; those of a linear model are in `training.linear_model`. Unless noted,
+    numbers of rows are of those to train on, without the held-out ones.
     """
 
     # Rows held out of those given: a share, but from `held_out_least` (or a quarter of
@@ -59,8 +59,12 @@ class Recipe:
     contrast: int = 64
     contrast_trusted: int = 16
     contrast_trusted_rows: int = 128
+    contrast_trusted_errors: float = 2.0  # standard errors that pairs may be worse by
     contrast_steps: int = 40
     contrast_texts: int = 16
+
+    # Held-out targets from which on probabilities are calibrated.
+    calibrated_from: int = 50
 
     # Time, if it is limited: the share that the linear model's rows may take, the
     # fewest of them, the share of a training step that reading its rows takes, the

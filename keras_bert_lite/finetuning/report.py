@@ -40,7 +40,7 @@ class Training:
             of the start.
         best: The evaluation whose weights were kept; 0 is the linear model.
         diverged: Why training diverged; empty if it did not.
-        refitted: Whether the model was trained again on all rows in the end.
+        refitted: Whether the model was then trained once more, on all rows.
     """
 
     recipe: Plan

@@ -158,14 +158,14 @@ class Run:
         """Calibrates, chooses thresholds and judges the held-out rows."""
         trainer, rows = self.trainer, self.parts.validation
         calibrations = calibrate(trainer.model, trainer.batches(rows))
-        options, answers, scores = trainer.answered(rows)
+        answered = trainer.answered(rows)
         scorer, labels = trainer.spec.scorer, trainer.spec.labels
         return Judgement(
             calibration=calibrations,
-            options=options,
-            scores=scores,
-            intervals=intervals(scorer, scorer.details(rows, answers, labels)),
-            **scorer.mistakes(rows, answers, labels),
+            options=answered.options,
+            scores=answered.scores,
+            intervals=intervals(scorer, answered.details),
+            **scorer.mistakes(rows, answered.answers, labels),
         )
 
     def train_on_all(self, training: Training, judgement: Judgement) -> Training:
@@ -178,8 +178,8 @@ class Run:
         trainer, chosen = self.trainer, self.trainer.snapshot()
         try:
             self._fit_all(training)
-            for output, found in judgement.calibration.items():
-                fold(trainer.model, output, found.temperature)
+            for output, calibration in judgement.calibration.items():
+                fold(trainer.model, output, calibration.temperature)
             check_finite_weights(trainer.model)
         except NotFinite as error:
             trainer.reset(chosen)
@@ -280,7 +280,7 @@ class Run:
         metric, plain = trainer.spec.metric, trainer.snapshot()
         before = self._scores()[metric]
         error = standard_error(before, self._count)
-        margin = -2 * error if self._very_few else error
+        margin = -RECIPE.contrast_trusted_errors * error if self._very_few else error
         trainer.reset(self._initial)
         with contextlib.suppress(NotFinite):  # the pairs' training has diverged
             trainer.contrast(parts.train, plan)

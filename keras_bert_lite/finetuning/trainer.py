@@ -34,7 +34,7 @@ from keras_bert_lite.training.optimizers import (
 )
 from keras_bert_lite.training.progress import progress_of
 from keras_bert_lite.training.resume.state import fit_from_state
-from keras_bert_lite.training.scores.scorer import Answers, Scores
+from keras_bert_lite.training.scores.scorer import Answers, Details, Scores
 
 READ = 64  # rows encoded at once
 TIMED = (0.1, 0.3, 0.5, 0.7, 0.9)  # which batches are timed, by length
@@ -48,10 +48,14 @@ class StepTimes(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """Answers to rows: the thresholds chosen, the answers with them, the scores."""
+    """Answers to rows: the thresholds chosen, the answers with them, the scores.
+
+    `details` are what the scores were computed from.
+    """
 
     options: dict[str, Any]
     answers: Answers
+    details: Details
     scores: Scores
 
 
@@ -155,7 +159,8 @@ class Trainer:
         scorer, labels = self.spec.scorer, self.spec.labels
         answers = self.spec.answer(self.string_model, rows)
         options, answers = scorer.tuned(rows, answers, labels)
-        return Answered(options, answers, scorer.scores(rows, answers, labels))
+        details = scorer.details(rows, answers, labels)
+        return Answered(options, answers, details, scorer.combine(details))
 
     def snapshot(self) -> list[np.ndarray]:
         """Returns the weights, and the states of the random number generators."""

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from keras_bert_lite.tagging import OUTSIDE
 from keras_bert_lite.training.data.records import Record
-from keras_bert_lite.training.data.row_formats import OUTSIDE, Labels, Rows
+from keras_bert_lite.training.data.row_formats import Labels, Rows
 from keras_bert_lite.training.scores.scorer import Answers
 from keras_bert_lite.training.scores.texts import best_threshold, indicators, targets
 
@@ -131,7 +132,7 @@ def _tf_idf(train: Rows, test: Rows) -> tuple[Any, Any] | None:
     """Returns what linear models read of rows, `(N, F)` each; `None` without words."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    texts = [[_joined(row) for row in rows] for rows in (train, test)]
+    texts = [[_text(row) for row in rows] for rows in (train, test)]
     words = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, dtype=np.float32)
     try:
         return words.fit_transform(texts[0]), words.transform(texts[1])
@@ -139,5 +140,5 @@ def _tf_idf(train: Rows, test: Rows) -> tuple[Any, Any] | None:
         return None
 
 
-def _joined(row: Record) -> str:
+def _text(row: Record) -> str:
     return " ".join(row[name] for name in ("text", "text_pair") if name in row)

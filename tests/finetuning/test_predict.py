@@ -307,5 +307,8 @@ def test_spans_need_entities_and_json_lines(model, tmp_path):
         written(model, source, tmp_path / "a.jsonl", spans="spacy")
     with pytest.raises(ValueError, match="`spans` needs an `output` in"):
         written(model, source, tmp_path / "a.tsv", spans="spacy")
+    options = {"spans": "spacy", "columns": {"text": "x"}}
+    with pytest.raises(ValueError, match="`spans` reads the `text` of JSON Lines"):
+        written(model, source, tmp_path / "a.jsonl", **options)
     with pytest.raises(ValueError, match="`spans` must be one of"):
         written(model, source, tmp_path / "a.jsonl", spans="brat")

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from keras_bert_lite.checks import check_label
-from keras_bert_lite.tagging import has_scheme, to_bio
+from keras_bert_lite.tagging import OUTSIDE, has_scheme, to_bio
 from keras_bert_lite.training.data.questions import answer_span
 from keras_bert_lite.training.data.record_values import name_of
 from keras_bert_lite.training.data.records import Record
@@ -21,7 +21,6 @@ Labels = dict[str, Any]  # lists of names, by the builder's argument
 Columns = dict[str, str | None]  # of a source, by a format's own names
 SEPARATOR = ","  # between the labels of a row in a table
 LARGEST = 1e15  # number of a row; the square of it is still a float32
-OUTSIDE = "O"
 
 
 class RowFormat(abc.ABC):
@@ -148,7 +147,7 @@ class RowFormat(abc.ABC):
             if (value := row.get(name)) is not None
         )
 
-    def joined(self, row: Record, name: str) -> str:
+    def as_text(self, row: Record, name: str) -> str:
         """Returns a text as one string, split words joined."""
         value = row[name]
         return value if isinstance(value, str) else " ".join(value)
@@ -381,7 +380,7 @@ class Choices(RowFormat):
             )
         return rows
 
-    def joined(self, row: Record, name: str) -> str:
+    def as_text(self, row: Record, name: str) -> str:
         """Returns the text or the longest choice: each choice has a row of its own."""
         value = row[name]
         return value if isinstance(value, str) else max(value, key=len)

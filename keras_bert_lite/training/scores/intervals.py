@@ -24,14 +24,16 @@ def intervals(scorer: Scorer, details: Details) -> dict[str, Interval]:
     """
     from scipy.stats import binomtest  # slow to import
 
-    drawn = _drawn(_count(details), lambda i: scorer.combined(_of(details, i)))
-    found = {name: _middle(values) for name, values in drawn.items()}
+    ends: dict[str, Interval] = {}
+    if set(scorer.combine(details)) - set(scorer.shares):
+        drawn = _drawn(_count(details), lambda i: scorer.combine(_of(details, i)))
+        ends = {name: _middle(values) for name, values in drawn.items()}
     for name in scorer.shares:
         right = details[name]
         share = binomtest(int(right.sum()), len(right))
         low, high = share.proportion_ci(CONFIDENCE, "wilson")
-        found[name] = float(low), float(high)
-    return found
+        ends[name] = float(low), float(high)
+    return ends
 
 
 def difference(
@@ -55,7 +57,7 @@ def difference(
     def score(details: Details, rows: np.ndarray) -> float:
         if metric in scorer.shares:  # at once; other scores would only take time
             return float(details[metric][rows].mean())
-        return scorer.combined(_of(details, rows))[metric]
+        return scorer.combine(_of(details, rows))[metric]
 
     def gains(rows: np.ndarray) -> Scores:
         return {"gain": score(second, rows) - score(first, rows)}

@@ -32,7 +32,7 @@ class AnswerScorer(Scorer):
         answered = np.array([bool(row["answers"]["text"]) for row in rows])
         return {"exact": exact, "f1": f1, "answered": answered}
 
-    def combined(self, details: Details) -> Scores:
+    def combine(self, details: Details) -> Scores:
         answered = details["answered"]
         parts = {"": answered | True, "hasans_": answered, "noans_": ~answered}
         return {
@@ -76,7 +76,7 @@ class ChoiceScorer(Scorer):
         true = np.array([row["label"] for row in rows])
         return {"accuracy": true == answers["choice"]}
 
-    def combined(self, details: Details) -> Scores:
+    def combine(self, details: Details) -> Scores:
         return {"accuracy": float(details["accuracy"].mean())}
 
     def verdicts(self, rows: Rows, answers: Answers, labels: Labels) -> list[Verdict]:

@@ -12,7 +12,7 @@ from keras_bert_lite.training.data.row_formats import Labels, Rows
 Answers = Mapping[str, Any]  # arrays by name, as a string-in model returns them
 Scores = dict[str, float]
 Details = dict[str, np.ndarray]  # what scores are computed from, an entry per row
-WORST = 20  # rows, and pairs of labels, that are told of
+WORST = 20  # rows, and pairs of labels, among a model's mistakes
 
 
 class Verdict(NamedTuple):
@@ -53,12 +53,12 @@ class Scorer(abc.ABC):
         """Returns what the scores are computed from, an entry per row."""
 
     @abc.abstractmethod
-    def combined(self, details: Details) -> Scores:
+    def combine(self, details: Details) -> Scores:
         """Returns the scores of rows by name."""
 
     def scores(self, rows: Rows, answers: Answers, labels: Labels) -> Scores:
         """Returns the scores of answers by name."""
-        return self.combined(self.details(rows, answers, labels))
+        return self.combine(self.details(rows, answers, labels))
 
     @abc.abstractmethod
     def verdicts(self, rows: Rows, answers: Answers, labels: Labels) -> list[Verdict]:

@@ -5,8 +5,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from keras_bert_lite.tagging import has_scheme, is_bio, spans, to_bio
-from keras_bert_lite.training.data.row_formats import OUTSIDE, Labels, Rows
+from keras_bert_lite.tagging import OUTSIDE, has_scheme, is_bio, spans, to_bio
+from keras_bert_lite.training.data.row_formats import Labels, Rows
 from keras_bert_lite.training.scores.scorer import (
     Answers,
     Details,
@@ -42,7 +42,7 @@ class TagScorer(Scorer):
         numbers |= {"common": common, "spans": spans_of_both}
         return {name: np.array(values) for name, values in numbers.items()}
 
-    def combined(self, details: Details) -> Scores:
+    def combine(self, details: Details) -> Scores:
         sums = {name: values.sum() for name, values in details.items()}
         f1 = 2 * sums["common"] / sums["spans"] if sums["spans"] else 0.0
         return {"f1": float(f1), "accuracy": float(sums["right"] / sums["words"])}
@@ -71,10 +71,10 @@ class IntentAndTagScorer(TagScorer):
         exact = intent & (tags["right"] == tags["words"])
         return {**tags, "intent_accuracy": intent, "exact": exact}
 
-    def combined(self, details: Details) -> Scores:
+    def combine(self, details: Details) -> Scores:
         return {
             **{name: float(details[name].mean()) for name in self.shares},
-            **super().combined(details),
+            **super().combine(details),
         }
 
     def confused(self, rows: Rows, answers: Answers) -> Iterator[tuple[str, str]]:

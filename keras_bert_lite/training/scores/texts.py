@@ -33,7 +33,7 @@ class LabelScorer(Scorer):
         true, answered = np.unique(both, return_inverse=True)[1].reshape(both.shape)
         return {"true": true, "answered": answered, "accuracy": true == answered}
 
-    def combined(self, details: Details) -> Scores:
+    def combine(self, details: Details) -> Scores:
         from sklearn.metrics import f1_score  # slow to import
 
         true, answered = details["true"], details["answered"]
@@ -72,7 +72,7 @@ class MultiLabelScorer(Scorer):
         named = (np.asarray(answers["labels"]) != "").astype(int)
         return {"true": indicators(rows, labels), "named": named}
 
-    def combined(self, details: Details) -> Scores:
+    def combine(self, details: Details) -> Scores:
         from sklearn.metrics import f1_score  # slow to import
 
         true, named = details["true"], details["named"]
@@ -118,7 +118,7 @@ class NumberScorer(Scorer):
     def details(self, rows: Rows, answers: Answers, labels: Labels) -> Details:
         return {"true": np.array(targets(rows), float), "answered": answers["score"]}
 
-    def combined(self, details: Details) -> Scores:
+    def combine(self, details: Details) -> Scores:
         from scipy import stats  # slow to import
 
         true, answered = details["true"], details["answered"]

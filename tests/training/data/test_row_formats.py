@@ -90,9 +90,9 @@ def test_a_second_text_is_found(columns, row, pair):
 
 def test_each_choice_has_a_row_of_its_own():
     row = {"text": "a", "choices": ["b", "longer"], "label": 0}
-    assert TUNABLE["multiple_choice"].rows.joined(row, "choices") == "longer"
+    assert TUNABLE["multiple_choice"].rows.as_text(row, "choices") == "longer"
     words = {"words": ["a", "b"], "tags": ["O", "O"]}
-    assert TUNABLE["token_classification"].rows.joined(words, "words") == "a b"
+    assert TUNABLE["token_classification"].rows.as_text(words, "words") == "a b"
 
 
 @pytest.mark.parametrize(

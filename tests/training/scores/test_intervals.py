@@ -27,7 +27,7 @@ def test_the_interval_of_a_share_is_wilsons():
 
 def test_other_intervals_hold_the_score():
     found = intervals(SCORER, details(*range(0, 100, 4)))
-    for name, score in SCORER.combined(details(*range(0, 100, 4))).items():
+    for name, score in SCORER.combine(details(*range(0, 100, 4))).items():
         low, high = found[name]
         assert low < score < high
         assert high - low < 0.25

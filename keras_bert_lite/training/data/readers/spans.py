@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from keras_bert_lite._json import parse_json
 from keras_bert_lite.checks import check_choice
+from keras_bert_lite.tagging import OUTSIDE
 from keras_bert_lite.training.data.readers.jsonl import read_jsonl
 from keras_bert_lite.training.data.readers.lines import (
     Paths,
@@ -29,6 +30,7 @@ from keras_bert_lite.training.data.readers.lines import (
 from keras_bert_lite.training.data.records import Record, Records
 
 WORD = re.compile(r"\w+|[^\w\s]")
+REJECTED = ("reject", "ignore")  # Prodigy's `answer`
 PEEKED = 100  # records that tell whether a file has spans
 OUTCOMES = {
     "find": "widened to whole words",
@@ -102,9 +104,10 @@ def misplaced_spans(path: Path) -> list[str]:
     found = []
     for record in _objects(path):
         text = text_of(record)
-        for span in spans_of(record) or ():
-            if isinstance(text, str) and _words_of(text, span) is None:
-                found.append(text[span.start : span.end])
+        if isinstance(text, str):
+            words = _words(text)
+            misplaced = (x for x in spans_of(record) or () if not _fits(x, words))
+            found += [text[span.start : span.end] for span in misplaced]
     return found
 
 
@@ -145,7 +148,7 @@ def _lists(*names: str) -> Callable[[Record], list[Span] | None]:
     def read(record: Record) -> list[Span] | None:
         for name in names:
             values = record.get(name)
-            if _all(values, lambda x: isinstance(x, list) and len(x) == 3):
+            if _all(values, lambda x: isinstance(x, list) and _are_places(x[:-1])):
                 return [Span(*x) for x in values or ()]
         return None
 
@@ -159,7 +162,11 @@ def _dictionaries(
 
     def read(record: Record) -> list[Span] | None:
         values = record.get(column)
-        if not _all(values, lambda x: isinstance(x, dict) and {start, end} <= x.keys()):
+        places = (start, end)
+        if not _all(
+            values,
+            lambda x: isinstance(x, dict) and _are_places([x.get(p) for p in places]),
+        ):
             return None
         return [Span(x[start], x[end], _label(x)) for x in values or ()]
 
@@ -187,6 +194,10 @@ def _all(values: Any, test: Callable[[Any], bool]) -> bool:
     return isinstance(values, list) and all(map(test, values))
 
 
+def _are_places(values: list[Any]) -> bool:
+    return len(values) == 2 and all(isinstance(x, int) for x in values)
+
+
 def _label(span: Record) -> Any:
     labels = span.get("labels", [None])
     return span.get("label", labels[0] if len(labels) == 1 else labels)
@@ -212,7 +223,8 @@ def _studio(text: str, spans: Sequence[Span]) -> Record:
 
 TOOLS = {
     "prodigy": _Tool(
-        _dictionaries("spans"), lambda text, spans: {"spans": [*map(_as_dict, spans)]}
+        _dictionaries("spans"),
+        lambda text, spans: {"spans": [span._asdict() for span in spans]},
     ),
     "spacy": _Tool(
         _first(_lists("entities"), _dictionaries("ents")),
@@ -227,10 +239,6 @@ TOOLS = {
         lambda text, spans: {"label": [*map(list, spans)]},
     ),
 }
-
-
-def _as_dict(span: Span) -> Record:
-    return span._asdict()
 
 
 def is_array(path: Path) -> bool:
@@ -258,17 +266,17 @@ def _tagged(record: Record, misplaced: str, count: Counter[str]) -> Record:
             f"must have a `text` and spans of one of {[*TOOLS]}. "
             f"Received: {list(record)}"
         )
-    if record.get("answer", "accept") != "accept":
+    if record.get("answer") in REJECTED:
         raise ValueError(
             "must have been accepted in Prodigy; export the accepted ones. "
             f"Received: answer={record['answer']!r}"
         )
-    words = [match.span() for match in WORD.finditer(text)]
-    tags = ["O"] * len(words)
-    for span in sorted(spans):
+    words = _words(text)
+    tags = [OUTSIDE] * len(words)
+    for span in sorted(spans, key=lambda x: x[:2]):
         _check(span, text)
-        inside = _words_of(text, span)
-        if inside is None:
+        inside: Iterable[int] = _touched(words, span)
+        if not _fits(span, words):
             count[misplaced] += 1
             if misplaced == "error":
                 raise ValueError(
@@ -276,9 +284,9 @@ def _tagged(record: Record, misplaced: str, count: Counter[str]) -> Record:
                     f"{span.start} to {span.end}, must begin and end with a word; "
                     '`misplaced="find"` widens such spans, `"skip"` leaves them out'
                 )
-            inside = _touched(words, span) if misplaced == "find" else ()
+            inside = inside if misplaced == "find" else ()
         for i, number in enumerate(inside):
-            if tags[number] != "O":
+            if tags[number] != OUTSIDE:
                 raise ValueError(
                     "must have spans that do not overlap, as each word has one tag. "
                     f"Received: {text[span.start : span.end]!r} ({span.label}) and a "
@@ -294,8 +302,7 @@ def _tagged(record: Record, misplaced: str, count: Counter[str]) -> Record:
 
 
 def _check(span: Span, text: str) -> None:
-    numbers = all(isinstance(x, int) for x in span[:2])
-    if not numbers or not 0 <= span.start <= span.end <= len(text):
+    if not 0 <= span.start <= span.end <= len(text):
         raise ValueError(
             f"must have spans within its {len(text)} characters. Received: {[*span]}"
         )
@@ -303,16 +310,18 @@ def _check(span: Span, text: str) -> None:
         raise ValueError(f"must have one label for each span. Received: {[*span]}")
 
 
-def _words_of(text: str, span: Span) -> Iterable[int] | None:
-    """Returns the numbers of a span's words; `None` if it ends inside a word."""
-    words = [match.span() for match in WORD.finditer(text)]
+def _words(text: str) -> list[tuple[int, int]]:
+    """Returns where the words of a text begin and end."""
+    return [match.span() for match in WORD.finditer(text)]
+
+
+def _fits(span: Span, words: Sequence[tuple[int, int]]) -> bool:
+    """Whether a span begins and ends with a word, but for blanks around them."""
     inside = _touched(words, span)
     if not inside:
-        return None
+        return False
     first, last = words[inside[0]][0], words[inside[-1]][1]
-    blank = text[span.start : first].strip() + text[last : span.end].strip()
-    whole = span.start <= first and last <= span.end and not blank
-    return inside if whole else None
+    return span.start <= first and last <= span.end
 
 
 def _touched(words: Sequence[tuple[int, int]], span: Span) -> range:
