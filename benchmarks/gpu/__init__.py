@@ -2,8 +2,11 @@
 
     python -m benchmarks.gpu --data DATA
 
-**It was not run on a GPU yet**: there are no results. On a CPU, `--tiny` runs all of it
-with a BERT of two layers, as a test of the script; its times say nothing.
+One workload was run on a GPU so far (`docs/guide/devices.md`). On a CPU, `--tiny` runs
+all of it with a BERT of two layers, as a test of the script; its times say nothing.
+
+`--texts FOLDER --rounds 0` tokenizes the texts, which takes TensorFlow; with that
+folder, the JAX and torch sides need no TensorFlow.
 
 Two tasks, masked words (15 %) and a classifier of two classes; rows of at most 128
 tokens (the sentences of SST-2) and of at most 512 (the paragraphs of WikiText-2), with
@@ -18,7 +21,7 @@ same texts in the same steps. They differ in how they lay texts into rows:
   texts, which do not see each other, into a row of masked words, and pads a
   classifier's rows to the next of a few lengths, since XLA compiles each shape; so does
   TensorFlow with XLA. TensorFlow with padding removed pads to the longest text and
-  computes on the real tokens only.
+  computes on the real tokens only. Under torch, rows are laid out as under JAX.
 
 A token counts that is trained on: special tokens do, padding does not. Each side is a
 process, and the sides take turns in rounds. A round times three epochs of a few steps;

@@ -32,33 +32,44 @@ Run = dict[str, Any]
 
 def main() -> None:
     options = _parsed()
+    with tempfile.TemporaryDirectory(prefix="gpu-") as temporary:
+        folder = options.texts or Path(temporary)
+        for length in FILES:
+            path = folder / f"{length}.json"
+            texts = max(2, options.tokens // length)
+            if not path.exists():
+                write_steps(options.data, length, texts, options.steps, path)
+        if options.rounds:
+            _take_turns(folder, options)
+
+
+def _take_turns(folder: Path, options: argparse.Namespace) -> None:
     gpus = _gpus()
     if not gpus and not options.tiny:
         raise SystemExit("There is no GPU. To try the script on a CPU, pass --tiny.")
     results: dict[str, Any] = {"environment": environment(), "gpus": gpus}
     results |= {"tiny": options.tiny, "runs": []}
-    with tempfile.TemporaryDirectory(prefix="gpu-") as folder:
-        for length in FILES:
-            path = Path(folder) / f"{length}.json"
-            texts = max(2, options.tokens // length)
-            write_steps(options.data, length, texts, options.steps, path)
-        for turn in range(options.rounds):
-            for work in workloads():
-                for side in order(options.sides, turn):
-                    path = Path(folder) / f"{work.length}.json"
-                    results["runs"].append(_run(side, work, path, options))
-    if options.results:
-        text = json.dumps(results, indent=1) + "\n"
-        options.results.write_text(text, encoding="utf-8")
+    for turn in range(options.rounds):
+        for work in workloads():
+            if work.name not in options.workloads:
+                continue
+            for side in order(options.sides, turn):
+                path = folder / f"{work.length}.json"
+                results["runs"].append(_run(side, work, path, options))
+                if options.results:  # each time: the machine may be taken back
+                    text = json.dumps(results, indent=1) + "\n"
+                    options.results.write_text(text, encoding="utf-8")
     print(summary(results["runs"]))
 
 
 def _parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu")
-    add = parser.add_argument
-    add("--data", required=True, type=Path, help="the folder of data sets")
+    add, names = parser.add_argument, [x.name for x in workloads()]
+    add("--data", type=Path, help="the folder of data sets")
+    add("--texts", type=Path, help="a folder for the texts, tokenized, to read again")
     add("--sides", nargs="+", choices=SIDES, default=list(SIDES))
-    add("--rounds", type=int, default=ROUNDS)
+    add("--workloads", nargs="+", choices=names, default=names)
+    add("--rounds", type=int, default=ROUNDS, help="0: only tokenizes the texts")
     add("--steps", type=int, default=STEPS, help="of an epoch")
     add("--tokens", type=int, default=TOKENS, help="places of a step's padded rows")
     add("--python", nargs="*", default=[], metavar="SIDE=PATH")

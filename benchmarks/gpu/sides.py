@@ -26,12 +26,9 @@ def keras_bert_lite(
         unpadding: Whether padding is removed, which excludes XLA.
     """
     import keras
-    import tensorflow as tf
 
     import keras_bert_lite as kbl
 
-    if keras.backend.backend() == "jax":
-        tf.config.set_visible_devices([], "GPU")  # `tf.data` needs none
     keras.config.set_dtype_policy("mixed_bfloat16")
     config = kbl.EncoderConfig(**sizes, max_sequence_length=work.length)
     encoder = kbl.encoder(config, unpadding=unpadding)
@@ -42,11 +39,12 @@ def keras_bert_lite(
         model = kbl.pretraining.masked_positions_model(model, packed=packed)
     else:
         model = kbl.text_classifier(encoder, labels=["0", "1"])
-    kbl.compile(model, optimizer, jit_compile=not unpadding)
+    xla = not unpadding and keras.backend.backend() != "torch"
+    kbl.compile(model, optimizer, jit_compile=xla)
     batches = [
         _keras_batch(model, x) for x in _laid_out(work, steps, packed, unpadding)
     ]
-    data = _data_set(batches)
+    data = _sequence(batches)
     return lambda: model.fit(data, verbose=0, shuffle=False)  # waits for the metrics
 
 
@@ -73,17 +71,21 @@ def _keras_batch(model: Any, arrays: Arrays) -> tuple:
     return inputs, {"logits": arrays["labels"]}
 
 
-def _data_set(batches: list[tuple]) -> Any:
-    """Returns a data set of batches that lie in memory, of several widths."""
-    import tensorflow as tf
+def _sequence(batches: list[tuple]) -> Any:
+    """Returns batches that lie in memory, of several widths, as Keras reads them.
 
-    def spec(x: np.ndarray) -> tf.TensorSpec:
-        return tf.TensorSpec([None] * x.ndim, x.dtype)
+    That needs no TensorFlow, unless it is the backend.
+    """
+    import keras
 
-    signature = tf.nest.map_structure(spec, batches[0])
-    data = tf.data.Dataset.from_generator(lambda: batches, output_signature=signature)
-    count = tf.data.experimental.assert_cardinality(len(batches))
-    return data.apply(count).prefetch(2)
+    class Sequence(keras.utils.PyDataset):
+        def __len__(self) -> int:
+            return len(batches)
+
+        def __getitem__(self, i: int) -> tuple:
+            return batches[i]
+
+    return Sequence()
 
 
 def transformers(

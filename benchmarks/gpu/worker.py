@@ -15,7 +15,7 @@ from pathlib import Path
 from benchmarks.gpu import sides, workloads
 
 BASE = "transformers"
-JAX, TENSORFLOW = {"KERAS_BACKEND": "jax"}, {"KERAS_BACKEND": "tensorflow"}
+JAX, TENSORFLOW, TORCH = ({"KERAS_BACKEND": x} for x in ("jax", "tensorflow", "torch"))
 QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3", "TF_FORCE_GPU_ALLOW_GROWTH": "true"}
 SIDES: dict[str, tuple[dict[str, str], Callable]] = {
     "JAX": (JAX, sides.keras_bert_lite),
@@ -24,6 +24,7 @@ SIDES: dict[str, tuple[dict[str, str], Callable]] = {
         TENSORFLOW,
         functools.partial(sides.keras_bert_lite, unpadding=True),
     ),
+    "torch": (TORCH, sides.keras_bert_lite),
     BASE: ({}, sides.transformers),
     f"{BASE}, compiled": ({}, functools.partial(sides.transformers, compiled=True)),
 }

@@ -8,6 +8,7 @@ from importlib import metadata
 from pathlib import Path
 
 PACKAGES = (
+    "jax",
     "keras",
     "keras-hub",
     "numpy",
@@ -68,5 +69,8 @@ def _version(package: str) -> str | None:
 
 def _git(*arguments: str) -> str:
     command = ["git", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except FileNotFoundError:  # a machine without git
+        return ""
     return done.stdout.strip()
