@@ -3,6 +3,7 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Unpack
 
 import keras
 
@@ -22,6 +23,7 @@ from keras_bert_lite.pretraining.text_run import (
 from keras_bert_lite.tasks.sentence_embedding import sentence_encoder
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.training.data.readers.lines import Paths
+from keras_bert_lite.training.optimizers import Schedule
 from keras_bert_lite.training.progress import progress_of
 
 
@@ -41,10 +43,6 @@ def distill_encoder(
     replaced: float = 0.0,
     batch_size: int = 64,
     learning_rate: float = 5e-4,
-    warmup: float = 0.05,
-    cooldown: float | None = None,
-    weight_decay: float = 0.01,
-    accumulate: int = 1,
     save_every: int = 1000,
     validation: Paths | None = None,
     dtype: str = "float32",
@@ -52,6 +50,7 @@ def distill_encoder(
     seed: int = 0,
     deterministic: bool = False,
     verbose: str | int = "auto",
+    **schedule: Unpack[Schedule],
 ) -> Path:
     """Trains a small encoder to match a large one's vectors of words and texts.
 
@@ -81,11 +80,6 @@ def distill_encoder(
             words of the teacher's vocabulary.
         batch_size: Sentences (B) per step.
         learning_rate: The peak rate, after the warm-up.
-        warmup: The share of the steps in which the rate rises.
-        cooldown: The share of the steps, at the end, in which the rate falls; see
-            `bert_adamw`.
-        weight_decay: See `bert_adamw`.
-        accumulate: Over how many batches gradients are averaged for each update.
         save_every: Steps between saves.
         validation: Held-out text files, evaluated at each save.
         dtype: Data type of the saved weights: `"float32"`, `"float16"` or
@@ -93,6 +87,7 @@ def distill_encoder(
         dropout: Dropout rates in the saved configuration; `None`: those of the
             student in this training.
         seed, deterministic, verbose: As in `pretraining.pretrain_encoder`.
+        **schedule: See `optimizers.Schedule`.
 
     Returns:
         The directory of the student with its tokenizer, for `load_encoder`,
@@ -141,10 +136,7 @@ def distill_encoder(
         seed=seed,
         callbacks=progress_of(steps, save_every, verbose),
         verbose=verbose,
-        warmup=warmup,
-        cooldown=cooldown,
-        weight_decay=weight_decay,
-        accumulate=accumulate,
+        **schedule,
     )
     if encoder_config is not None and not pairs:
         share_segments(student)

@@ -5,7 +5,7 @@ import os
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import keras
 
@@ -33,6 +33,7 @@ from keras_bert_lite.tasks.pretraining.electra import (
     electra_pretrainer,
 )
 from keras_bert_lite.training.gradient_checkpointing import set_gradient_checkpointing
+from keras_bert_lite.training.optimizers import Schedule
 from keras_bert_lite.training.progress import progress_of
 
 PRECISIONS = ("float32", "mixed_float16", "mixed_bfloat16")
@@ -49,10 +50,6 @@ def pretrain_encoder(
     masking: dict[str, Any] | None = None,
     batch_size: int = 64,
     learning_rate: float = 1e-4,
-    warmup: float = 0.01,
-    cooldown: float | None = None,
-    weight_decay: float = 0.01,
-    accumulate: int = 1,
     optimizer: str = "adamw",
     save_every: int = 1000,
     validation: str | os.PathLike | None = None,
@@ -62,6 +59,7 @@ def pretrain_encoder(
     seed: int = 0,
     deterministic: bool = False,
     verbose: str | int = "auto",
+    **schedule: Unpack[Schedule],
 ) -> Path:
     """Pretrains an encoder on data written by `write_pretraining_data`.
 
@@ -87,11 +85,6 @@ def pretrain_encoder(
             see `pretrain`.
         batch_size: Rows (B) per step.
         learning_rate: The peak rate, after the warm-up.
-        warmup: The share of the steps in which the rate rises.
-        cooldown: The share of the steps, at the end, in which the rate falls; see
-            `bert_adamw`.
-        weight_decay: See `bert_adamw`.
-        accumulate: Over how many batches gradients are averaged for each update.
         optimizer: `"adamw"`, or `"lamb"` for large batches.
         save_every: Steps between saves.
         validation: A directory of held-out data, evaluated at each save.
@@ -106,6 +99,7 @@ def pretrain_encoder(
             bits as one that was not interrupted.
         verbose: 1, or `"auto"`: one progress bar for the run; 2: a line per save;
             0: nothing.
+        **schedule: See `optimizers.Schedule`.
 
     Returns:
         The directory of the trained model with its heads and tokenizer, for
@@ -162,10 +156,7 @@ def pretrain_encoder(
             seed=seed,
             callbacks=[*logs, *progress_of(steps, save_every, verbose)],
             verbose=verbose,
-            warmup=warmup,
-            cooldown=cooldown,
-            weight_decay=weight_decay,
-            accumulate=accumulate,
+            **schedule,
         )
         result = _discriminator(trained) if replaced_tokens else full
         path = Path(directory) / MODEL

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 import keras
 import numpy as np
@@ -172,6 +172,24 @@ def _check_layer_decay(value: Any) -> None:
     check_above_zero("layer_decay", value)
     if value > 1:
         raise ValueError(f"`layer_decay` must be at most 1. Received: {value!r}")
+
+
+class Schedule(TypedDict, total=False):
+    """The options of a long training, such as pretraining, that set its updates.
+
+    Args:
+        warmup: The share of the steps in which the rate rises; 0.1, in pretraining 0.01
+            and in distillation 0.05.
+        cooldown: The share of the steps, at the end, in which the rate falls; by
+            default it falls from the end of the warm-up on. See `bert_adamw`.
+        weight_decay: See `bert_adamw`; 0.01.
+        accumulate: Over how many batches gradients are averaged for each update; 1.
+    """
+
+    warmup: float
+    cooldown: float | None
+    weight_decay: float
+    accumulate: int
 
 
 def bert_adamw(
