@@ -87,7 +87,8 @@ def distill_encoder(
         dropout: Dropout rates in the saved configuration; `None`: those of the
             student in this training.
         seed, deterministic, verbose: As in `pretraining.pretrain_encoder`.
-        **schedule: See `optimizers.Schedule`.
+        **schedule: `warmup` (0.05), `cooldown`, `weight_decay` (0.01) and `accumulate`
+            of `bert_adamw`.
 
     Returns:
         The directory of the student with its tokenizer, for `load_encoder`,

@@ -99,7 +99,8 @@ def pretrain_encoder(
             bits as one that was not interrupted.
         verbose: 1, or `"auto"`: one progress bar for the run; 2: a line per save;
             0: nothing.
-        **schedule: See `optimizers.Schedule`.
+        **schedule: `warmup` (0.01), `cooldown`, `weight_decay` (0.01) and `accumulate`
+            of `bert_adamw`.
 
     Returns:
         The directory of the trained model with its heads and tokenizer, for
