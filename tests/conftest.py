@@ -31,10 +31,15 @@ hypothesis.settings.load_profile("few")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Under `-m quick`, files without such tests are not even imported."""
-    if config.option.markexpr != "quick" or collection_path.suffix != ".py":
+    """Files without a test of the chosen suite are not even imported."""
+    suite = config.option.markexpr
+    if collection_path.suffix != ".py":
         return None
-    return not quick.may_be_quick(relative(collection_path)) or None
+    if suite == "quick":
+        return not quick.may_be_quick(relative(collection_path)) or None
+    if suite in OTHER_SUITES:
+        return f"mark.{suite}" not in collection_path.read_text("utf-8") or None
+    return None
 
 
 @pytest.hookimpl(tryfirst=True)
