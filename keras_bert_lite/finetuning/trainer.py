@@ -87,9 +87,12 @@ class Trainer:
     _contrast: Contrast | None = dataclasses.field(default=None, init=False, repr=False)
 
     def batches(self, rows: Rows, size: int = READ) -> tf.data.Dataset:
-        """Returns all rows once, the short ones first."""
+        """Returns all rows once, the short ones first.
+
+        They were checked when they were read.
+        """
         by_length = sorted(rows, key=self.spec.format.length)
-        return self._dataset(by_length, batch_size=size)
+        return self._dataset(by_length, batch_size=size, check=False)
 
     def steps_per_epoch(self, rows: Rows, batch_size: int) -> int:
         return len(self._dataset(rows, batch_size=batch_size))
@@ -177,7 +180,8 @@ class Trainer:
         before = self.snapshot()
         self.compile(plan)
         batches = self.batches(rows, plan.batch_size)
-        chosen = np.unique((np.array(TIMED) * len(batches)).astype(int))
+        count = self.steps_per_epoch(rows, plan.batch_size)
+        chosen = np.unique((np.array(TIMED) * count).astype(int))
         timed = batches.enumerate().filter(lambda i, _: tf.reduce_any(i == chosen))
         clock = _Clock()
         timed = timed.map(lambda _, batch: batch).cache().repeat(2)
