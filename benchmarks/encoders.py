@@ -131,7 +131,7 @@ def vectors(side: Side, train: list[Row], dev: list[Row]) -> dict[str, float]:
         kbl.text_dataset(rows, side.preprocessor, batch_size=task.batch, **columns)
         for rows in (train, dev)
     )
-    spearman = kbl.evaluation.scorers.spearman(test)
+    spearman = kbl.evaluation.spearman(test)
     before = spearman(model)["spearman"]
     optimizer = kbl.optimizers.bert_adamw(
         task.epochs * len(batches), learning_rate=task.rate

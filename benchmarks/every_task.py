@@ -70,11 +70,9 @@ def _classes(
     options = {"labels": labels, "batch_size": 16, **columns}
     model = kbl.text_classifier(kbl.load_encoder(minilm()), labels)
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    metrics = ["accuracy", kbl.metrics.MatthewsCorrelation(2, name="matthews")]
     batches = kbl.text_dataset(subset(train, rows), preprocessor(), **options)
-    fit(model, batches, 1e-4, epochs, loss=loss, metrics=metrics)
-    test = kbl.text_dataset(dev, preprocessor(), **options)
-    scores = model.evaluate(test, verbose=0, return_dict=True)
+    fit(model, batches, 1e-4, epochs, loss=loss, metrics=["accuracy"])
+    scores = kbl.evaluation.on_rows(dev, preprocessor(), columns)(model)
     counts = np.unique([row["label"] for row in dev], return_counts=True)[1]
     return {
         "accuracy": scores["accuracy"],
@@ -192,7 +190,7 @@ def sentences(data: Path, rows: int) -> Scores:
         "triplet": (same, [*pair, "other"], None, kbl.losses.TripletLoss()),
     }
     test = kbl.text_dataset(dev, preprocessor(), pair, label="score", batch_size=32)
-    spearman = kbl.evaluation.scorers.spearman(test)
+    spearman = kbl.evaluation.spearman(test)
     scores = {}
     for name, (source, text, label, loss) in ways.items():
         encoder = kbl.sentence_encoder(kbl.load_encoder(minilm(), pooling=None))

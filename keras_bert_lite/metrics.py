@@ -1,12 +1,9 @@
 """Metrics that Keras does not have."""
 
 from keras_bert_lite.training.metrics import (
-    F1,
-    ConfusionMatrix,
     EntityF1,
     EntityPrecision,
     EntityRecall,
-    MatthewsCorrelation,
     MultiLabelF1,
     PearsonCorrelation,
     Perplexity,
@@ -16,12 +13,9 @@ from keras_bert_lite.training.metrics import (
 )
 
 __all__ = [
-    "F1",
-    "ConfusionMatrix",
     "EntityF1",
     "EntityPrecision",
     "EntityRecall",
-    "MatthewsCorrelation",
     "MultiLabelF1",
     "PearsonCorrelation",
     "Perplexity",

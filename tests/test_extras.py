@@ -7,7 +7,6 @@ import sys
 import pytest
 
 from keras_bert_lite.checks import check_installed
-from keras_bert_lite.evaluation.scorers import entity_report
 from keras_bert_lite.pretraining.from_text import _tensorboard
 from keras_bert_lite.serving import (
     Client,
@@ -26,7 +25,6 @@ from tests.paths import ROOT
 FEATURES = [
     ("grpc", "client", lambda: Client("localhost:1", "mood")),
     ("tokenizers", "vocabulary", lambda: train_wordpiece(["a day"], 100)),
-    ("seqeval", "evaluation", lambda: entity_report([])),
     ("tf2onnx", "onnx", lambda: export_onnx("model.keras", "model.onnx")),
     ("onnxruntime", "onnx", lambda: export_onnx("model.keras", "a.onnx", int8=True)),
     ("onnxruntime", "onnx", lambda: OnnxModel("model.onnx")),

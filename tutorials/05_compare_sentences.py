@@ -283,7 +283,7 @@ print(next(iter(train))[0]["token_ids"].shape)
 # of every epoch, and adds it to the logs.
 
 # %%
-spearman = kbl.evaluation.scorers.spearman(test)
+spearman = kbl.evaluation.spearman(test)
 before = spearman(groups)["spearman"]
 EPOCHS = 2
 groups.compile(

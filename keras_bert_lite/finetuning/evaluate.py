@@ -1,13 +1,26 @@
-"""Scores of a model on rows, in one call."""
+"""Scores of a model on rows, in one call or at the end of each epoch."""
 
+import dataclasses
+import functools
 import os
 from collections.abc import Mapping
 from typing import Any, Unpack
 
+import keras
+
 from keras_bert_lite.finetuning.rows import check_labels, read_rows
-from keras_bert_lite.finetuning.saved_run import load_run
-from keras_bert_lite.tasks.text_model import TextModel
+from keras_bert_lite.finetuning.saved_run import SavedRun, load_run
+from keras_bert_lite.finetuning.spec import (
+    Spec,
+    labels_of,
+    named_columns,
+    scorable_task,
+)
+from keras_bert_lite.tasks.text_model import TextModel, with_text
+from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.training.data.readers.read import Reading, check_reading
+from keras_bert_lite.training.data.row_formats import Rows
+from keras_bert_lite.training.evaluation_callback import Score
 from keras_bert_lite.training.scores.intervals import intervals
 
 
@@ -58,11 +71,8 @@ def evaluate(
     """
     check_reading(reading)
     run = load_run(model, "model")
-    spec = run.spec(columns)
-    rows, _ = read_rows(data, spec.format, spec.columns, "data", **reading)
+    spec, rows = _read(run.spec(columns), data, **reading)
     scorer, labels = spec.scorer, spec.labels
-    if scorer.needs_known_labels:
-        check_labels(rows, spec.format, labels, "data")
     answers = spec.answer(run.scored_model(spec), rows)
     details = scorer.details(rows, answers, labels)
     return {
@@ -71,3 +81,67 @@ def evaluate(
         "intervals": intervals(scorer, details),
         **scorer.mistakes(rows, answers, labels),
     }
+
+
+def on_rows(
+    data: Any,
+    preprocessor: Preprocessor | None = None,
+    columns: Mapping[str, str | None] | None = None,
+    **options: Any,
+) -> Score:
+    """Returns what scores a model on rows, for `EvaluationCallback`.
+
+    Args:
+        data: Rows, as for `evaluate`. They are read once and held in memory.
+        preprocessor: Converts strings to the model's inputs; `None` if the model takes
+            strings.
+        columns: See `finetune`.
+        **options: Options of `with_text`, for a model on ids.
+
+    Returns:
+        A function from a model to the `scores` of `evaluate`.
+
+    Raises:
+        ValueError: When called, as `evaluate`; or if the model does not take strings
+            and there is no preprocessor.
+
+    Example:
+
+    >>> preprocessor = kbl.load_preprocessor("bert_mini_books")
+    >>> encoder = kbl.load_encoder("bert_mini_books")
+    >>> model = kbl.text_classifier(encoder, labels=["bad", "good"], pooling="mean")
+    >>> rows = [{"text": "a lovely day", "label": "good"}]
+    >>> score = kbl.evaluation.on_rows(rows, preprocessor)
+    >>> callback = kbl.evaluation.EvaluationCallback(score)
+    """
+
+    @functools.lru_cache(maxsize=1)
+    def prepared(model: keras.Model) -> tuple[Spec, Rows, TextModel]:
+        task = scorable_task(model)
+        if isinstance(model, TextModel):
+            run = load_run(model, "model")
+            spec, rows = _read(run.spec(columns), data)
+            return spec, rows, run.scored_model(spec)
+        if preprocessor is None:
+            raise ValueError(
+                "`preprocessor` must be given if the model does not take strings. "
+                "Received: None"
+            )
+        spec = Spec(task, named_columns(task, columns), labels_of(model, task))
+        spec, rows = _read(spec, data)
+        run = SavedRun(with_text(model, preprocessor, spec.pairs, **options), {})
+        return spec, rows, run.scored_model(spec)
+
+    def score(model: keras.Model) -> dict[str, float]:
+        spec, rows, scored = prepared(model)
+        return spec.scorer.scores(rows, spec.answer(scored, rows), spec.labels)
+
+    return score
+
+
+def _read(spec: Spec, data: Any, **reading: Unpack[Reading]) -> tuple[Spec, Rows]:
+    """Reads the rows to score; `spec` gets the columns that they have."""
+    rows, known = read_rows(data, spec.format, spec.columns, "data", **reading)
+    if spec.scorer.needs_known_labels:
+        check_labels(rows, spec.format, spec.labels, "data")
+    return dataclasses.replace(spec, columns=known), rows

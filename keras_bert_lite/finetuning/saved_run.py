@@ -9,8 +9,12 @@ from pathlib import Path
 import keras
 
 from keras_bert_lite.finetuning.report import REPORT
-from keras_bert_lite.finetuning.spec import TUNABLE, Spec, labels_of, named_columns
-from keras_bert_lite.tasks.registry import task_of
+from keras_bert_lite.finetuning.spec import (
+    Spec,
+    labels_of,
+    named_columns,
+    scorable_task,
+)
 from keras_bert_lite.tasks.text_model import (
     TextModel,
     answer_of,
@@ -39,18 +43,14 @@ class SavedRun:
         Raises:
             ValueError: If models of its task cannot be scored.
         """
-        task = task_of(self.model)
-        if task is None or task.fine_tuning is None:
-            raise ValueError(
-                f"`model` must be of one of the tasks {list(TUNABLE)}. "
-                f"Received: {task and task.name!r}"
-            )
+        task = scorable_task(self.model)
         named = named_columns(task, {**self.columns, **(columns or {})})
         if task.columns.get("text_pair", "") is None:
             paired = "text_pair" in self.model.input
             named.setdefault("text_pair", "text_pair" if paired else None)
-        known = task.fine_tuning.rows.columns_of(named, {})
-        return Spec(task, known, labels_of(model_on_ids(self.model), task))
+        spec = Spec(task, named, labels_of(model_on_ids(self.model), task))
+        known = spec.format.columns_of(named, {})
+        return dataclasses.replace(spec, columns=known)
 
     def scored_model(self, spec: Spec) -> TextModel:
         """Returns the model whose answers are scored: that of words, where they are."""

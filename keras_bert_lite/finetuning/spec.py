@@ -12,7 +12,7 @@ import numpy as np
 from keras_bert_lite._finite import NotFinite, is_finite
 from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.checks import check_choice
-from keras_bert_lite.tasks.registry import TASKS
+from keras_bert_lite.tasks.registry import TASKS, task_of
 from keras_bert_lite.tasks.task import FineTuning, Task, labels_by_output
 from keras_bert_lite.tasks.text_model import TextModel, with_text
 from keras_bert_lite.text.preprocessor import Preprocessor
@@ -30,6 +30,21 @@ def tunable_task(name: str) -> Task:
     """
     check_choice("task", name, tuple(TUNABLE))
     return TASKS[name]
+
+
+def scorable_task(model: keras.Model) -> Task:
+    """Returns the task of a model, whose answers can be scored.
+
+    Raises:
+        ValueError: If they cannot.
+    """
+    task = task_of(model)
+    if task is None or task.fine_tuning is None:
+        raise ValueError(
+            f"`model` must be of one of the tasks {list(TUNABLE)}. "
+            f"Received: {task and task.name!r}"
+        )
+    return task
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """A model's outputs for batches, and the labels of its outputs."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import keras
@@ -13,7 +13,7 @@ from keras_bert_lite.tasks.sentence_embedding import (
     EMBEDDING,
     SENTENCE_EMBEDDING,
 )
-from keras_bert_lite.tasks.task import labels_of, marked_model
+from keras_bert_lite.tasks.task import marked_model
 
 
 def batches(
@@ -160,28 +160,6 @@ def _cosines(vectors: np.ndarray) -> np.ndarray:
     vectors = vectors.astype(np.float32)  # may be bfloat16
     lengths = np.linalg.norm(vectors, axis=-1).prod(axis=1)
     return vectors.prod(axis=1).sum(axis=-1) / np.maximum(lengths, 1e-12)
-
-
-def scored_labels(
-    model: keras.Model, labels: Sequence[str] | None, output: str | None = None
-) -> list[str]:
-    """Returns the given labels, or those of the model's head."""
-    found = labels_of(model, output) if labels is None else labels
-    if found is None:
-        raise ValueError(
-            "`labels` must be given, as the model has no head with labels. "
-            "Received: None"
-        )
-    return list(found)
-
-
-def check_targets(targets: np.ndarray, labels: Sequence[str]) -> None:
-    bad = targets[~np.isin(targets, range(len(labels)))]
-    if bad.size:
-        raise ValueError(
-            f"`data` must have indices of the {len(labels)} labels as targets. "
-            f"Received: {bad[0]}"
-        )
 
 
 def _array(x: Any) -> Any:

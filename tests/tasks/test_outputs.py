@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from keras_bert_lite.tasks import outputs
-from tests.evaluation.samples import says
+from tests.tasks.says import says
 
 
 @pytest.mark.tensorflow(reason="TensorFlow traces, and warns of it")

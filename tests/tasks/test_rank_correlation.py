@@ -6,9 +6,9 @@ import pytest
 from scipy import stats
 
 from keras_bert_lite import layers
-from keras_bert_lite.evaluation import scorers
+from keras_bert_lite.evaluation import spearman
 from keras_bert_lite.tasks.sentence_embedding import SENTENCE_EMBEDDING
-from tests.evaluation.samples import batched, says
+from tests.tasks.says import batched, says
 
 RANDOM = np.random.default_rng(0)
 TARGETS = RANDOM.integers(0, 6, 50).astype("float32")
@@ -18,7 +18,7 @@ WANTED = stats.spearmanr(TARGETS, NUMBERS).statistic
 
 @pytest.mark.parametrize("targets", [TARGETS, TARGETS[:, None]])
 def test_of_a_regressor(targets):
-    score = scorers.spearman(batched(NUMBERS[:, None], targets))
+    score = spearman(batched(NUMBERS[:, None], targets))
     assert score(says(shape=(1,))) == {"spearman": pytest.approx(WANTED)}
     assert score(says(shape=(1,))) == {"spearman": pytest.approx(WANTED)}
 
@@ -26,7 +26,7 @@ def test_of_a_regressor(targets):
 def test_of_a_regressor_in_half_precision():
     inputs = keras.Input((1,))
     halves = keras.layers.Identity(dtype="bfloat16")(inputs)
-    score = scorers.spearman(batched(NUMBERS[:, None], TARGETS))
+    score = spearman(batched(NUMBERS[:, None], TARGETS))
     got = score(keras.Model(inputs, {"logits": halves}))["spearman"]
     assert got == pytest.approx(WANTED, abs=0.02)
 
@@ -45,26 +45,26 @@ def test_of_a_sentence_encoder(shape):
     mark = layers.TaskOutput(SENTENCE_EMBEDDING.name, "sentence_embedding")
     outputs = {"sentence_embedding": mark(inputs["token_ids"])}
     data = [({"token_ids": x}, y) for x, y in batched(x, TARGETS)]
-    got = scorers.spearman(data)(keras.Model(inputs, outputs))
+    got = spearman(data)(keras.Model(inputs, outputs))
     assert got["spearman"] == pytest.approx(stats.spearmanr(TARGETS, cosines)[0])
 
 
 def test_says_so_where_there_is_no_correlation():
-    score = scorers.spearman(batched(0 * NUMBERS[:, None], TARGETS))
+    score = spearman(batched(0 * NUMBERS[:, None], TARGETS))
     with pytest.warns(stats.ConstantInputWarning):
         assert np.isnan(score(says(shape=(1,)))["spearman"])
 
 
 def test_refuses_more_than_one_number_a_row():
-    score = scorers.spearman(batched(np.ones((50, 2)), TARGETS))
+    score = spearman(batched(np.ones((50, 2)), TARGETS))
     with pytest.raises(ValueError, match=r"one number per row.*\(7, 2\)"):
         score(says(shape=(2,)))
 
 
 def test_refuses_data_that_is_used_up():
-    score = scorers.spearman(iter(batched(NUMBERS[:, None], TARGETS)))
+    score = spearman(iter(batched(NUMBERS[:, None], TARGETS)))
     score(says(shape=(1,)))
     with pytest.raises(ValueError, match="`data` must have at least one batch"):
         score(says(shape=(1,)))
     with pytest.raises(ValueError, match=r"`data` must be batches \(inputs, targets\)"):
-        scorers.spearman([NUMBERS])(says(shape=(1,)))
+        spearman([NUMBERS])(says(shape=(1,)))

@@ -21,19 +21,20 @@ class EvaluationCallback(keras.callbacks.Callback):
     own metrics only.
 
     ```python
+    score = kbl.evaluation.on_rows(rows, preprocessor)
     model.fit(
         train,
         epochs=10,
         callbacks=[
-            kbl.evaluation.EvaluationCallback(kbl.evaluation.scorers.spearman(validation)),
-            keras.callbacks.EarlyStopping("val_spearman", mode="max", patience=2),
+            kbl.evaluation.EvaluationCallback(score),
+            keras.callbacks.EarlyStopping("val_f1", mode="max", patience=2),
         ],
     )
     ```
 
     Args:
-        score: Takes the model and returns a dictionary of numbers by name; one of
-            `scorers` or any function.
+        score: Takes the model and returns a dictionary of numbers by name: what
+            `evaluation.on_rows` or `evaluation.spearman` returns, or any function.
         prefix: The prefix of the names in the logs.
         every: The number of epochs between evaluations. In other epochs, the logs
             lack the scores, as with `validation_freq` of `model.fit`.

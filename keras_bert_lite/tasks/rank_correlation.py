@@ -1,12 +1,12 @@
-"""Scorer for rankings."""
+"""Rank correlation of batches, for `EvaluationCallback`."""
 
 from collections.abc import Iterable
 
 import keras
 import numpy as np
 
-from keras_bert_lite.evaluation.callback import Score
 from keras_bert_lite.tasks.outputs import batches, one_number
+from keras_bert_lite.training.evaluation_callback import Score
 
 
 def spearman(data: Iterable) -> Score:
