@@ -6,7 +6,6 @@ from tests.other_backend import run_under
 from tests.paths import TESTS
 
 MODELS = (
-    "layers",
     "models/test_encoder_model.py",
     "models/test_own_heads.py",
     "tasks/test_classifier.py",
@@ -26,12 +25,17 @@ PRETRAINING = (
 )
 WARM_START = "tasks/test_warm_start.py"
 FILES = {
+    # JAX compiles for long; `parity/test_families.py` runs every family under it too.
     "jax": (
+        "layers/attention",
+        "layers/heads/test_crf.py",
+        "layers/test_conformance.py",
+        "layers/test_long_rows.py",
         *MODELS,
         *PRETRAINING,
         f"{WARM_START}::test_a_classifier_predicts_as_logistic_regression",
     ),
-    "torch": (*MODELS, WARM_START),
+    "torch": ("layers", *MODELS, WARM_START),
 }
 
 

@@ -1,31 +1,10 @@
 """The exchange with KerasHub under another backend, and on to transformers."""
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
 import keras_bert_lite as kbl
 from tests.checkpoints import test_keras_hub as hub
-from tests.paths import TESTS
-
-
-@pytest.mark.parity
-@pytest.mark.timeout(900)
-def test_passes_under_jax():
-    pytest.importorskip("jax")
-    path = str(TESTS / "checkpoints" / "test_keras_hub.py")
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", path, "-k", "backbone or masked_lm"],
-        cwd=TESTS.parent,
-        env={**os.environ, "KERAS_BACKEND": "jax"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
 
 
 @pytest.mark.parity
