@@ -12,11 +12,6 @@ from keras_bert_lite.tagging import to_bio
 from keras_bert_lite.text.window_layer import TextWindows
 from keras_bert_lite.training.data.questions import question_dataset
 from keras_bert_lite.training.data.tokens import token_dataset
-from keras_bert_lite.training.losses.sentence_pairs import (
-    CosineSimilarityLoss,
-    InBatchNegativesLoss,
-    TripletLoss,
-)
 from tests.training.data.files import DATA
 
 VOCABULARY = DATA / "vocabularies" / "bert-base-uncased" / "vocab.txt"
@@ -335,42 +330,6 @@ def test_masks_are_filled_as_by_the_pipeline(tmp_path):
             assert found["tokens"][row, i].tolist() == pieces
             scores = [x["score"] for x in answers]
             np.testing.assert_allclose(found["scores"][row, i], scores, atol=1e-5)
-
-
-@pytest.mark.filterwarnings("ignore")  # of what sentence-transformers imports
-class TestEmbeddingLosses:
-    VECTORS = np.random.default_rng(0).normal(size=(6, 3, 8)).astype("float32")
-    TARGETS = np.linspace(-1, 1, 6, dtype="float32")
-
-    @pytest.fixture(scope="class")
-    def losses(self):
-        name = "sentence_transformers.sentence_transformer.losses"
-        return pytest.importorskip(name)
-
-    def value(self, loss, texts, targets=None):
-        """Calls a loss on vectors in place of texts, and on none of its model."""
-        rows = [torch.tensor(self.VECTORS[:, i]) for i in range(texts)]
-        return loss.compute_loss_from_embeddings(rows, targets).item()
-
-    def test_cosine_similarity(self, losses):
-        loss = losses.CosineSimilarityLoss(torch.nn.Identity())
-        expected = self.value(loss, 2, torch.tensor(self.TARGETS))
-        found = CosineSimilarityLoss()(self.TARGETS, self.VECTORS[:, :2])
-        assert float(found) == pytest.approx(expected, rel=1e-5)
-
-    @pytest.mark.parametrize("texts", [2, 3])
-    def test_in_batch_negatives(self, losses, texts):
-        loss = losses.MultipleNegativesRankingLoss(torch.nn.Identity())
-        expected = self.value(loss, texts)
-        found = InBatchNegativesLoss()(self.TARGETS, self.VECTORS[:, :texts])
-        assert float(found) == pytest.approx(expected, rel=1e-5)
-
-    @pytest.mark.parametrize("margin", [1.0, 5])
-    def test_triplets(self, losses, margin):
-        loss = losses.TripletLoss(torch.nn.Identity(), triplet_margin=margin)
-        expected = self.value(loss, 3)
-        found = TripletLoss(margin)(self.TARGETS, self.VECTORS)
-        assert float(found) == pytest.approx(expected, rel=1e-5)
 
 
 def test_given_words_are_numbered_as_by_the_tokenizer():

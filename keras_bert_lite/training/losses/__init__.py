@@ -9,15 +9,23 @@ weight is not 0, or 0 if there are none.
 from keras_bert_lite.training.losses.crf import CRFLoss
 from keras_bert_lite.training.losses.electra import ReplacedTokenLoss
 from keras_bert_lite.training.losses.sentence_pairs import (
+    ContrastiveLoss,
+    CoSENTLoss,
     CosineSimilarityLoss,
     InBatchNegativesLoss,
+    MarginMSELoss,
+    MatryoshkaLoss,
     TripletLoss,
 )
 
 __all__ = [
     "CRFLoss",
+    "CoSENTLoss",
+    "ContrastiveLoss",
     "CosineSimilarityLoss",
     "InBatchNegativesLoss",
+    "MarginMSELoss",
+    "MatryoshkaLoss",
     "ReplacedTokenLoss",
     "TripletLoss",
 ]

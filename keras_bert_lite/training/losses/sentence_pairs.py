@@ -5,12 +5,13 @@ They take the output of a model built by `sentence_encoder_trainer`: C vectors p
 `(B,)`.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import keras
 from keras import ops
 
-from keras_bert_lite.checks import check_number
+from keras_bert_lite.checks import check_above_zero, check_number, check_positive
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
@@ -41,6 +42,98 @@ class CosineSimilarityLoss(keras.losses.Loss):
     def call(self, y_true, y_pred):
         similarity = cosine_similarity(y_pred[:, 0], y_pred[:, 1])
         return ops.square(similarity - y_true)
+
+
+@keras.saving.register_keras_serializable(package="keras_bert_lite")
+class CoSENTLoss(keras.losses.Loss):
+    """Pairs that are more alike must have the larger cosine, whatever it is.
+
+    `log(1 + sum_ij exp(scale (cos_j - cos_i)))` over all i, j of the batch with
+    `y_i > y_j`. Only the order of the targets counts, so that they may have any scale.
+
+    Args:
+        scale: The factor for similarities.
+        name: As in `keras.losses.Loss`.
+
+    Call arguments:
+        y_true: How alike the texts of a pair are, `(B,)` or `(B, 1)`.
+        y_pred: Vectors of pairs, `(B, 2, H)`.
+
+    Returns:
+        One number for the batch: its pairs have no losses of their own, so there are
+        no sample weights.
+
+    Reference: [Su, 2022](https://kexue.fm/archives/8847); `CoSENTLoss` in
+    sentence-transformers.
+    """
+
+    def __init__(self, scale: float = 20.0, name: str = "cosent_loss") -> None:
+        super().__init__(name=name, reduction="sum", dtype="float32")
+        check_number("scale", scale)
+        self.scale = scale
+
+    def __call__(self, y_true, y_pred, sample_weight=None):
+        _check_texts(y_pred, 2, 2)
+        if sample_weight is not None:
+            raise ValueError(
+                "`sample_weight` must be `None`: the loss compares pairs with each "
+                f"other. Received: {sample_weight!r:.80}"
+            )
+        return super().__call__(ops.reshape(y_true, (-1,)), y_pred)
+
+    def call(self, y_true, y_pred):
+        similarity = self.scale * cosine_similarity(y_pred[:, 0], y_pred[:, 1])
+        more_alike = y_true[:, None] > y_true[None]
+        differences = similarity[None] - similarity[:, None]
+        wrong = ops.where(more_alike, differences, -float("inf"))
+        zero = ops.zeros((1,), differences.dtype)
+        return ops.logsumexp(ops.concatenate([zero, ops.reshape(wrong, (-1,))]))
+
+    def get_config(self) -> dict[str, Any]:
+        return {"name": self.name, "scale": self.scale}
+
+
+@keras.saving.register_keras_serializable(package="keras_bert_lite")
+class ContrastiveLoss(keras.losses.Loss):
+    """Texts that belong together must be near, others further than a margin.
+
+    `(y d^2 + (1 - y) max(0, margin - d)^2) / 2` with the distance `d = 1 - cos(a, b)`.
+
+    Args:
+        margin: The distance from which on texts that do not belong together are left
+            alone; it is at most 2.
+        reduction, name: As in `keras.losses.Loss`.
+
+    Call arguments:
+        y_true: 1 for texts that belong together, else 0; `(B,)` or `(B, 1)`.
+        y_pred: Vectors of pairs, `(B, 2, H)`.
+
+    Reference: [Hadsell et al.,
+    2006](http://yann.lecun.com/exdb/publis/pdf/hadsell-chopra-lecun-06.pdf), section
+    2.1; `ContrastiveLoss` in sentence-transformers.
+    """
+
+    def __init__(
+        self,
+        margin: float = 0.5,
+        reduction: str | None = "sum_over_batch_size",
+        name: str = "contrastive_loss",
+    ) -> None:
+        super().__init__(name=name, reduction=reduction, dtype="float32")
+        check_number("margin", margin)
+        self.margin = margin
+
+    def __call__(self, y_true, y_pred, sample_weight=None):
+        _check_texts(y_pred, 2, 2)
+        return super().__call__(ops.reshape(y_true, (-1,)), y_pred, sample_weight)
+
+    def call(self, y_true, y_pred):
+        distance = 1 - cosine_similarity(y_pred[:, 0], y_pred[:, 1])
+        near = ops.relu(self.margin - distance)
+        return (y_true * ops.square(distance) + (1 - y_true) * ops.square(near)) / 2
+
+    def get_config(self) -> dict[str, Any]:
+        return {**super().get_config(), "margin": self.margin}
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
@@ -128,6 +221,129 @@ class TripletLoss(keras.losses.Loss):
 
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "margin": self.margin}
+
+
+@keras.saving.register_keras_serializable(package="keras_bert_lite")
+class MarginMSELoss(keras.losses.Loss):
+    """A text must score above each of its negatives by as much as a teacher says.
+
+    `mean_n (q . p - q . n - y_n)^2`, the squared error of the differences between
+    products of vectors, over the negatives n of a row.
+
+    Args:
+        reduction, name: As in `keras.losses.Loss`.
+
+    Call arguments:
+        y_true: The teacher's differences, score of the positive minus score of the
+            negative, `(B, C - 2)` (or `(B,)` with one negative); or its scores, of the
+            positive and the negatives, `(B, C - 1)`.
+        y_pred: Vectors of queries, positives and negatives, `(B, C, H)`, where C is 3
+            or more.
+
+    Reference: [Hofstaetter et al., 2020](https://arxiv.org/abs/2010.02666), section
+    3.2; `MarginMSELoss` in sentence-transformers.
+    """
+
+    def __init__(
+        self,
+        reduction: str | None = "sum_over_batch_size",
+        name: str = "margin_mse_loss",
+    ) -> None:
+        super().__init__(name=name, reduction=reduction, dtype="float32")
+
+    def __call__(self, y_true, y_pred, sample_weight=None):
+        _check_texts(y_pred, 3, None)
+        y_true = ops.convert_to_tensor(y_true, "float32")
+        if len(y_true.shape) == 1:
+            y_true = y_true[:, None]
+        negatives = y_pred.shape[1] - 2
+        if y_true.shape[1] == negatives + 1:
+            y_true = y_true[:, :1] - y_true[:, 1:]
+        if y_true.shape[1] != negatives:
+            raise ValueError(
+                f"`y_true` must hold {negatives} differences or {negatives + 1} scores "
+                f"per row. Received: {y_true.shape[1]}"
+            )
+        return super().__call__(y_true, y_pred, sample_weight)
+
+    def call(self, y_true, y_pred):
+        scores = ops.einsum("bh,bch->bc", y_pred[:, 0], y_pred[:, 1:])
+        margins = scores[:, :1] - scores[:, 1:]
+        return ops.mean(ops.square(margins - y_true), axis=-1)
+
+
+@keras.saving.register_keras_serializable(package="keras_bert_lite")
+class MatryoshkaLoss(keras.losses.Loss):
+    """A loss of the first numbers of vectors too, so that they can be cut.
+
+    `sum_d weight_d loss(y_true, y_pred[..., :d])`, where the cut vectors are scaled to
+    length 1.
+
+    Args:
+        loss: A loss for sentence encoders.
+        dimensions: The lengths d, at most H; `sentence_encoder(dimensions=d)` cuts
+            vectors afterwards.
+        weights: What each counts; `None`: 1.
+        name: As in `keras.losses.Loss`.
+
+    Call arguments:
+        y_true, y_pred, sample_weight: Those of `loss`.
+
+    Raises:
+        ValueError: If there are no dimensions, one is above H, or there are not as many
+            weights.
+
+    Reference: [Kusupati et al., 2022](https://arxiv.org/abs/2205.13147), section 3;
+    `MatryoshkaLoss` in sentence-transformers.
+    """
+
+    def __init__(
+        self,
+        loss: keras.losses.Loss,
+        dimensions: Sequence[int],
+        weights: Sequence[float] | None = None,
+        name: str = "matryoshka_loss",
+    ) -> None:
+        super().__init__(name=name, dtype="float32")
+        if not isinstance(loss, keras.losses.Loss):
+            raise TypeError(f"`loss` must be a `keras.losses.Loss`. Received: {loss!r}")
+        self.loss, self.dimensions = loss, list(dimensions)
+        self.weights = [1.0] * len(self.dimensions) if weights is None else [*weights]
+        if not self.dimensions or len(self.weights) != len(self.dimensions):
+            raise ValueError(
+                "`dimensions` must be at least one, with as many `weights`. Received: "
+                f"{self.dimensions} and {weights}"
+            )
+        for length, weight in zip(self.dimensions, self.weights, strict=True):
+            check_positive("dimensions", length)
+            check_above_zero("weights", weight)
+
+    def __call__(self, y_true, y_pred, sample_weight=None):
+        width = y_pred.shape[-1]
+        if max(self.dimensions) > width:
+            raise ValueError(
+                f"`dimensions` must be at most {width}, the length of the vectors. "
+                f"Received: {self.dimensions}"
+            )
+        y_pred = ops.cast(y_pred, self.dtype)
+        return sum(
+            weight
+            * self.loss(y_true, unit_vectors(y_pred[..., :length]), sample_weight)
+            for length, weight in zip(self.dimensions, self.weights, strict=True)
+        )
+
+    def get_config(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "loss": keras.saving.serialize_keras_object(self.loss),
+            "dimensions": self.dimensions,
+            "weights": self.weights,
+        }
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> "MatryoshkaLoss":
+        loss = keras.saving.deserialize_keras_object(config["loss"])
+        return cls(**{**config, "loss": loss})
 
 
 def unit_vectors(x):

@@ -6,8 +6,12 @@ import pytest
 from keras import ops
 
 from keras_bert_lite.training.losses.sentence_pairs import (
+    ContrastiveLoss,
+    CoSENTLoss,
     CosineSimilarityLoss,
     InBatchNegativesLoss,
+    MarginMSELoss,
+    MatryoshkaLoss,
     TripletLoss,
     cosine_similarity,
     unit_vectors,
@@ -24,7 +28,15 @@ CASES = {
     "in_batch": (InBatchNegativesLoss, PAIRS),
     "in_batch_with_negatives": (InBatchNegativesLoss, TRIPLETS),
     "triplet": (TripletLoss, TRIPLETS),
+    "contrastive": (ContrastiveLoss, PAIRS),
+    "margin": (MarginMSELoss, TRIPLETS),
 }
+# Those without a loss for each row.
+OF_BATCHES = {
+    "cosent": (CoSENTLoss, PAIRS),
+    "matryoshka": (lambda: MatryoshkaLoss(CosineSimilarityLoss(), [8, 3]), PAIRS),
+}
+EVERY = {**CASES, **OF_BATCHES}
 
 
 def unit(x):
@@ -60,7 +72,8 @@ def test_in_batch_negatives(texts, scale):
     vectors = VECTORS[:, :texts]
     loss = InBatchNegativesLoss(scale, reduction=None)
     expected = in_batch(vectors, scale)
-    np.testing.assert_allclose(to_numpy(loss(ZEROS, vectors)), expected, rtol=1e-4)
+    found = to_numpy(loss(ZEROS, vectors))
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("margin", [0, 1.0, 5.0])
@@ -68,6 +81,84 @@ def test_triplets(margin):
     loss = TripletLoss(margin, reduction=None)
     expected = triplet(TRIPLETS, margin)
     np.testing.assert_allclose(to_numpy(loss(ZEROS, TRIPLETS)), expected, atol=1e-5)
+
+
+def test_cosent_counts_pairs_in_the_wrong_order():
+    similarities = (unit(PAIRS[:, 0]) * unit(PAIRS[:, 1])).sum(-1)
+    targets = np.array([3, 1, 2, 1, 5], "float32")  # of any scale; two are equal
+    wrong = [
+        np.exp(10 * (similarities[j] - similarities[i]))
+        for i in range(5)
+        for j in range(5)
+        if targets[i] > targets[j]
+    ]
+    assert len(wrong) == 9
+    for given in (targets, targets[:, None], targets / 7 - 1):
+        found = CoSENTLoss(10.0)(given, PAIRS)
+        np.testing.assert_allclose(to_numpy(found), np.log(1 + sum(wrong)), rtol=1e-5)
+
+
+def test_cosent_of_equal_pairs_is_nothing():
+    assert float(CoSENTLoss()(ZEROS, PAIRS)) == 0
+
+
+def test_cosent_has_no_weights():
+    with pytest.raises(ValueError, match="`sample_weight` must be `None`"):
+        CoSENTLoss()(TARGETS, PAIRS, ZEROS)
+
+
+@pytest.mark.parametrize("margin", [0.5, 1.5])
+def test_contrasted_pairs(margin):
+    distance = 1 - (unit(PAIRS[:, 0]) * unit(PAIRS[:, 1])).sum(-1)
+    together = np.array([1, 0, 0, 1, 0], "float32")
+    near, apart = distance**2 / 2, np.maximum(0, margin - distance) ** 2 / 2
+    assert 0 < (apart[together == 0] > 0).sum() <= 3
+    for targets in (together, together[:, None]):
+        found = ContrastiveLoss(margin, reduction=None)(targets, PAIRS)
+        expected = np.where(together == 1, near, apart)
+        np.testing.assert_allclose(to_numpy(found), expected, atol=1e-6)
+
+
+def test_margins_are_the_teachers():
+    query, positive, *negatives = VECTORS.swapaxes(0, 1)
+    right = (query * positive).sum(-1)
+    margins = np.stack([right - (query * x).sum(-1) for x in negatives], -1)
+    scores = GENERATOR.normal(size=(5, 3)).astype("float32")
+    wanted = scores[:, :1] - scores[:, 1:]
+    expected = ((margins - wanted) ** 2).mean(-1)
+    for targets in (wanted, scores):
+        found = MarginMSELoss(reduction=None)(targets, VECTORS)
+        np.testing.assert_allclose(to_numpy(found), expected, rtol=1e-4)
+    one = MarginMSELoss(reduction=None)(wanted[:, 0], TRIPLETS)
+    expected = (margins[:, 0] - wanted[:, 0]) ** 2
+    np.testing.assert_allclose(to_numpy(one), expected, rtol=1e-4)
+    with pytest.raises(ValueError, match=r"must hold 2 differences or 3 scores.*: 1$"):
+        MarginMSELoss()(TARGETS, VECTORS)
+
+
+@pytest.mark.parametrize("loss", [TripletLoss(), InBatchNegativesLoss(reduction="sum")])
+def test_matryoshka_sums_losses_of_cut_vectors(loss):
+    found = MatryoshkaLoss(loss, [8, 5, 2], [1, 0.5, 2])(ZEROS, TRIPLETS)
+    expected = sum(
+        weight * float(loss(ZEROS, unit(TRIPLETS[..., :length])))
+        for length, weight in ((8, 1), (5, 0.5), (2, 2))
+    )
+    np.testing.assert_allclose(to_numpy(found), expected, rtol=1e-5)
+    weighted = MatryoshkaLoss(loss, [4])(ZEROS, TRIPLETS, TARGETS + 1)
+    expected = loss(ZEROS, unit(TRIPLETS[..., :4]), TARGETS + 1)
+    np.testing.assert_allclose(to_numpy(weighted), to_numpy(expected), rtol=1e-5)
+
+
+def test_matryoshka_refuses():
+    for dimensions, weights in (([], None), ([4, 2], [1])):
+        with pytest.raises(ValueError, match="`dimensions` must be at least one, with"):
+            MatryoshkaLoss(TripletLoss(), dimensions, weights)
+    with pytest.raises(ValueError, match=r"must be at most 8, .*Received: \[16, 4\]"):
+        MatryoshkaLoss(TripletLoss(), [16, 4])(ZEROS, TRIPLETS)
+    with pytest.raises(ValueError, match="`dimensions` must be a positive integer"):
+        MatryoshkaLoss(TripletLoss(), [0])
+    with pytest.raises(TypeError, match=r"`loss` must be a `keras\.losses\.Loss`"):
+        MatryoshkaLoss("triplet", [4])
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -79,10 +170,10 @@ def test_weights(case):
     np.testing.assert_allclose(found, (rows * weights).sum(), rtol=1e-5)
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", EVERY)
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_half_precision_is_computed_in_float32(case, dtype):
-    make, vectors = CASES[case]
+    make, vectors = EVERY[case]
     half = ops.cast(vectors, dtype)
     found = make()(TARGETS, half)
     expected = make()(TARGETS, ops.cast(half, "float32"))
@@ -90,10 +181,10 @@ def test_half_precision_is_computed_in_float32(case, dtype):
     np.testing.assert_allclose(to_numpy(found), to_numpy(expected), rtol=1e-5)
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", EVERY)
 @pytest.mark.parametrize("value", [0.0, 1.0], ids=["zero", "equal"])
 def test_gradients_are_finite_where_vectors_are_equal(case, value):
-    make, vectors = CASES[case]
+    make, vectors = EVERY[case]
     layer = keras.layers.Dense(8, kernel_initializer="identity")
     inputs = keras.Input(vectors.shape[1:])
     model = keras.Model(inputs, layer(inputs))
@@ -103,9 +194,9 @@ def test_gradients_are_finite_where_vectors_are_equal(case, value):
     assert np.isfinite(to_numpy(layer.kernel)).all()
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", EVERY)
 def test_training_lowers_the_loss(case):
-    make, vectors = CASES[case]
+    make, vectors = EVERY[case]
     inputs = keras.Input(vectors.shape[1:])
     dense = keras.layers.Dense(8, kernel_initializer=keras.initializers.Identity())
     model = keras.Model(inputs, dense(inputs))
@@ -121,9 +212,9 @@ def test_vectors_of_zeros_stay():
     np.testing.assert_allclose(to_numpy(found), 1, rtol=1e-6)
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", EVERY)
 def test_config(case):
-    loss = CASES[case][0]()
+    loss = EVERY[case][0]()
     restored = keras.saving.deserialize_keras_object(
         keras.saving.serialize_keras_object(loss)
     )
@@ -139,6 +230,9 @@ def test_config(case):
         (InBatchNegativesLoss(), VECTORS[:, :1], "of 2 or more texts per row"),
         (TripletLoss(), PAIRS, "the vectors of 3 texts per row"),
         (TripletLoss(), VECTORS, "the vectors of 3 texts per row"),
+        (CoSENTLoss(), TRIPLETS, "the vectors of 2 texts per row"),
+        (ContrastiveLoss(), TRIPLETS, "the vectors of 2 texts per row"),
+        (MarginMSELoss(), PAIRS, "of 3 or more texts per row"),
     ],
 )
 def test_refuses_other_numbers_of_texts(loss, vectors, message):
@@ -148,7 +242,9 @@ def test_refuses_other_numbers_of_texts(loss, vectors, message):
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), "1", None, True])
 def test_refuses_numbers(value):
-    with pytest.raises(ValueError, match="`scale` must be a finite number"):
-        InBatchNegativesLoss(value)
-    with pytest.raises(ValueError, match="`margin` must be a finite number"):
-        TripletLoss(value)
+    for scaled in (InBatchNegativesLoss, CoSENTLoss):
+        with pytest.raises(ValueError, match="`scale` must be a finite number"):
+            scaled(value)
+    for spaced in (TripletLoss, ContrastiveLoss):
+        with pytest.raises(ValueError, match="`margin` must be a finite number"):
+            spaced(value)
