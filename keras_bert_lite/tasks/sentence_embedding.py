@@ -13,6 +13,7 @@ from keras_bert_lite.tasks.task import (
     options_of,
     task_model,
 )
+from keras_bert_lite.training.in_chunks import InChunks
 
 EMBEDDING = "sentence_embedding"
 SENTENCE_EMBEDDING = Task(
@@ -77,7 +78,9 @@ def sentence_encoder(
 
 
 def sentence_encoder_trainer(
-    encoder: keras.Model, name: str = "sentence_encoder_trainer"
+    encoder: keras.Model,
+    name: str = "sentence_encoder_trainer",
+    chunk_size: int | None = None,
 ) -> keras.Model:
     """Builds a model that trains a sentence encoder on groups of texts.
 
@@ -86,6 +89,9 @@ def sentence_encoder_trainer(
     Args:
         encoder: A model made by `sentence_encoder`.
         name: Name of the model.
+        chunk_size: How many texts are encoded at once, in training, so that a batch of
+            thousands fits into memory; the gradients are those of the whole batch, and
+            a step takes about a third longer. `None`: all texts of a batch.
 
     Returns:
         A functional model whose inputs have an axis of C texts, `(B, C, S)`: a
@@ -95,6 +101,8 @@ def sentence_encoder_trainer(
 
     Raises:
         ValueError: If `encoder` was not made by `sentence_encoder`.
+
+    Reference: [Gao et al., 2021](https://arxiv.org/abs/2101.06983), chunks.
 
     Example:
 
@@ -110,7 +118,8 @@ def sentence_encoder_trainer(
         )
     inputs, rows = grouped_inputs()
     join = layers.RestoreGroups(name="join_texts")
-    vectors = join(encoder(rows)[EMBEDDING], inputs["token_ids"])
+    read = encoder if chunk_size is None else InChunks(encoder, chunk_size)
+    vectors = join(read(rows)[EMBEDDING], inputs["token_ids"])
     outputs = {EMBEDDING: vectors}
     return task_model(
         SENTENCE_EMBEDDING,
