@@ -33,6 +33,7 @@ TABLES = {
     "int8_accuracy": ("int8_accuracy", "markdown"),
     "long_rows": ("long_rows.report", "markdown"),
     "few_labels": ("few_labels.__main__", "table"),
+    "gpu": ("gpu.__main__", "summary"),
     "pretraining_data": ("pretraining_data.__main__", "summary"),
     "pretraining_speed": ("pretraining_speed", "summary"),
     "recipe_choices": ("recipe_choices", "markdown"),
@@ -189,7 +190,11 @@ def _serving_load(data: Data) -> str:
 
 # Tables that benchmarks do not write, and what is given to those that they do.
 OWN = {"objectives": _objectives, "serving_load": _serving_load}
-GIVEN = {"encoders": _newest, "pretraining_speed": lambda x: x["runs"]}
+GIVEN = {
+    "encoders": _newest,
+    "gpu": lambda x: x["runs"],
+    "pretraining_speed": lambda x: x["runs"],
+}
 
 
 def _listed(data: Data) -> str:
