@@ -116,9 +116,6 @@ NOT_QUICK = (
     "training/losses/test_crf.py",
     "training/losses/test_sentence_pairs.py::test_training_lowers_the_loss",
     "training/metrics/test_entity_f1.py::test_in_compile",
-    "training/metrics/test_f1.py::test_reports_every_class_from_fit",
-    "training/metrics/test_f1.py::test_works_in_a_compiled_model",
-    "training/metrics/test_matthews.py::test_works_in_a_compiled_model",
     "training/metrics/test_multi_label.py::test_works_in_a_compiled_model",
     "training/metrics/test_pearson.py",
 )
