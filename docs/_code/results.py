@@ -25,6 +25,7 @@ PAGES = {
     "recipes": ("recipes.tables", "page"),
 }
 TABLES = {
+    "ablation": ("ablation", "markdown"),
     "architectures": ("architectures", "markdown"),
     "compute_types": ("compute_types", "markdown"),
     "encoders": ("encoders", "markdown"),
