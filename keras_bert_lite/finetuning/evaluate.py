@@ -129,7 +129,7 @@ def on_rows(
             )
         spec = Spec(task, named_columns(task, columns), labels_of(model, task))
         spec, rows = _read(spec, data)
-        run = SavedRun(with_text(model, preprocessor, spec.pairs, **options), {})
+        run = SavedRun(with_text(model, preprocessor, **options), {})
         return spec, rows, run.scored_model(spec)
 
     def score(model: keras.Model) -> dict[str, float]:
