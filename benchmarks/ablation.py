@@ -72,7 +72,7 @@ def random_heads() -> list[contextlib.AbstractContextManager]:
     ]
 
 
-def trained() -> list[contextlib.AbstractContextManager]:
+def never_linear() -> list[contextlib.AbstractContextManager]:
     best = property(lambda self: self._tuned())
     return [mock.patch.object(Selection, "best", best)]
 
@@ -89,7 +89,7 @@ GROUPS = {
     ),
     "pairs of texts": Group(recipe(contrast=0), lambda task, run: run["contrasted"]),
     "linear model kept": Group(
-        trained, lambda task, run: run["best"] == 0 and run["recipe"]["steps"] > 0
+        never_linear, lambda task, run: run["best"] == 0 and run["recipe"]["steps"] > 0
     ),
     "read apart": Group(list, lambda task, run: run["apart"]),
     "multiples": Group(

@@ -62,7 +62,7 @@ def outputs(name: str) -> Arrays:
     def loss(states):
         return ops.mean(ops.square(ops.cast(states, "float32") * real))
 
-    states, gradients = _differentiated(model, inputs, loss)
+    states, gradients = _states_and_gradients(model, inputs, loss)
     found = {"states": states * mask[..., None]}
     weights = model.trainable_weights
     return found | {
@@ -76,7 +76,7 @@ def _weight(variable: keras.Variable, rng: np.random.Generator) -> np.ndarray:
     return near + 0.03 * rng.standard_normal(variable.shape)
 
 
-def _differentiated(model, inputs, loss) -> tuple[np.ndarray, list[np.ndarray]]:
+def _states_and_gradients(model, inputs, loss) -> tuple[np.ndarray, list[np.ndarray]]:
     name = "sequence_output"
     if keras.backend.backend() == "jax":
         import jax
@@ -105,7 +105,7 @@ def difference(got: np.ndarray, want: np.ndarray) -> float:
     return float(np.linalg.norm(got - want) / max(np.linalg.norm(want), 1e-30))
 
 
-def compared(got: Arrays, want: Arrays) -> str:
+def comparison(got: Arrays, want: Arrays) -> str:
     """Returns the largest differences of each family, in Markdown."""
     lines = []
     for name in PRESETS:
@@ -143,7 +143,7 @@ def main() -> None:
         found |= {f"{name} {what}": x for what, x in arrays.items()}
     np.savez(options.path, **found)
     if options.against:
-        print(compared(found, dict(np.load(options.against))))
+        print(comparison(found, dict(np.load(options.against))))
 
 
 if __name__ == "__main__":

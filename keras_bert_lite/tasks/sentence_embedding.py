@@ -89,9 +89,9 @@ def sentence_encoder_trainer(
     Args:
         encoder: A model made by `sentence_encoder`.
         name: Name of the model.
-        chunk_size: How many texts are encoded at once, in training, so that a batch of
-            thousands fits into memory; the gradients are those of the whole batch, and
-            a step takes about a third longer. `None`: all texts of a batch.
+        chunk_size: How many texts are encoded at once in training, so that large
+            batches fit into memory. The gradients are those of the whole batch; each
+            text is encoded twice. `None`: all texts of a batch.
 
     Returns:
         A functional model whose inputs have an axis of C texts, `(B, C, S)`: a
@@ -102,7 +102,7 @@ def sentence_encoder_trainer(
     Raises:
         ValueError: If `encoder` was not made by `sentence_encoder`.
 
-    Reference: [Gao et al., 2021](https://arxiv.org/abs/2101.06983), chunks.
+    Reference: [Gao et al., 2021](https://arxiv.org/abs/2101.06983), for `chunk_size`.
 
     Example:
 

@@ -14,7 +14,7 @@ from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.checks import check_positive
 
 Tensors = dict[str, Any]
-Found = tuple[Any, list[Any]]  # the output, and the states of dropout after it
+Outputs = tuple[Any, list[Any]]  # the output, and the states of dropout after it
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
@@ -24,8 +24,8 @@ class InChunks(keras.Model):
     In training, the rows are read `chunk_size` at a time, and what a chunk computed is
     forgotten but for its output. For the gradients, each chunk is computed again, with
     the same dropout. A loss that compares all rows of a batch, such as one of in-batch
-    negatives, then needs the activations of a chunk only, and a step takes about a
-    third longer. Otherwise rows are read all at once.
+    negatives, then needs the activations of a chunk only. Outside training, all rows
+    are read at once.
 
     Args:
         model: A model with one output, in a dictionary. It is trained, and shares its
@@ -68,18 +68,19 @@ class InChunks(keras.Model):
         states = [ops.copy(x.value) for x in variables]
         ways = {"tensorflow": self._in_a_loop, "jax": self._in_a_scan}
         run = ways.get(keras.backend.backend(), self._one_by_one)
-        found, states = run(inputs, weights, states)
+        outputs, states = run(inputs, weights, states)
         for variable, state in zip(variables, states, strict=True):
             variable.assign(state)
-        return {self.output_name: found}
+        return {self.output_name: outputs}
 
-    def _of_chunk(self, chunk: Tensors, weights: list, states: list) -> Found:
-        made, states = self.model.stateless_call(weights, states, chunk, training=True)
-        return made[self.output_name], states
+    def _of_chunk(self, chunk: Tensors, weights: list, states: list) -> Outputs:
+        call = self.model.stateless_call
+        outputs, states = call(weights, states, chunk, training=True)
+        return outputs[self.output_name], states
 
-    def _in_a_loop(self, inputs: Tensors, weights: list, states: list) -> Found:
+    def _in_a_loop(self, inputs: Tensors, weights: list, states: list) -> Outputs:
         """Loops in TensorFlow's graph, and once more for the gradients."""
-        size, output = self.chunk_size, self.model.output[self.output_name]
+        size, spec = self.chunk_size, self.model.output[self.output_name]
         chunks = -(-tf.shape(next(iter(inputs.values())))[0] // size)
 
         def chunk(i: Any) -> Tensors:
@@ -96,22 +97,22 @@ class InChunks(keras.Model):
 
         @tf.custom_gradient
         def of_all(*weights):
-            def forwards(i, states, found):
-                made, states = self._of_chunk(chunk(i), list(weights), states)
-                return states, found.write(i, made)
+            def forwards(i, states, outputs):
+                output, states = self._of_chunk(chunk(i), list(weights), states)
+                return states, outputs.write(i, output)
 
-            found = tf.TensorArray(
-                output.dtype, chunks, infer_shape=False, element_shape=output.shape
+            outputs = tf.TensorArray(
+                spec.dtype, chunks, infer_shape=False, element_shape=spec.shape
             )
-            after, found = loop(forwards, states, found)
+            after, outputs = loop(forwards, states, outputs)
 
             def gradients(upstream, *_):
                 def backwards(i, states, sums):
                     with tf.GradientTape() as tape:
                         tape.watch(weights)
-                        made, states = self._of_chunk(chunk(i), list(weights), states)
+                        output, states = self._of_chunk(chunk(i), list(weights), states)
                     above = upstream[i * size : (i + 1) * size]
-                    added = tape.gradient(made, weights, above)
+                    added = tape.gradient(output, weights, above)
                     sums = [
                         x if y is None else x + tf.convert_to_tensor(y)
                         for x, y in zip(sums, added, strict=True)
@@ -120,12 +121,12 @@ class InChunks(keras.Model):
 
                 return loop(backwards, states, [tf.zeros_like(x) for x in weights])[1]
 
-            return (found.concat(), *after), gradients
+            return (outputs.concat(), *after), gradients
 
-        found, *after = of_all(*weights)
-        return found, after
+        outputs, *after = of_all(*weights)
+        return outputs, after
 
-    def _in_a_scan(self, inputs: Tensors, weights: list, states: list) -> Found:
+    def _in_a_scan(self, inputs: Tensors, weights: list, states: list) -> Outputs:
         """Scans chunks of one size, by JAX; the last may repeat the first rows."""
         import jax
 
@@ -137,22 +138,22 @@ class InChunks(keras.Model):
         }
 
         def step(states, chunk):
-            made, states = self._of_chunk(chunk, weights, states)
-            return states, made
+            output, states = self._of_chunk(chunk, weights, states)
+            return states, output
 
-        states, made = jax.lax.scan(jax.checkpoint(step), states, chunks)
-        return ops.reshape(made, (-1, *made.shape[2:]))[:rows], states
+        states, output = jax.lax.scan(jax.checkpoint(step), states, chunks)
+        return ops.reshape(output, (-1, *output.shape[2:]))[:rows], states
 
-    def _one_by_one(self, inputs: Tensors, weights: list, states: list) -> Found:
+    def _one_by_one(self, inputs: Tensors, weights: list, states: list) -> Outputs:
         """Loops in Python."""
-        rows, found = next(iter(inputs.values())).shape[0], []
+        rows, outputs = next(iter(inputs.values())).shape[0], []
         for first in range(0, rows, self.chunk_size):
             last = first + self.chunk_size
             chunk = {name: x[first:last] for name, x in inputs.items()}
             step = functools.partial(self._of_chunk, chunk, states=states)
-            made, states = keras.remat(step)(weights)
-            found.append(made)
-        return ops.concatenate(found), states
+            output, states = keras.remat(step)(weights)
+            outputs.append(output)
+        return ops.concatenate(outputs), states
 
     def compute_output_spec(self, inputs, training=None):
         return self.model.compute_output_spec(inputs)

@@ -281,8 +281,7 @@ class MatryoshkaLoss(keras.losses.Loss):
 
     Args:
         loss: A loss for sentence encoders.
-        dimensions: The lengths d, at most H; `sentence_encoder(dimensions=d)` cuts
-            vectors afterwards.
+        dimensions: The lengths d, at most H.
         weights: What each counts; `None`: 1.
         name: As in `keras.losses.Loss`.
 
