@@ -12,6 +12,7 @@ import keras_bert_lite as kbl
 from keras_bert_lite import sizes
 from keras_bert_lite.models.encoder_parts import make_blocks
 from keras_bert_lite.text.byte_pair.byte_level import BYTES
+from keras_bert_lite.training.in_chunks import InChunks
 from tests import tiny
 
 CONFIG = tiny.config().to_dict()
@@ -38,6 +39,8 @@ ARGUMENTS = {
     "intermediate_dim": lambda: 32,
     "vocabulary_size": lambda: 12,
     "hidden_dim": lambda: 16,
+    "loss": kbl.losses.CoSENTLoss,
+    "dimensions": lambda: [8, 4],
     "generator": lambda: kbl.layers.Embeddings(12, 16),
     "discriminator": lambda: kbl.layers.Embeddings(12, 16),
 }
@@ -58,6 +61,7 @@ INSTANCES = {
     ),
     "EncoderBlock": lambda: kbl.layers.EncoderBlock(2, 32),
     "Encoder": lambda: make_blocks(tiny.config()),
+    "InChunks": lambda: InChunks(kbl.sentence_encoder(tiny.encoder()), 2),
 }
 PACKAGE = "keras_bert_lite>"
 NAMES = sorted(
