@@ -36,6 +36,7 @@ from keras_bert_lite.data import (
     choice_dataset,
     intent_and_slot_dataset,
     question_dataset,
+    ranking_dataset,
     text_dataset,
     token_dataset,
 )
@@ -65,6 +66,7 @@ from keras_bert_lite.tasks.intent_and_slots import intent_and_slot_classifier
 from keras_bert_lite.tasks.masked_lm import masked_lm
 from keras_bert_lite.tasks.multiple_choice import multiple_choice
 from keras_bert_lite.tasks.question_answering import question_answerer
+from keras_bert_lite.tasks.ranking import ranker
 from keras_bert_lite.tasks.sentence_embedding import (
     sentence_encoder,
     sentence_encoder_trainer,
@@ -120,6 +122,8 @@ __all__ = [
     "pretraining",
     "question_answerer",
     "question_dataset",
+    "ranker",
+    "ranking_dataset",
     "regressor",
     "save_hugging_face",
     "sentence_encoder",

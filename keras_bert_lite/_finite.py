@@ -19,9 +19,16 @@ class NotFinite(ValueError):
         self.found = found
 
 
-def is_finite(value: Any) -> bool:
-    """Whether a number, or an array of any type, holds nothing NaN or infinite."""
+def is_finite(value: Any, absent: Any = None) -> bool:
+    """Whether a number, or an array of any type, holds nothing NaN or infinite.
+
+    Args:
+        value: The number or array.
+        absent: What stands for nothing in it, and may be infinite.
+    """
     array = np.asarray(value)
+    if absent is not None:
+        array = array[array != absent]
     # "V" are half-precision types that NumPy does not know by itself.
     return array.dtype.kind not in "fcV" or bool(np.isfinite(array).all())
 

@@ -19,7 +19,12 @@ from keras_bert_lite.checks import check_bool, check_choice, check_positive
 from keras_bert_lite.finetuning.saved_run import SavedRun, load_run
 from keras_bert_lite.serving.offline import predict_texts
 from keras_bert_lite.tasks.registry import task_of
-from keras_bert_lite.tasks.text_model import TextModel, answer_of, preprocessor_of
+from keras_bert_lite.tasks.text_model import (
+    TextModel,
+    absent_in,
+    answer_of,
+    preprocessor_of,
+)
 from keras_bert_lite.training.data.readers.lines import lines_of, read_lines
 from keras_bert_lite.training.data.readers.read import (
     Reading,
@@ -355,10 +360,10 @@ def _readable(
     Raises:
         NotFinite: If an answer is NaN or infinite.
     """
-    answer = answer_of(model)
+    answer, absent = answer_of(model), absent_in(model)
     for number, found in enumerate(answers):
         for name, value in found.items():
-            if not is_finite(value):
+            if not is_finite(value, absent.get(name)):
                 raise NotFinite(
                     "`model` must answer with finite numbers",
                     f"NaN or infinity in {name!r} for record {number} of `source`",

@@ -14,7 +14,7 @@ from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.checks import check_choice
 from keras_bert_lite.tasks.registry import TASKS, task_of
 from keras_bert_lite.tasks.task import FineTuning, Task, labels_by_output
-from keras_bert_lite.tasks.text_model import TextModel, with_text
+from keras_bert_lite.tasks.text_model import TextModel, absent_in, with_text
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.training.data.row_formats import Columns, Labels, RowFormat, Rows
 from keras_bert_lite.training.scores.scorer import Answers, Scorer, Scores
@@ -155,8 +155,9 @@ class Spec:
         order = np.argsort([self.format.length(row) for row in rows], kind="stable")
         texts = self.texts([rows[i] for i in order])
         answers = model.predict(texts, batch_size, verbose=0)
+        absent = absent_in(model)
         for name, value in answers.items():
-            if not is_finite(value):
+            if not is_finite(value, absent.get(name)):
                 rule = "`model` must answer with finite numbers"
                 raise NotFinite(rule, f"NaN or infinity in the answers' {name!r}")
         back = np.argsort(order)

@@ -12,6 +12,7 @@ from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.checks import check_positive
 from keras_bert_lite.serving.check.saved_model_files import find_version
 from keras_bert_lite.tasks.text_model import TextModel
+from keras_bert_lite.text.inputs import TEXT, as_batch
 
 WINDOW = 64  # batches whose texts are sorted by length together
 
@@ -34,7 +35,7 @@ def predict_texts(
             for its newest version.
         texts: An iterable, possibly a generator, of strings or, for text pairs,
             of `(text, text_pair)` tuples; a list of strings if a row has several
-            (choices, split words).
+            (choices, candidates, split words).
         batch_size: Texts per batch.
         progress: Whether to show a progress bar.
 
@@ -118,12 +119,16 @@ def saved_function(version: str | os.PathLike) -> tuple[Callable, list[str]]:
 
     loaded = tf.saved_model.load(str(version))
     signature = loaded.signatures["serving_default"]
+    specs = signature.structured_input_signature[1]
+    ranks = {name: len(spec.shape) for name, spec in specs.items()}
 
     def run(**texts):
         assert loaded is not None  # keeps the variables alive
-        return _arrays(signature(**{k: tf.constant(x) for k, x in texts.items()}))
+        words = len(texts) == 1
+        batch = {k: as_batch(x, k, ranks[k], words) for k, x in texts.items()}
+        return _arrays(signature(**batch))
 
-    return run, sorted(signature.structured_input_signature[1])
+    return run, sorted(specs, key=lambda name: (name != TEXT, name))
 
 
 def as_row(text: Any, names: list[str], what: str) -> tuple:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from keras_bert_lite.tagging import OUTSIDE
+from keras_bert_lite.training.bm25 import BM25
 from keras_bert_lite.training.data.records import Record
 from keras_bert_lite.training.data.row_formats import Labels, Rows
 from keras_bert_lite.training.scores.scorer import Answers
@@ -126,6 +127,13 @@ def most_similar_choice(train: Rows, test: Rows, labels: Labels, score: Any) -> 
     offered = words.transform([x for row in test for x in row["choices"]])
     cosines = np.asarray(texts.multiply(offered).sum(1))
     return {"choice": cosines.reshape(len(test), -1).argmax(1)}
+
+
+def bm25(train: Rows, test: Rows, labels: Labels, score: Any) -> Answers:
+    """The order of BM25, by the words of the training rows' candidates."""
+    words = BM25([text for row in train for text in row["candidates"]])
+    scores = (words.scores(row["query"], row["candidates"]) for row in test)
+    return {"order": [np.argsort(-x, kind="stable") for x in scores]}
 
 
 def _tf_idf(train: Rows, test: Rows) -> tuple[Any, Any] | None:

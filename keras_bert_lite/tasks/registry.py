@@ -18,6 +18,8 @@
   `no_answer_threshold` |
 | `multiple_choice` | cross-entropy | `text`, `text_pair` `(B, C)` | `choice`,
   `answer`, `scores` | |
+| `ranker` | LambdaLoss | `text`, `candidates` `(B, C)` | `scores`, `order`, `best` |
+  `activation` |
 | `masked_lm` | cross-entropy of masked words | `text` | `tokens`, `scores`, `filled` |
   `top_k` |
 | `sentence_encoder` | your choice from `kbl.losses` | `text`, `text_pair` |
@@ -33,6 +35,7 @@ from keras_bert_lite.tasks import (
     masked_lm,
     multiple_choice,
     question_answering,
+    ranking,
     sentence_embedding,
     token_classification,
 )
@@ -54,6 +57,7 @@ TASKS: dict[str, Task] = {
         intent_and_slots.INTENT_AND_SLOTS,
         question_answering.QUESTION_ANSWERING,
         multiple_choice.MULTIPLE_CHOICE,
+        ranking.RANKING,
         masked_lm.MASKED_LM,
         sentence_embedding.SENTENCE_EMBEDDING,
         bert.PRETRAINING,

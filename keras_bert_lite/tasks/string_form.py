@@ -29,7 +29,7 @@ class Answer(TextLayer):
         absent: Padding value by output name, where it is not 0.
     """
 
-    absent: ClassVar[Mapping[str, int]] = {}
+    absent: ClassVar[Mapping[str, float]] = {}
 
     def check_labels_fit(
         self, labels: Sequence[str], logits: Any, argument: str = "labels"

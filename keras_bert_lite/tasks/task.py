@@ -19,8 +19,6 @@ from keras_bert_lite.training.data.row_formats import Labels, RowFormat, Rows
 from keras_bert_lite.training.objectives import MetricOf, Objective
 from keras_bert_lite.training.scores.scorer import Scorer
 
-TEXTS = ("text", "text_pair")  # inputs of models that take strings
-
 
 @dataclasses.dataclass(frozen=True)
 class Output:
@@ -89,6 +87,7 @@ class Task:
         outputs: The outputs of the task's models.
         data_set: The function that makes its data set; `None` if there is none.
         fine_tuning: How `kbl.finetune` trains and judges it; `None`: it does not.
+        string_inputs: What the inputs of models that take strings are called.
         explained: What `kbl.explain` explains, a key of `visualization.targets`; `None`
             if it explains nothing.
         answer: Layer class that turns the outputs into readable answers; its
@@ -114,6 +113,7 @@ class Task:
     outputs: tuple[Output, ...]
     data_set: Callable | None = None
     fine_tuning: FineTuning | None = None
+    string_inputs: tuple[str, ...] = ("text", "text_pair")
     explained: str | None = None
     answer: type[Answer] | None = None
     string_form: StringForm = plain_form
@@ -133,7 +133,7 @@ class Task:
     def inputs(self) -> dict[str, str]:
         """What the strings of a model are called, and which column they are."""
         names = self.fine_tuning.rows.texts if self.fine_tuning else ()
-        return dict(zip(TEXTS, names, strict=False))
+        return dict(zip(self.string_inputs, names, strict=False))
 
 
 def task_model(

@@ -57,7 +57,7 @@ class TextModel(keras.Model):
             x: A list of strings; for text pairs, a dictionary of two lists,
                 `text` and `text_pair`, a tuple of them, or a list of tuples; or a
                 `tf.data.Dataset` of batches of these. A list of lists if a row
-                has several strings (choices, split words).
+                has several strings (choices, candidates, split words).
             batch_size: Rows per batch; `None` means 32.
             *args, **kwargs: As in `keras.Model.predict`.
 
@@ -146,12 +146,7 @@ class TextModel(keras.Model):
         answers = [self.predict_on_batch(batch) for batch in batches]
         if not answers:
             raise ValueError("`x` must hold at least one batch. Received: none")
-        absent = {
-            name: value
-            for layer in self.layers
-            if isinstance(layer, Answer)
-            for name, value in layer.absent.items()
-        }
+        absent = absent_in(self)
         return {
             name: tf.nest.map_structure(
                 lambda *parts, name=name: _joined(parts, absent.get(name, 0)),
@@ -246,6 +241,12 @@ def answer_of(model: TextModel) -> Any:
     return next((x for x in model.layers if isinstance(x, Answer)), None)
 
 
+def absent_in(model: TextModel) -> dict[str, float]:
+    """Returns what pads a model's answers where it is not 0, by the answer's name."""
+    answer = answer_of(model)
+    return {} if answer is None else dict(answer.absent)
+
+
 def ids_of(model: TextModel, texts: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
     """Returns the inputs of the model on ids, of a model without windows."""
     apart = next((x for x in model.layers if isinstance(x, TextsApart)), None)
@@ -317,13 +318,13 @@ def _decoded(array: np.ndarray) -> np.ndarray:
     return np.array(texts, dtype).reshape(array.shape)
 
 
-def _joined(parts: Sequence[Any], absent: int) -> np.ndarray:
+def _joined(parts: Sequence[Any], absent: float) -> np.ndarray:
     arrays = [as_array(part) for part in parts]
     shape = np.max([array.shape[1:] for array in arrays], axis=0, initial=0)
     return np.concatenate([_padded(x, shape, absent) for x in arrays])
 
 
-def _padded(x: np.ndarray, shape: Sequence[int], absent: int) -> np.ndarray:
+def _padded(x: np.ndarray, shape: Sequence[int], absent: float) -> np.ndarray:
     """Pads to a shape: numbers with `absent`, strings with empty ones."""
     missing = [(0, n - m) for n, m in zip(shape, x.shape[1:], strict=True)]
     if not missing:

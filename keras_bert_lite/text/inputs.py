@@ -1,4 +1,4 @@
-"""Texts and pairs of texts, as users pass them."""
+"""Texts, pairs of texts, and texts with candidates, as users pass them."""
 
 from __future__ import annotations
 
@@ -8,17 +8,20 @@ from typing import Any
 from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.text.strings import as_strings
 
+# Names of texts. Candidates are lists of second texts; "" only fills a list up.
+TEXT, SECOND, CANDIDATES = "text", "text_pair", "candidates"
+
 
 def named_texts(inputs: Any) -> dict[str, Any]:
-    """Returns `text` and, for pairs, `text_pair`, in this order."""
+    """Returns `text` and what each of them is paired with, in this order."""
     if isinstance(inputs, dict):
-        unknown = set(inputs) - {"text", "text_pair"}
-        if unknown or "text" not in inputs:
+        second = [name for name in (SECOND, CANDIDATES) if name in inputs]
+        if set(inputs) - {TEXT, *second} or TEXT not in inputs or len(second) > 1:
             raise ValueError(
-                "The inputs must be `text` and, for pairs, `text_pair`. "
-                f"Received: {sorted(inputs)}"
+                "The inputs must be `text` and, for pairs, `text_pair` or "
+                f"`candidates`. Received: {sorted(inputs)}"
             )
-        return {name: inputs[name] for name in ("text", "text_pair") if name in inputs}
+        return {name: inputs[name] for name in (TEXT, *second)}
     if isinstance(inputs, tuple):
         if len(inputs) != 2:
             raise ValueError(
@@ -34,7 +37,7 @@ def texts_by_input(texts: Any, inputs: Collection[str]) -> dict[str, Any]:
 
     Args:
         texts: As `named_texts` takes them; for pairs, also a list of tuples.
-        inputs: The names, `text` and, for pairs, `text_pair`.
+        inputs: The names, `text` and, for pairs, `text_pair` or `candidates`.
 
     Raises:
         ValueError: If the model takes pairs and the texts are single, or vice versa.
@@ -49,6 +52,8 @@ def texts_by_input(texts: Any, inputs: Collection[str]) -> dict[str, Any]:
                 )
         texts = tuple(map(list, zip(*texts, strict=True)))
     named = named_texts(texts)
+    if isinstance(texts, tuple) and CANDIDATES in inputs:
+        named = {CANDIDATES if x == SECOND else x: y for x, y in named.items()}
     if set(named) != set(inputs):
         tuples = ", from a tuple, which is a pair; pass several texts as a list"
         raise ValueError(
@@ -65,12 +70,11 @@ def as_batch(text: Any, name: str, rank: int = 1, words: bool = False) -> tf.Ten
         text: Strings, as a user passes them.
         name: The argument's name for error messages.
         rank: 1 for one string per row, 2 for several.
-        words: Whether the strings of a row are its words; shorter rows are
-            padded with empty strings.
+        words: Whether the strings of a row are its words. Shorter rows of words, as
+            of candidates, are padded with empty strings.
 
     Raises:
-        ValueError: If the rank differs, or rows differ in length and are not
-            words.
+        ValueError: If the rank differs, or rows of other strings differ in length.
     """
     strings = as_strings(text, name)
     if rank == 2 and strings.shape == (0,):  # no rows: no words, or one choice
@@ -88,28 +92,32 @@ def as_batch(text: Any, name: str, rank: int = 1, words: bool = False) -> tf.Ten
         )
     if not isinstance(strings, tf.RaggedTensor):
         return strings
-    if words:
+    if words or name == CANDIDATES:
         return strings.to_tensor("")
     return _dense(strings, name)
 
 
 def check_rows(batches: dict[str, tf.Tensor]) -> None:
-    """Raises a ValueError if `text` and `text_pair` differ in their number of rows."""
+    """Raises a ValueError if texts and second texts differ in their number of rows."""
     sizes = [x.shape[0] for x in batches.values()]
     if None not in sizes and len(set(sizes)) > 1:
         raise ValueError(
-            "`text` and `text_pair` must have the same number of rows. "
+            f"{_both(batches)} must have the same number of rows. "
             f"Received: {sizes[0]} and {sizes[1]}"
         )
+
+
+def _both(named: Collection[str]) -> str:
+    return " and ".join(f"`{name}`" for name in named)
 
 
 def aligned(named: dict[str, Any]) -> tuple[tf.Tensor, list[tf.Tensor]]:
     """Brings texts and their pairs to one shape.
 
     Args:
-        named: `text` and, for pairs, `text_pair`: strings of one shape, of rank
-            0, 1 or 2. A `text` of shape `(B,)` may also have a `text_pair`
-            `(B, C)`; each text then precedes each of its choices.
+        named: `text` and, for pairs, a second text: strings of one shape, of rank
+            0, 1 or 2. A `text` of shape `(B,)` may also have second texts `(B, C)`;
+            it then precedes each of them.
 
     Returns:
         The shape, a vector of integers, and the flat texts.
@@ -117,15 +125,20 @@ def aligned(named: dict[str, Any]) -> tuple[tf.Tensor, list[tf.Tensor]]:
     Raises:
         ValueError: If the shapes do not match.
     """
-    texts = [_dense(as_strings(x, name), name) for name, x in named.items()]
+    texts = [
+        as_batch(x, name, 2)
+        if name == CANDIDATES
+        else _dense(as_strings(x, name), name)
+        for name, x in named.items()
+    ]
     ranks = [x.shape.rank for x in texts]
     if max(ranks) > 2 or (len(set(ranks)) > 1 and ranks != [1, 2]):
         raise ValueError(
-            "The texts must have the same rank, at most 2, or `text` rank 1 and "
-            f"`text_pair` rank 2. Received: {dict(zip(named, ranks, strict=True))}"
+            "The texts must have the same rank, at most 2, or `text` rank 1 and the "
+            f"second rank 2. Received: {dict(zip(named, ranks, strict=True))}"
         )
     if len(texts) == 2:
-        texts = _same_size(*texts)
+        texts = _same_size(texts[0], texts[1], _both(named))
     shape = tf.shape(texts[-1])
     return shape, [tf.reshape(x, [-1]) for x in texts]
 
@@ -139,8 +152,8 @@ def _dense(strings: tf.Tensor | tf.RaggedTensor, name: str) -> tf.Tensor:
     )
 
 
-def _same_size(text: tf.Tensor, pair: tf.Tensor) -> list[tf.Tensor]:
-    message = "`text` and `text_pair` must have the same number of strings."
+def _same_size(text: tf.Tensor, pair: tf.Tensor, names: str) -> list[tf.Tensor]:
+    message = f"{names} must have the same number of strings."
     if pair.shape.rank == 0:
         return [text, pair]
     sizes = text.shape[0], pair.shape[0]

@@ -11,7 +11,7 @@ from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.checks import check_choice
 from keras_bert_lite.layer_config import layer_from_config
 from keras_bert_lite.text.base_tokenizer import Tokenizer
-from keras_bert_lite.text.inputs import aligned, named_texts
+from keras_bert_lite.text.inputs import CANDIDATES, aligned, as_batch, named_texts
 from keras_bert_lite.text.ragged import rows_of
 from keras_bert_lite.text.text_layer import TextLayer
 from keras_bert_lite.text.truncation import head, truncate_longest_first
@@ -61,7 +61,8 @@ class Preprocessor(TextLayer):
             strings, `(B, C)`; for pairs a tuple `(text, text_pair)` of them (a
             list is a batch, a tuple is a pair) or a dictionary with the keys
             `text` and `text_pair`. A `text` of shape `(B,)` may be paired with
-            choices, a `text_pair` of shape `(B, C)`.
+            choices, a `text_pair` of shape `(B, C)`, or with `candidates` of that
+            shape: rows of an empty candidate have no real tokens.
 
     Output shape:
         A dictionary of `token_ids` and `segment_ids` (int32) and
@@ -117,7 +118,7 @@ class Preprocessor(TextLayer):
         self.default_prompt_name = default_prompt_name
 
     def call(self, inputs: Any) -> dict[str, tf.Tensor]:
-        return self.rows(*self.segments(inputs))
+        return without_empty(self.rows(*self.segments(inputs)), inputs)
 
     def segments(self, inputs: Any) -> tuple[list[tf.RaggedTensor], tf.Tensor]:
         """Tokenizes the texts of a call; returns the arguments of `rows`."""
@@ -319,6 +320,20 @@ class Preprocessor(TextLayer):
     def from_config(cls, config: dict[str, Any]) -> Preprocessor:
         tokenizer = layer_from_config(config["tokenizer"], Tokenizer, "`tokenizer`")
         return cls(**{**config, "tokenizer": tokenizer})
+
+
+def without_empty(rows: dict[str, tf.Tensor], inputs: Any) -> dict[str, tf.Tensor]:
+    """Leaves no real tokens in the rows of empty candidates, if there are candidates.
+
+    Args:
+        rows: The rows of `inputs`, `(B, C, S)` where these have candidates.
+        inputs: The texts.
+    """
+    if not isinstance(inputs, dict) or CANDIDATES not in inputs:
+        return rows
+    candidates = as_batch(inputs[CANDIDATES], CANDIDATES, 2)
+    real = tf.not_equal(candidates, "")[..., None]
+    return {**rows, "padding_mask": tf.logical_and(rows["padding_mask"], real)}
 
 
 def _rows(x: tf.Tensor, shape: tf.Tensor, width: int | None) -> tf.Tensor:

@@ -12,7 +12,7 @@ import keras
 from keras_bert_lite.tagging import has_scheme
 from keras_bert_lite.training import linear_model, probabilities
 from keras_bert_lite.training.linear_model import Link
-from keras_bert_lite.training.losses import CRFLoss, ReplacedTokenLoss
+from keras_bert_lite.training.losses import CRFLoss, LambdaLoss, ReplacedTokenLoss
 from keras_bert_lite.training.losses.word_cross_entropy import WordCrossEntropy
 from keras_bert_lite.training.metrics import (
     EntityF1,
@@ -86,6 +86,7 @@ SQUARED_ERROR = Objective(
     link=linear_model.LEAST_SQUARES,
 )
 CRF_LIKELIHOOD = Objective(CRFLoss, ("crf_loss",), link=linear_model.SOFTMAX)
+LAMBDA = Objective(LambdaLoss, ("lambda_loss",))
 REPLACED_TOKENS = Objective(ReplacedTokenLoss, ("replaced_token_loss",))
 # Keras's losses that are refused unless an objective names them. Other losses are
 # assumed to be the user's own.

@@ -43,6 +43,13 @@ def rows(task, count=24):
             {"text": "the day", "choices": ["fine", "weather"], "label": i % 2}
             for i in range(count)
         ]
+    if task == "ranking":
+        lists = [["fine", "weather", "is"], ["weather", "fine"]]
+        grades = [[1, 0, 0], [0, 2]]
+        return [
+            {"query": "the day", "candidates": lists[i % 2], "grades": grades[i % 2]}
+            for i in range(count)
+        ]
     context = "the weather is fine"
     answer = {"text": ["fine"], "answer_start": [15]}
     answers = [{"text": [], "answer_start": []}, answer, answer]

@@ -25,6 +25,7 @@ BUILDERS = {
     "intent_and_slots": lambda x: kbl.intent_and_slot_classifier(x, list("ab"), LABELS),
     "question_answering": kbl.question_answerer,
     "multiple_choice": kbl.multiple_choice,
+    "ranking": lambda x: kbl.ranker(x, activation="sigmoid"),
     "masked_lm": lambda x: kbl.masked_lm(x, enhanced=True),
     "sentence_embedding": kbl.sentence_encoder,
     "pretraining": kbl.pretraining.bert_pretrainer,

@@ -5,12 +5,18 @@ from typing import Any
 import keras
 
 from keras_bert_lite.checkpoints.hugging_face.activations import THEIRS
-from keras_bert_lite.checkpoints.hugging_face.head_builders import PROBLEMS
+from keras_bert_lite.checkpoints.hugging_face.head_builders import (
+    ACTIVATION_KEY,
+    CROSS_ENCODER,
+    PROBLEMS,
+    RANKER_ACTIVATIONS,
+)
 from keras_bert_lite.checkpoints.hugging_face.heads import Head
 from keras_bert_lite.config import EncoderConfig
 from keras_bert_lite.layers import DenseHead, MaskedLMTransform
 from keras_bert_lite.tasks.classification import REGRESSION
 from keras_bert_lite.tasks.masked_lm import MASKED_LM
+from keras_bert_lite.tasks.ranking import RANKING
 from keras_bert_lite.tasks.registry import task_of
 from keras_bert_lite.tasks.sentence_embedding import SENTENCE_EMBEDDING
 from keras_bert_lite.tasks.task import head_layers, labels_of, options_of
@@ -70,6 +76,8 @@ def head_fields(model: keras.Model, head: Head) -> dict[str, Any]:
         fields |= _names(labels)
     elif task is REGRESSION:
         fields |= _names(last.names or [f"LABEL_{i}" for i in range(last.units)])
+    elif task is RANKING:
+        fields |= {**_names(["LABEL_0"]), **_cross_encoder(model)}
     if "hidden_dense" in "".join(head.names.values()) and "cls_dropout" in fields:
         fields |= {  # DeBERTa's own fields for its hidden layer
             "pooler_hidden_act": THEIRS[last.hidden_activation],
@@ -85,6 +93,13 @@ def head_fields(model: keras.Model, head: Head) -> dict[str, Any]:
     if options_of(model).get("enhanced"):
         fields["legacy"] = False
     return fields
+
+
+def _cross_encoder(model: keras.Model) -> dict[str, Any]:
+    """Returns what sentence-transformers reads of a cross-encoder."""
+    ours = options_of(model).get("activation")
+    theirs = next(x for x, name in RANKER_ACTIVATIONS.items() if name == ours)
+    return {CROSS_ENCODER: {ACTIVATION_KEY: theirs}}
 
 
 def _form_fields(found: dict[str, keras.layers.Layer]) -> dict[str, Any]:

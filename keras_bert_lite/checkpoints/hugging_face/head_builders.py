@@ -18,6 +18,7 @@ from keras_bert_lite.tasks import (
     masked_lm as words,
     multiple_choice as choices,
     question_answering as spans,
+    ranking,
     token_classification as tokens,
 )
 from keras_bert_lite.tasks.pretraining import bert as pretraining
@@ -28,16 +29,32 @@ PROBLEMS = {
     "multi_label_classification": classification.MULTI_LABEL_CLASSIFICATION,
     "regression": classification.REGRESSION,
 }
+# What sentence-transformers adds to config.json of a cross-encoder, since version 4 and
+# before: the class of the activation of scores.
+CROSS_ENCODER, ACTIVATION_KEY = "sentence_transformers", "activation_fn"
+OLD_ACTIVATION = "sbert_ce_default_activation_function"
+RANKER_ACTIVATIONS = {
+    "torch.nn.modules.activation.Sigmoid": "sigmoid",
+    "torch.nn.modules.linear.Identity": None,
+}
 
 
 def sequence_classifier(encoder: keras.Model, raw: dict, head: Any) -> keras.Model:
-    """Builds a classifier, multi-label classifier or regressor, by `problem_type`."""
+    """Builds a classifier, multi-label classifier or regressor, by `problem_type`.
+
+    A cross-encoder of sentence-transformers with one score is a ranker.
+    """
     options: dict[str, Any] = {
         "dropout": _dropout(raw, head),
         "head_form": _form(raw, head),
         "pooling": _pooling(raw, head),
     }
     names = label_names(raw)
+    theirs = raw.get(OLD_ACTIVATION) or (raw.get(CROSS_ENCODER) or {}).get(
+        ACTIVATION_KEY
+    )
+    if theirs is not None and len(names) == 1:
+        return ranking.ranker(encoder, activation=_ranker_activation(theirs), **options)
     problem = raw.get("problem_type")
     if problem not in (*PROBLEMS, None):
         raise ValueError(
@@ -51,6 +68,15 @@ def sequence_classifier(encoder: keras.Model, raw: dict, head: Any) -> keras.Mod
     if task is classification.MULTI_LABEL_CLASSIFICATION:
         return classification.multi_label_classifier(encoder, names, **options)
     return classification.text_classifier(encoder, names, **options)
+
+
+def _ranker_activation(theirs: Any) -> str | None:
+    if theirs not in RANKER_ACTIVATIONS:
+        raise ValueError(
+            f"`{ACTIVATION_KEY}` must be one of {[*RANKER_ACTIVATIONS]}. "
+            f"Received: {theirs!r:.200}"
+        )
+    return RANKER_ACTIVATIONS[theirs]
 
 
 def deberta_sequence_classifier(

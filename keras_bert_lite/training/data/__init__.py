@@ -11,7 +11,11 @@ from keras_bert_lite.training.data.readers.read import read
 from keras_bert_lite.training.data.readers.spans import read_spans
 from keras_bert_lite.training.data.readers.squad import read_squad
 from keras_bert_lite.training.data.records import Records, records
-from keras_bert_lite.training.data.sequences import choice_dataset, text_dataset
+from keras_bert_lite.training.data.sequences import (
+    choice_dataset,
+    ranking_dataset,
+    text_dataset,
+)
 from keras_bert_lite.training.data.tokens import token_dataset
 from keras_bert_lite.training.data.truncation import TruncationWarning
 
@@ -22,6 +26,7 @@ __all__ = [
     "choice_dataset",
     "intent_and_slot_dataset",
     "question_dataset",
+    "ranking_dataset",
     "read",
     "read_conll",
     "read_conllu",

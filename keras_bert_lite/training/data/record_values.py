@@ -10,6 +10,8 @@ from keras_bert_lite.training.data.records import Record
 
 Columns = str | Sequence[str]  # a column, or several that are stacked
 LARGEST = float(np.finfo(np.float32).max)
+MAX_GRADE = 100  # of a candidate: 2 to its power is a float32
+SEPARATOR = "\x1f"  # lists are joined to one string, so that all rows have one shape
 Converter = Callable[[Any], np.ndarray]
 
 
@@ -139,6 +141,41 @@ def numbers(value: Any) -> np.ndarray:
             f"converters=...)`. Received: {value!r}"
         )
     return np.array(row, np.float32)
+
+
+def check_candidates(candidates: Any) -> None:
+    """Refuses what is no list of texts: of one or more, none of them empty."""
+    texts = isinstance(candidates, list) and all(
+        isinstance(x, str) and x and SEPARATOR not in x for x in candidates
+    )
+    if not texts or not candidates:
+        raise ValueError(
+            "`candidates` must be a list of one string or more, none of them empty or "
+            f"with U+001F. Received: {candidates!r:.200}"
+        )
+    for text in candidates:
+        _utf8(text, "candidates")
+
+
+def check_grades(grades: Any, candidates: Sequence[str]) -> None:
+    """Refuses what are no grades of candidates: numbers from 0 to 100."""
+    check_scores("grades", grades, candidates)
+    if not all(0 <= x <= MAX_GRADE for x in grades):
+        raise ValueError(
+            f"`grades` must be from 0 to {MAX_GRADE}. Received: {grades!r:.200}"
+        )
+
+
+def check_scores(argument: str, scores: Any, candidates: Sequence[str]) -> None:
+    """Refuses what is not a list of finite numbers, one for each candidate."""
+    numbers = isinstance(scores, list) and all(
+        isinstance(x, (int, float)) and abs(x) <= LARGEST for x in scores
+    )
+    if not numbers or len(scores) != len(candidates):
+        raise ValueError(
+            f"`{argument}` must be a list of {len(candidates)} numbers, one for each "
+            f"candidate. Received: {scores!r:.200}"
+        )
 
 
 def choice_among(number: int) -> Converter:

@@ -13,7 +13,11 @@ from typing import Any, ClassVar
 from keras_bert_lite.checks import check_label
 from keras_bert_lite.tagging import OUTSIDE, has_scheme, to_bio
 from keras_bert_lite.training.data.questions import answer_span
-from keras_bert_lite.training.data.record_values import name_of
+from keras_bert_lite.training.data.record_values import (
+    check_candidates,
+    check_grades,
+    name_of,
+)
 from keras_bert_lite.training.data.records import Record
 
 Rows = Sequence[Record]
@@ -382,6 +386,36 @@ class Choices(RowFormat):
 
     def as_text(self, row: Record, name: str) -> str:
         """Returns the text or the longest choice: each choice has a row of its own."""
+        value = row[name]
+        return value if isinstance(value, str) else max(value, key=len)
+
+
+class RankedCandidates(RowFormat):
+    """Queries with candidates, and how relevant each of them is."""
+
+    columns: ClassVar[Mapping[str, str | None]] = {
+        "query": "query",
+        "candidates": "candidates",
+        "grades": "grades",
+    }
+    texts = ("query", "candidates")
+
+    def columns_of(self, named: Mapping[str, str | None], first: Record) -> Columns:
+        """Grades may also be called `labels`, as in sentence-transformers."""
+        if "grades" not in {*named, *first} and "labels" in first:
+            named = {**named, "grades": "labels"}
+        return super().columns_of(named, first)
+
+    def check(self, row: Record) -> None:
+        super().check({"query": row["query"]})
+        check_candidates(row["candidates"])
+        check_grades(row["grades"], row["candidates"])
+
+    def classes(self, row: Record) -> list[str]:
+        return [f"{'with' if any(row['grades']) else 'without'} a relevant candidate"]
+
+    def as_text(self, row: Record, name: str) -> str:
+        """Returns the query or the longest candidate: each has a row of its own."""
         value = row[name]
         return value if isinstance(value, str) else max(value, key=len)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.layers.heads.dense_heads import check_labels
-from keras_bert_lite.text.preprocessor import Preprocessor
+from keras_bert_lite.text.preprocessor import Preprocessor, without_empty
 from keras_bert_lite.training.data import record_values
 from keras_bert_lite.training.data.batches import Batching, batches
 from keras_bert_lite.training.data.records import Record
@@ -138,6 +138,78 @@ def choice_dataset(
     return _batches(source, row, preprocessor, batching)
 
 
+def ranking_dataset(
+    source: Any,
+    preprocessor: Preprocessor,
+    query: str = "query",
+    candidates: str = "candidates",
+    grades: str | None = "grades",
+    teacher: str | None = None,
+    **batching: Unpack[Batching],
+) -> tf.data.Dataset:
+    """Makes batches for rankers.
+
+    Args:
+        source, preprocessor, batching: See `text_dataset`.
+        query: The column of the queries.
+        candidates: The column of the candidates, lists of one text or more.
+        grades: The column of their grades, lists of numbers from 0, such as 1 for
+            relevant ones and 0 for others. `None`: there are no targets.
+        teacher: The column of a teacher's scores, lists of numbers, which are then the
+            targets, as `losses.MarginMSELoss` takes them.
+
+    Returns:
+        A `tf.data.Dataset` of ids, `(B, C, S)`, and targets, float32 `(B, C)`, where C
+        is the length of the longest list in the batch. What fills up shorter lists has
+        no real tokens and the target 0; rankers score it -inf, and their losses ignore
+        it. It warns of truncated texts as `text_dataset` does.
+
+    Raises:
+        ValueError: If an argument is invalid, or a record: it lacks a column, a
+            candidate is empty, or there is not one target for each.
+
+    Example:
+
+    >>> preprocessor = kbl.load_preprocessor("bert_mini_books")
+    >>> record = {"query": "rain", "candidates": ["wet", "dry"], "grades": [1, 0]}
+    >>> data = kbl.ranking_dataset([record], preprocessor)
+    >>> next(iter(data))[1].numpy()
+    array([[1., 0.]], dtype=float32)
+    """
+    column = grades if teacher is None else teacher
+
+    def row(record: Record) -> dict[str, np.ndarray]:
+        text = record_values.text_of(record, query, "query")
+        listed = record_values.value_of(record, candidates, "candidates")
+        record_values.check_candidates(listed)
+        lists = {"candidates": listed}
+        if column is not None:
+            targets = record_values.value_of(record, column, "grades")
+            if teacher is None:
+                record_values.check_grades(targets, listed)
+            else:
+                record_values.check_scores("teacher", targets, listed)
+            lists["target"] = [str(float(x)) for x in targets]
+        joined = {
+            name: np.array(record_values.SEPARATOR.join(x).encode(), object)
+            for name, x in lists.items()
+        }
+        return {"text": text, **joined}
+
+    def split(batch: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+        lists = {
+            name: tf.strings.split(x, record_values.SEPARATOR)
+            for name, x in batch.items()
+            if name != "text"
+        }
+        dense = {"candidates": lists["candidates"].to_tensor("")}
+        if "target" in lists:
+            dense["target"] = tf.strings.to_number(lists["target"]).to_tensor()
+        return {**batch, **dense}
+
+    return _batches(source, row, preprocessor, batching, split)
+
+
 def _answer(
     record: Record,
     label: record_values.Columns | None,
@@ -157,11 +229,14 @@ def _batches(
     row: Callable[[Record], Row],
     preprocessor: Preprocessor,
     options: Batching,
+    split: Callable[[dict[str, tf.Tensor]], dict[str, tf.Tensor]] = lambda batch: batch,
 ) -> tf.data.Dataset:
     def finish(batch: dict[str, tf.Tensor]) -> tuple[Any, tf.Tensor]:
-        texts = {name: batch[name] for name in ("text", "text_pair") if name in batch}
+        batch = split(batch)
+        names = ("text", "text_pair", "candidates")
+        texts = {name: batch[name] for name in names if name in batch}
         segments, shape = preprocessor.segments(texts)
-        rows = preprocessor.rows(segments, shape)
+        rows = without_empty(preprocessor.rows(segments, shape), texts)
         inputs = {k: _sized(x, batch["text"]) for k, x in rows.items()}
         answers = [batch[name] for name in ("target", "weight") if name in batch]
         element = (inputs, *answers) if answers else inputs

@@ -18,8 +18,6 @@ from keras_bert_lite.training.data.batches import WindowBatching
 from keras_bert_lite.training.data.records import Record
 from keras_bert_lite.training.data.window_datasets import Rows, window_batches
 
-SEPARATOR = "\x1f"  # words are joined to one string, so that all rows have one shape
-
 
 def token_dataset(
     source: Any,
@@ -112,16 +110,18 @@ class TaggedWords:
             )
             for tag in given
         ]
-        joined = {self._words: SEPARATOR.join(found)}
+        joined = {self._words: record_values.SEPARATOR.join(found)}
         return {
             "words": record_values.text_of(joined, self._words, "words"),
-            "tags": np.array(SEPARATOR.join(map(str, indices)).encode(), object),
+            "tags": np.array(
+                record_values.SEPARATOR.join(map(str, indices)).encode(), object
+            ),
         }
 
     def cut(self, rows: Rows) -> tuple[Rows, Rows, tf.Tensor]:
         """Returns ids, `tags` and `weights` of N windows, and their rows `(N,)`."""
-        words = tf.strings.split(rows["words"], SEPARATOR).to_tensor("")
-        tags = tf.strings.split(rows["tags"], SEPARATOR)
+        words = tf.strings.split(rows["words"], record_values.SEPARATOR).to_tensor("")
+        tags = tf.strings.split(rows["tags"], record_values.SEPARATOR)
         tags = tf.strings.to_number(tags, tf.int32).to_tensor()
         tokens, numbers = locate_words(self._preprocessor.tokenizer, words)
         windows, columns, ids = self._preprocessor.windows([tokens.ids])
@@ -148,7 +148,7 @@ def _finish(ids: Rows, targets: Rows) -> tuple[Rows, tf.Tensor, tf.Tensor]:
 def _words(record: Record, column: str) -> list[str]:
     found = record_values.value_of(record, column, "words")
     valid = isinstance(found, list) and all(isinstance(x, str) for x in found)
-    if not valid or not found or any(SEPARATOR in word for word in found):
+    if not valid or not found or any(record_values.SEPARATOR in word for word in found):
         raise ValueError(
             "`words` must be a list of one string or more, without U+001F. "
             f"Received: {found!r:.200}"

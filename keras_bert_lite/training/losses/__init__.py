@@ -8,6 +8,12 @@ weight is not 0, or 0 if there are none.
 
 from keras_bert_lite.training.losses.crf import CRFLoss
 from keras_bert_lite.training.losses.electra import ReplacedTokenLoss
+from keras_bert_lite.training.losses.ranking import (
+    LambdaLoss,
+    ListNetLoss,
+    PointwiseLoss,
+    RankNetLoss,
+)
 from keras_bert_lite.training.losses.sentence_pairs import (
     ContrastiveLoss,
     CoSENTLoss,
@@ -24,8 +30,12 @@ __all__ = [
     "ContrastiveLoss",
     "CosineSimilarityLoss",
     "InBatchNegativesLoss",
+    "LambdaLoss",
+    "ListNetLoss",
     "MarginMSELoss",
     "MatryoshkaLoss",
+    "PointwiseLoss",
+    "RankNetLoss",
     "ReplacedTokenLoss",
     "TripletLoss",
 ]

@@ -227,18 +227,20 @@ class TripletLoss(keras.losses.Loss):
 class MarginMSELoss(keras.losses.Loss):
     """A text must score above each of its negatives by as much as a teacher says.
 
-    `mean_n (q . p - q . n - y_n)^2`, the squared error of the differences between
-    products of vectors, over the negatives n of a row.
+    `mean_n (s_p - s_n - y_n)^2`, the squared error of the differences between scores,
+    over the negatives n of a row. The score of a text is that of a ranker, or the
+    product of its vector with the query's.
 
     Args:
         reduction, name: As in `keras.losses.Loss`.
 
     Call arguments:
-        y_true: The teacher's differences, score of the positive minus score of the
-            negative, `(B, C - 2)` (or `(B,)` with one negative); or its scores, of the
-            positive and the negatives, `(B, C - 1)`.
+        y_true: The teacher's scores of the positive and the negatives, `(B, C - 1)`; or
+            the score of the positive minus that of the negative, `(B, C - 2)` (or
+            `(B,)` with one negative).
         y_pred: Vectors of queries, positives and negatives, `(B, C, H)`, where C is 3
-            or more.
+            or more. Or a ranker's scores, of the positive first, `(B, C)`, where -inf
+            is padding; `y_true` are then the teacher's scores, `(B, C)`.
 
     Reference: [Hofstaetter et al., 2020](https://arxiv.org/abs/2010.02666), section
     3.2; `MarginMSELoss` in sentence-transformers.
@@ -252,11 +254,16 @@ class MarginMSELoss(keras.losses.Loss):
         super().__init__(name=name, reduction=reduction, dtype="float32")
 
     def __call__(self, y_true, y_pred, sample_weight=None):
-        _check_texts(y_pred, 3, None)
         y_true = ops.convert_to_tensor(y_true, "float32")
+        if len(y_pred.shape) == 2:  # a ranker's scores, and as many of the teacher
+            differences = y_true[:, :1] - y_true[:, 1:]
+            return super().__call__(differences, y_pred, sample_weight)
+        _check_texts(y_pred, 3, None)
+        y_pred = ops.cast(y_pred, self.dtype)
+        y_pred = ops.einsum("bh,bch->bc", y_pred[:, 0], y_pred[:, 1:])
         if len(y_true.shape) == 1:
             y_true = y_true[:, None]
-        negatives = y_pred.shape[1] - 2
+        negatives = y_pred.shape[1] - 1
         if y_true.shape[1] == negatives + 1:
             y_true = y_true[:, :1] - y_true[:, 1:]
         if y_true.shape[1] != negatives:
@@ -267,9 +274,13 @@ class MarginMSELoss(keras.losses.Loss):
         return super().__call__(y_true, y_pred, sample_weight)
 
     def call(self, y_true, y_pred):
-        scores = ops.einsum("bh,bch->bc", y_pred[:, 0], y_pred[:, 1:])
-        margins = scores[:, :1] - scores[:, 1:]
-        return ops.mean(ops.square(margins - y_true), axis=-1)
+        real = ops.not_equal(y_pred[:, 1:], -float("inf"))
+        count = ops.sum(ops.cast(real, y_true.dtype), axis=-1)
+        scores = ops.where(real, y_pred[:, 1:], ops.zeros_like(y_true))
+        errors = ops.where(
+            real, y_pred[:, :1] - scores - y_true, ops.zeros_like(y_true)
+        )
+        return ops.sum(ops.square(errors), axis=-1) / ops.maximum(count, 1)
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
