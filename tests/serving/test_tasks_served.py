@@ -14,7 +14,7 @@ from keras_bert_lite.tasks.text_model import model_on_ids
 from tests.tasks.string_models import PAIRS, TASKS, model_of, predicted
 
 pytestmark = pytest.mark.tensorflow(reason="exports need TensorFlow")
-SLOW = ("multi_label", "crf", "choices", "compared", "masks")
+SLOW = ("multi_label", "crf", "choices", "compared", "candidates", "masks")
 SERVED = ["words", "questions"]
 SERVED += [pytest.param(task, marks=pytest.mark.slow) for task in SLOW]
 

@@ -12,6 +12,7 @@ TEXTS = ["the day!", LONG, "", "a", "Fine [MASK] weather [MASK]"]
 PAIRS = {"text": TEXTS, "text_pair": [LONG, "fine", "bad day", "", "weather"]}
 ANSWERS = [["a day", "bad"], ["", LONG], ["a day", "bad"], ["", LONG], ["", "fine"]]
 CHOICES = {"text": TEXTS, "text_pair": ANSWERS}
+CANDIDATES = {"text": TEXTS, "candidates": [["a day", LONG], *[["not", "fine"]] * 4]}
 WORDS = [text.split() for text in TEXTS]
 SPANS = ("answer", "start", "end", "score")
 ENTITIES = (
@@ -30,6 +31,7 @@ TASKS = {
     "questions": (PAIRS, (*SPANS, *(f"{x}s" for x in SPANS), "no_answer_score")),
     "choices": (CHOICES, ("choice", "answer", "scores")),
     "compared": (CHOICES, ("choice", "answer", "scores")),
+    "candidates": (CANDIDATES, ("scores", "order", "best")),
     "masks": (TEXTS, ("tokens", "scores", "filled")),
     "sentences": (TEXTS, ("sentence_embedding",)),
 }
@@ -53,6 +55,7 @@ def make(task):
         "compared": lambda: kbl.multiple_choice(
             encoder, pooling="mean", head_form={}, compare=True
         ),
+        "candidates": lambda: kbl.ranker(encoder),
         "masks": lambda: kbl.masked_lm(encoder),
         "sentences": lambda: kbl.sentence_encoder(encoder),
     }

@@ -21,6 +21,7 @@ LABELS = ["most common label", "TF-IDF, logistic regression"]
         ),
         ("question_answering", []),
         ("multiple_choice", ["TF-IDF, most similar choice"]),
+        ("ranking", ["BM25"]),
     ],
 )
 def test_simple_models(task, names):
@@ -57,6 +58,15 @@ def test_the_most_similar_choice():
     assert [*spec.baselines(rows, rows).values()] == [{"accuracy": 1.0}]
     rows = [{"text": "!", "choices": ["?", "."], "label": 0}] * 4
     assert [*spec.baselines(rows, rows).values()] == [{"accuracy": 1.0}]
+
+
+def test_candidates_in_the_order_of_bm25():
+    spec = samples.spec("ranking")
+    rows = [
+        {"query": "fine day", "candidates": ["the", "a fine day"], "grades": [0, 1]},
+        {"query": "weather", "candidates": ["weather", "day"], "grades": [1, 0]},
+    ]
+    assert set(spec.baselines(rows, rows)["BM25"].values()) == {1.0}
 
 
 def test_intents_without_words():

@@ -37,7 +37,6 @@ IGNORED = (
     *("chunk_size_feed_forward", "gradient_checkpointing", "use_cache"),
     *("output_attentions", "output_hidden_states", "output_past", "return_dict"),
     *("use_return_dict", "return_dict_in_generate", "output_scores"),
-    *("sbert_ce_default_activation_function", "sentence_transformers"),
     # Of decoders, which these models are not.
     *("cross_attention_hidden_size", "tie_encoder_decoder", "decoder_start_token_id"),
     *("min_length", "max_length", "do_sample", "early_stopping", "num_beams"),

@@ -25,6 +25,10 @@ from keras_bert_lite.checkpoints.hugging_face import (
     rotary_fields,
 )
 from keras_bert_lite.checkpoints.hugging_face.bias_fields import BIAS_FIELDS
+from keras_bert_lite.checkpoints.hugging_face.head_builders import (
+    CROSS_ENCODER,
+    OLD_ACTIVATION,
+)
 from keras_bert_lite.checkpoints.hugging_face.heads import HEADS, Head
 from keras_bert_lite.config import Biases, RelativeBias
 
@@ -44,6 +48,8 @@ FOLLOWED = (
     "id2label",
     "num_labels",
     "problem_type",
+    CROSS_ENCODER,
+    OLD_ACTIVATION,
     "tie_word_embeddings",
 )
 

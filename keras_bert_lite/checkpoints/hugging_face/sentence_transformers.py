@@ -35,6 +35,9 @@ SWITCHES = {
     "max": "pooling_mode_max_tokens",
 }
 PREFIX = "sentence_transformers.models."
+MODEL_TYPES = ("SentenceTransformer", "CrossEncoder")
+CROSS_ENCODER_TASK = "sequence-classification"
+TRANSFORMER_TASKS = ("feature-extraction", CROSS_ENCODER_TASK)
 MODE = "pooling_mode"  # replaces the switches since version 6
 OTHER_SWITCHES = (
     "pooling_mode_mean_sqrt_len_tokens",
@@ -47,15 +50,14 @@ POOLING_KEYS = Keys(
     ignored=("word_embedding_dimension", "embedding_dimension"),  # the encoder's
 )
 PROMPT_KEYS = Keys(
-    followed=("prompts", "default_prompt_name"),
-    only={"model_type": "SentenceTransformer", "truncate_dim": None},
-    # How vectors are compared, and what wrote the file.
-    ignored=("__version__", "similarity_fn_name", "requirements"),
+    followed=("prompts", "default_prompt_name", "model_type"),
+    only={"truncate_dim": None},
+    # How vectors are compared, what config.json says too, and what wrote the file.
+    ignored=("similarity_fn_name", "activation_fn", "__version__", "requirements"),
 )
 SENTENCE_KEYS = Keys(
-    followed=("max_seq_length", "do_lower_case"),
+    followed=("max_seq_length", "do_lower_case", "transformer_task"),
     only={
-        "transformer_task": "feature-extraction",
         "processing_kwargs": {},
         "query_length": None,
         "document_length": None,
@@ -89,13 +91,15 @@ def load_encoder(
 
 
 def load_model(directory: Path, changes: dict[str, Any]) -> keras.Model:
-    """Loads the encoder with its pooling and normalization.
+    """Loads the encoder with its pooling and normalization, or a cross-encoder.
 
     Raises:
         ValueError: If a module or the pooling is not supported.
     """
     modules = _modules(directory)
     kinds = [kind for kind, _ in modules]
+    if kinds == ["Transformer"] and _transformer_task(directory) == CROSS_ENCODER_TASK:
+        return hugging_face.load_model(_body(directory), changes)
     if kinds[:2] != ["Transformer", "Pooling"] or kinds[2:] not in ([], ["Normalize"]):
         raise ValueError(
             f"{directory / MODULES}: the modules must be Transformer, Pooling and "
@@ -109,6 +113,22 @@ def load_model(directory: Path, changes: dict[str, Any]) -> keras.Model:
     return sentence_encoder(
         encoder, pooling, normalize=len(kinds) == 3, prompt_length=prompt_length
     )
+
+
+def _transformer_task(directory: Path) -> str | None:
+    """Returns which class of transformers the first module is.
+
+    Raises:
+        ValueError: If it is neither an encoder nor a cross-encoder.
+    """
+    path = _sentence_config(_body(directory))
+    task = read_json(path).get("transformer_task") if path else None
+    if task not in (*TRANSFORMER_TASKS, None):
+        raise ValueError(
+            f"{path}: `transformer_task` must be one of {TRANSFORMER_TASKS}. "
+            f"Received: {task!r:.200}"
+        )
+    return task
 
 
 def load_tokenizer(directory: Path, changes: dict[str, Any]) -> Tokenizer:
@@ -196,11 +216,20 @@ def _body(directory: Path) -> Path:
     return directory / folders[0] if folders else directory
 
 
+def _sentence_config(body: Path) -> Path | None:
+    return next((body / x for x in SENTENCE_CONFIGS if (body / x).is_file()), None)
+
+
 def _prompts(directory: Path) -> dict[str, Any]:
     """Returns the arguments of `Preprocessor` that the directory has."""
     path = directory / PROMPTS
     raw = optional_json(path)
     PROMPT_KEYS.check(raw, path)
+    if raw.get("model_type") not in (*MODEL_TYPES, None):
+        raise ValueError(
+            f"{path}: `model_type` must be one of {MODEL_TYPES}. "
+            f"Received: {raw['model_type']!r:.200}"
+        )
     prompts = raw.get("prompts") or {}
     default = raw.get("default_prompt_name")
     named = isinstance(prompts, dict) and all(
@@ -225,7 +254,7 @@ def _lowercase(body: Path) -> dict[str, Any]:
     Raises:
         ValueError: If the tokenizer cannot.
     """
-    path = next((body / x for x in SENTENCE_CONFIGS if (body / x).is_file()), None)
+    path = _sentence_config(body)
     raw = read_json(path) if path else {}
     if path:
         SENTENCE_KEYS.check(raw, path)

@@ -17,8 +17,8 @@ from keras_bert_lite.training.scores.scorer import (
 
 NAME = re.compile(r"(?P<metric>\w+)(@(?P<k>[1-9][0-9]*))?")
 # Of the grades of a ranking's first documents, those of all documents judged, and the
-# number of the first.
-Metric = Callable[[np.ndarray, np.ndarray, int], float]
+# number of the first; `None`: the first are all.
+Metric = Callable[[np.ndarray, np.ndarray, int | None], float]
 
 
 def ranking_scores(
@@ -62,7 +62,7 @@ def ranking_scores(
                 f"`names` must be of {list(METRICS)}, or with a number of documents, "
                 f"such as 'ndcg@10'. Received: {name!r}"
             )
-        k = int(parts["k"] or len(ranking))
+        k = int(parts["k"]) if parts["k"] else None
         metric = METRICS[parts["metric"]]
         relevant = ranking[:k].any() and known.any()
         scores[name] = float(metric(ranking[:k], known, k)) if relevant else 0.0
@@ -78,7 +78,7 @@ def _grades(argument: str, values: Sequence[float]) -> np.ndarray:
     return grades
 
 
-def _ndcg(first: np.ndarray, judged: np.ndarray, k: int) -> float:
+def _ndcg(first: np.ndarray, judged: np.ndarray, k: int | None) -> float:
     best = np.sort(judged)[::-1][:k]
     return _discounted(first) / _discounted(best)
 
@@ -87,25 +87,25 @@ def _discounted(grades: np.ndarray) -> float:
     return (grades / np.log2(np.arange(2, len(grades) + 2))).sum()
 
 
-def _reciprocal_rank(first: np.ndarray, judged: np.ndarray, k: int) -> float:
+def _reciprocal_rank(first: np.ndarray, judged: np.ndarray, k: int | None) -> float:
     return 1 / (1 + (first > 0).argmax())
 
 
-def _average_precision(first: np.ndarray, judged: np.ndarray, k: int) -> float:
+def _average_precision(first: np.ndarray, judged: np.ndarray, k: int | None) -> float:
     hits = first > 0
     precisions = hits.cumsum() / np.arange(1, len(hits) + 1)
     return precisions[hits].sum() / (judged > 0).sum()
 
 
-def _recall(first: np.ndarray, judged: np.ndarray, k: int) -> float:
+def _recall(first: np.ndarray, judged: np.ndarray, k: int | None) -> float:
     return (first > 0).sum() / (judged > 0).sum()
 
 
-def _precision(first: np.ndarray, judged: np.ndarray, k: int) -> float:
-    return (first > 0).sum() / k
+def _precision(first: np.ndarray, judged: np.ndarray, k: int | None) -> float:
+    return (first > 0).sum() / (len(first) if k is None else k)
 
 
-def _accuracy(first: np.ndarray, judged: np.ndarray, k: int) -> float:
+def _accuracy(first: np.ndarray, judged: np.ndarray, k: int | None) -> float:
     return 1.0  # others are 0
 
 

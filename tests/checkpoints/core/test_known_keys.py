@@ -188,9 +188,9 @@ REFUSED_IN_EVERY_FAMILY = (
 )
 REFUSED = {
     "tokenizer_config.json": ("never_split", "sp_model_kwargs", "remove_space"),
-    "config_sentence_transformers.json": ("model_type", "truncate_dim"),
+    "config_sentence_transformers.json": ("truncate_dim",),
     "sentence_bert_config.json": (
-        *("transformer_task", "processing_kwargs", "tokenizer_args"),
+        *("processing_kwargs", "tokenizer_args"),
         *("query_length", "document_length", "query_expansion"),
         *("processor_kwargs", "config_args", "config_kwargs"),
     ),

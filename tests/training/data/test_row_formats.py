@@ -35,6 +35,10 @@ def read(task, row, columns=None):
         ("token_classification", {"tags": ["O", None, "O"]}, "`tags` must hold"),
         ("token_classification", {"tags": [0, 1, 0]}, "`tags` must hold strings"),
         ("multiple_choice", {"label": "²"}, "the place of one of 2 choices"),
+        ("ranking", {"query": ["a"]}, "`query` must be a string"),
+        ("ranking", {"candidates": ["a", "", "b"]}, "none of them empty"),
+        ("ranking", {"grades": [1, 0]}, "a list of 3 numbers, one for each candidate"),
+        ("ranking", {"grades": [1, 0, -0.1]}, "`grades` must be from 0 to 100"),
         ("regression", {"label": True}, "`label` must be a number"),
         ("regression", {"label": 1e20}, "`label` must be a number of up to 1e"),
         ("regression", {"label": 10**400}, "`label` must be a number of up to 1e"),
@@ -88,9 +92,21 @@ def test_a_second_text_is_found(columns, row, pair):
     assert known["text_pair"] == pair
 
 
+def test_grades_may_be_called_labels():
+    form = TUNABLE["ranking"].rows
+    record = {"query": "a", "candidates": ["b"], "labels": [1]}
+    assert form.columns_of({}, record)["grades"] == "labels"
+    row = form.read(record, form.columns_of({}, record))
+    assert row == {"query": "a", "candidates": ["b"], "grades": [1]}
+    assert form.columns_of({}, {**record, "grades": [0]})["grades"] == "grades"
+    assert form.columns_of({"grades": "y"}, record)["grades"] == "y"
+
+
 def test_each_choice_has_a_row_of_its_own():
     row = {"text": "a", "choices": ["b", "longer"], "label": 0}
     assert TUNABLE["multiple_choice"].rows.as_text(row, "choices") == "longer"
+    row = {"query": "a", "candidates": ["longer", "b"], "grades": [1, 0]}
+    assert TUNABLE["ranking"].rows.as_text(row, "candidates") == "longer"
     words = {"words": ["a", "b"], "tags": ["O", "O"]}
     assert TUNABLE["token_classification"].rows.as_text(words, "words") == "a b"
 

@@ -1,4 +1,4 @@
-"""text_dataset and choice_dataset, into the models that take them."""
+"""text_dataset, choice_dataset and ranking_dataset, into the models that take them."""
 
 import keras
 import numpy as np
@@ -6,7 +6,11 @@ import pytest
 import tensorflow as tf
 
 import keras_bert_lite as kbl
-from keras_bert_lite.training.data import choice_dataset, text_dataset
+from keras_bert_lite.training.data import (
+    choice_dataset,
+    ranking_dataset,
+    text_dataset,
+)
 from tests import tiny
 from tests.training.data.batches import assert_inputs, only
 
@@ -229,6 +233,54 @@ class TestChoices:
         source = [*CHOICES, {**CHOICES[0], **changes}]
         with pytest.raises(ValueError, match=message):
             choice_dataset(source, PREPROCESSOR)
+
+
+RANKED = [
+    {"query": "the day", "candidates": ["fine", "bad weather"], "grades": [2, 0.5]},
+    {"query": "is", "candidates": ["a day"], "grades": [True]},
+]
+
+
+class TestRanking:
+    def test_lists_are_filled_up(self):
+        inputs, targets = only(ranking_dataset(RANKED, PREPROCESSOR))
+        assert targets.numpy().tolist() == [[2, 0.5], [1, 0]]
+        real = inputs["padding_mask"].numpy().any(-1)
+        assert real.tolist() == [[True, True], [True, False]]
+        texts = {
+            "text": ["the day", "is"],
+            "candidates": [["fine", "bad weather"], ["a day"]],
+        }
+        assert_inputs(inputs, PREPROCESSOR(texts))
+        assert_inputs(inputs, only(ranking_dataset(RANKED, PREPROCESSOR, grades=None)))
+
+    def test_scores_of_a_teacher(self):
+        rows = [{**RANKED[0], "scores": [-3, 1e3]}, {**RANKED[1], "scores": [0.1]}]
+        _, targets = only(ranking_dataset(rows, PREPROCESSOR, teacher="scores"))
+        np.testing.assert_allclose(targets, [[-3, 1e3], [0.1, 0]])
+        rows[1]["scores"] = [1, 2]  # of other candidates
+        with pytest.raises(ValueError, match="Record 1: `teacher` must be a list of 1"):
+            ranking_dataset(rows, PREPROCESSOR, teacher="scores")
+
+    @pytest.mark.parametrize(
+        ("changes", "message"),
+        [
+            ({"candidates": []}, "`candidates` must be a list of one string or more"),
+            ({"candidates": "ab"}, "`candidates` must be a list"),
+            ({"candidates": ["a", ""]}, "none of them empty"),
+            ({"candidates": ["a", "b\x1fc"]}, r"or with U\+001F"),
+            ({"candidates": ["a", "\ud800"]}, "`candidates` must be Unicode"),
+            ({"grades": [1]}, "`grades` must be a list of 2 numbers, one for each"),
+            ({"grades": [1, -1]}, r"from 0 to 100. Received: \[1, -1\]"),
+            ({"grades": [1, 101]}, "from 0 to 100"),
+            ({"grades": [1, "1"]}, "must be a list of 2 numbers"),
+            ({"grades": [1, float("nan")]}, "must be a list of 2 numbers"),
+            ({"query": None}, "`query` must be a string"),
+        ],
+    )
+    def test_refuses_records(self, changes, message):
+        with pytest.raises(ValueError, match=f"Record 1: .*{message}"):
+            ranking_dataset([RANKED[1], {**RANKED[0], **changes}], PREPROCESSOR)
 
 
 class TestTraining:
