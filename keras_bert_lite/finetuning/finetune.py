@@ -112,7 +112,8 @@ def finetune(
     Args:
         task: `"text_classification"`, `"multi_label_classification"`,
             `"regression"`, `"token_classification"`, `"crf_token_classification"`,
-            `"intent_and_slots"`, `"question_answering"` or `"multiple_choice"`.
+            `"intent_and_slots"`, `"question_answering"`, `"multiple_choice"` or
+            `"ranking"`.
         train: Rows: a file, a DataFrame, a list of dictionaries; see `data.read`.
             They are held in memory.
         validation: Held-out rows; `None`: a tenth of `train`, at least 200 of them
@@ -131,7 +132,7 @@ def finetune(
         learning_rate: The peak rate; `None`: 1e-4 at width 384, less for wider
             encoders; twice as much for tags, several labels and answers to questions.
         batch_size: Rows of a step, at most all of them; `None`: 16 below 500 rows,
-            else 32; 8 for answers to questions.
+            else 32; 8 for answers to questions and lists of candidates.
         sequence_length: The most tokens that the model reads of a row; `None`: the
             shortest length from 128 to 512 that holds 99 % of the rows, or twice the
             longest of fewer than 200, if the encoder reads as many.
@@ -146,15 +147,17 @@ def finetune(
         metric: The score on the held-out rows that decides which weights are kept,
             one of those that `evaluate` gives. `None`: accuracy; micro F1 for several
             labels; Spearman's correlation; F1 of entities (accuracy of other tags);
-            texts whose intent and slots are all right; F1 of answers.
+            texts whose intent and slots are all right; F1 of answers; nDCG of the
+            first 10 candidates.
         class_weight: Weights of the labels in training, for text classification:
             a dictionary by label, where others count 1, or `"balanced"`: in inverse
             proportion to how many rows have them. `None`: each row counts the same.
         baseline: Whether simple models are fitted, for comparison.
         columns: The names of the columns that are not called `text`, `text_pair` (if
             the rows have it; `{"text_pair": None}` leaves it out) and `label` (texts);
-            `words`, `tags` and `intent`; `question`, `context` and `answers`; or
-            `text`, `choices` and `label`: `{"text": "sentence"}`.
+            `words`, `tags` and `intent`; `question`, `context` and `answers`;
+            `text`, `choices` and `label`; or `query`, `candidates` and `grades` (or
+            `labels`): `{"text": "sentence"}`.
         seed: Of the held-out rows, their order and dropout; from 0 to 2**32 - 1.
         verbose: As in `keras.Model.fit`, whose epochs are the steps between two
             evaluations here.

@@ -7,7 +7,7 @@
 | `intent_and_slots` | `intent_and_slot_classifier` |
 | `question_answering` | `question_answerer` |
 | `multiple_choice` | `multiple_choice` |
-| `ranker` | `ranking` |
+| `ranking` | `ranker` |
 | `masked_lm` | `masked_lm` |
 | `sentence_embedding` | `sentence_encoder`, `sentence_encoder_trainer` |
 """

@@ -42,9 +42,9 @@ class RankingLoss(keras.losses.Loss):
         real = ops.not_equal(y_pred, -float("inf"))
         zero = ops.zeros_like(y_pred)  # nothing infinite reaches a gradient
         grades, scores = (ops.where(real, x, zero) for x in (y_true, y_pred))
-        return self.of_lists(grades, scores, real)
+        return self._of_lists(grades, scores, real)
 
-    def of_lists(self, grades, scores, real):
+    def _of_lists(self, grades, scores, real):
         """Returns the loss of lists, `(B, C)` each; `real` are the candidates."""
         raise NotImplementedError
 
@@ -72,7 +72,7 @@ class PointwiseLoss(RankingLoss):
     def __init__(self, name: str = "pointwise_loss") -> None:
         super().__init__(name=name)
 
-    def of_lists(self, grades, scores, real):
+    def _of_lists(self, grades, scores, real):
         losses = ops.softplus(scores) - grades * scores
         return _mean(losses, real)
 
@@ -98,7 +98,7 @@ class RankNetLoss(RankingLoss):
     def __init__(self, name: str = "rank_net_loss") -> None:
         super().__init__(name=name)
 
-    def of_lists(self, grades, scores, real):
+    def _of_lists(self, grades, scores, real):
         return _mean(_pair_losses(scores), _ordered_pairs(grades, real))
 
 
@@ -122,7 +122,7 @@ class ListNetLoss(RankingLoss):
     def __init__(self, name: str = "list_net_loss") -> None:
         super().__init__(name=name)
 
-    def of_lists(self, grades, scores, real):
+    def _of_lists(self, grades, scores, real):
         targets = ops.softmax(_without_padding(grades, real), axis=-1)
         logs = ops.log_softmax(_without_padding(scores, real), axis=-1)
         losses = ops.where(real, -targets * logs, ops.zeros_like(logs))
@@ -160,7 +160,7 @@ class LambdaLoss(RankingLoss):
         check_number("mu", mu)
         self.k, self.mu = k, mu
 
-    def of_lists(self, grades, scores, real):
+    def _of_lists(self, grades, scores, real):
         order = ops.argsort(-_without_padding(scores, real), axis=-1)
         grades, scores, real = (
             ops.take_along_axis(x, order, axis=-1)
