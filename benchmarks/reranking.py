@@ -3,9 +3,10 @@
     python -m benchmarks.reranking --data DATA [--minutes 15] [--questions 1000]
 
 `kbl.finetune` trains MiniLM on questions about every second article, each with its
-paragraph and others that BM25 ranks high. It then orders the 20 best paragraphs that
-BM25 finds, of all 2,067, for questions about the other articles. Where these lack the
-right one, both score 0. Intervals are those of `evaluate`.
+paragraph and three others that BM25 ranks high (`data.mine_negatives`). It then orders
+the 20 best paragraphs that BM25 finds, of all 2,067, for questions about the other
+articles. Where these lack the right one, both score 0. Intervals are those of
+`evaluate`.
 """
 
 import argparse
@@ -51,18 +52,6 @@ def lists(rows: list[Row], texts: list[str], count: int) -> list[Row]:
     ]
 
 
-def training_lists(rows: list[Row]) -> list[Row]:
-    """Returns questions with their paragraph, first, and some of the best others."""
-    found = lists(rows, list(dict.fromkeys(x["context"] for x in rows)), OTHERS + 1)
-    made = []
-    for row, ranked in zip(rows, found, strict=True):
-        others = [x for x in ranked["candidates"] if x != row["context"]][:OTHERS]
-        grades = [1, *[0] * len(others)]
-        texts = [row["context"], *others]
-        made.append({"query": row["question"], "candidates": texts, "grades": grades})
-    return made
-
-
 def scores(rows: list[Row], orders: Any) -> Row:
     scorer = RankingScorer()
     details = scorer.details(rows, {"order": orders}, {})
@@ -76,7 +65,9 @@ def measure(data: Path, minutes: float, questions: int, seed: int) -> Row:
     test = lists(chosen, texts, BEST)
     tuned = kbl.finetune(
         "ranking",
-        training_lists(train),
+        kbl.data.mine_negatives(
+            train, query="question", positive="context", negatives=OTHERS
+        ),
         encoder=minilm(),
         minutes=minutes,
         sequence_length=192,

@@ -1,6 +1,7 @@
 """Readers of files, data sets for `model.fit`, and a look for mistakes in data."""
 
 from keras_bert_lite.finetuning.debug import debug
+from keras_bert_lite.search.mining import mine_negatives
 from keras_bert_lite.training.data import (
     TruncationWarning,
     choice_dataset,
@@ -23,6 +24,7 @@ __all__ = [
     "choice_dataset",
     "debug",
     "intent_and_slot_dataset",
+    "mine_negatives",
     "question_dataset",
     "ranking_dataset",
     "read",

@@ -1,6 +1,6 @@
 """BM25: documents ranked by the words of a query, the baseline of every search."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,20 +42,24 @@ class BM25:
         self._idf = np.log(1 + (len(texts) - having + 0.5) / (having + 0.5))
         self._documents = self._weights(counts, lengths)
 
+    def all_scores(self, queries: Sequence[str]) -> Iterator[np.ndarray]:
+        """Yields the scores of all documents for each query, `(N,)`."""
+        for start in range(0, len(queries), CHUNK):
+            words = self._words.transform(queries[start : start + CHUNK])
+            yield from (words @ self._documents.T).toarray()
+
     def rank(self, queries: Sequence[str], k: int) -> tuple[np.ndarray, np.ndarray]:
         """Returns the k best documents of each query and their scores, `(Q, k)`.
 
         Equal scores are in the order of the documents.
         """
         k = min(k, self._documents.shape[0])
-        places, scores = [], []
-        for start in range(0, len(queries), CHUNK):
-            words = self._words.transform(queries[start : start + CHUNK])
-            part = (words @ self._documents.T).toarray()
-            order = np.argsort(-part, axis=1, kind="stable")[:, :k]
-            places.append(order)
-            scores.append(np.take_along_axis(part, order, 1))
-        return np.concatenate(places), np.concatenate(scores)
+        places = np.zeros((len(queries), k), int)
+        scores = np.zeros((len(queries), k), np.float32)
+        for i, every in enumerate(self.all_scores(queries)):
+            places[i] = np.argsort(-every, kind="stable")[:k]
+            scores[i] = every[places[i]]
+        return places, scores
 
     def scores(self, query: str, texts: Sequence[str]) -> np.ndarray:
         """Returns the scores of other texts, with the statistics of the documents."""

@@ -143,18 +143,18 @@ def numbers(value: Any) -> np.ndarray:
     return np.array(row, np.float32)
 
 
-def check_candidates(candidates: Any) -> None:
+def check_candidates(candidates: Any, argument: str = "candidates") -> None:
     """Refuses what is no list of texts: of one or more, none of them empty."""
     texts = isinstance(candidates, list) and all(
         isinstance(x, str) and x and SEPARATOR not in x for x in candidates
     )
     if not texts or not candidates:
         raise ValueError(
-            "`candidates` must be a list of one string or more, none of them empty or "
+            f"`{argument}` must be a list of one string or more, none of them empty or "
             f"with U+001F. Received: {candidates!r:.200}"
         )
     for text in candidates:
-        _utf8(text, "candidates")
+        _utf8(text, argument)
 
 
 def check_grades(grades: Any, candidates: Sequence[str]) -> None:

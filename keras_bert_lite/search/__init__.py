@@ -1,0 +1,1 @@
+"""Search: the nearest texts of a query, by words or by vectors."""
