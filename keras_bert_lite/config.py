@@ -33,7 +33,10 @@ __all__ = [
 ACTIVATIONS = ("gelu", "gelu_tanh", "relu", "silu", "tanh")
 MOST_LAYERS = 512  # ten times those of the deepest published encoder
 RELATIVE_TERMS = ("c2p", "p2c")
-POOLINGS = ("cls", "cls_dense", "mean", "max", "attention")  # see `layers.Pooler`
+POOLINGS = (  # see `layers.Pooler`
+    *("cls", "cls_dense", "mean", "max", "attention"),
+    *("mean_sqrt_len", "weighted_mean", "last"),
+)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -18,7 +18,10 @@ class Pooler(EncoderPart):
     - `"cls_dense"`: `tanh(W x[0] + b)`, BERT's pooler;
     - `"mean"`: the mean of the real positions;
     - `"max"`: the element-wise maximum of the real positions;
-    - `"attention"`: the sum of the real positions, weighted by `softmax(w x + b)`.
+    - `"attention"`: the sum of the real positions, weighted by `softmax(w x + b)`;
+    - `"mean_sqrt_len"`: the sum of the real positions over the root of their number;
+    - `"weighted_mean"`: their mean, weighted by the position, 1 for the first;
+    - `"last"`: the vector of the last real position.
 
     A row without real positions gives zeros, except for the two poolings of `[CLS]`.
 
@@ -66,9 +69,12 @@ class Pooler(EncoderPart):
         return {
             "cls": lambda: x[:, 0],
             "cls_dense": lambda: self.dense(x[:, 0]),
-            "mean": lambda: _weighted(x, real, _equal_weights(real)),
+            "mean": lambda: _weighted(x, real, _shares(real)),
             "max": lambda: _max(x, real),
             "attention": lambda: _weighted(x, real, self._attention(x, real)),
+            "mean_sqrt_len": lambda: _weighted(x, real, _shares(real, root=True)),
+            "weighted_mean": lambda: _weighted(x, real, _shares(_places(real))),
+            "last": lambda: _weighted(x, real, _last(real)),
         }[self.pooling]()
 
     def _attention(self, x, real):
@@ -86,10 +92,23 @@ class Pooler(EncoderPart):
         return {**super().get_config(), "pooling": self.pooling}
 
 
-def _equal_weights(real):
-    """Returns equal weights for the real positions, (B, S, 1)."""
-    real = ops.cast(real, "float32")
-    return real / ops.maximum(ops.sum(real, axis=1, keepdims=True), 1.0)
+def _shares(weights, root: bool = False):
+    """Returns weights over their sum, or over the root of it: (B, S, 1)."""
+    weights = ops.cast(weights, "float32")
+    total = ops.maximum(ops.sum(weights, axis=1, keepdims=True), 1.0)
+    return weights / (ops.sqrt(total) if root else total)
+
+
+def _places(real):
+    """Returns the positions of the real ones, from 1, and 0 for others: (B, S, 1)."""
+    return ops.cast(real, "int32") * ops.arange(1, ops.shape(real)[1] + 1)[:, None]
+
+
+def _last(real):
+    """Returns 1 for the last real position and 0 for others, (B, S, 1)."""
+    places = _places(real)
+    last = ops.max(places, axis=1, keepdims=True)
+    return ops.logical_and(real, ops.equal(places, last))
 
 
 def _weighted(x, real, weights):

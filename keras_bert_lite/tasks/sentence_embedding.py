@@ -1,9 +1,12 @@
 """Sentence embeddings."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import keras
 
 from keras_bert_lite import layers
-from keras_bert_lite.checks import check_not_negative
+from keras_bert_lite.checks import check_not_negative, check_positive
 from keras_bert_lite.models.encoder_model import config_of, id_inputs
 from keras_bert_lite.tasks.sequence_head import grouped_inputs
 from keras_bert_lite.tasks.task import (
@@ -26,25 +29,35 @@ SENTENCE_EMBEDDING = Task(
 
 def sentence_encoder(
     encoder: keras.Model,
-    pooling: str = "mean",
+    pooling: str | Sequence[str] = "mean",
     normalize: bool = True,
     prompt_length: int = 0,
+    dense: Sequence[keras.layers.Dense] = (),
+    dimensions: int | None = None,
     name: str = "sentence_encoder",
 ) -> keras.Model:
     """Builds a model that turns a text into one vector.
 
     Args:
         encoder: An encoder.
-        pooling: How to pool the tokens; see `layers.Pooler`.
+        pooling: How to pool the tokens; see `layers.Pooler`. The vectors of several
+            poolings are joined.
         normalize: Whether to scale the vector to length 1.
         prompt_length: Number of tokens at the beginning of each row to leave out of
             the pooling: `[CLS]` and the prompt (`include_prompt` of
             sentence-transformers); see `Preprocessor.prompt_length`.
+        dense: Layers between the pooling and the normalization, one after the other.
+        dimensions: How many of a vector's first numbers are kept, as after training
+            with `losses.MatryoshkaLoss`; `None`: all.
         name: Name of the model.
 
     Returns:
         A functional model with the encoder's inputs and the output
-        `sentence_embedding`, `(B, H)`.
+        `sentence_embedding`, `(B, H)`; H is the width of the encoder, times the number
+        of poolings, or that of the last dense layer, or `dimensions`.
+
+    Raises:
+        ValueError: If an argument is invalid, or `dimensions` exceeds the width.
 
     Example:
 
@@ -56,25 +69,52 @@ def sentence_encoder(
     Reference: [Reimers and Gurevych, 2019](https://arxiv.org/abs/1908.10084).
     """
     check_not_negative("prompt_length", prompt_length)
+    poolings = [pooling] if isinstance(pooling, str) else list(pooling)
+    if not poolings:
+        raise ValueError(f"`pooling` must be one or more. Received: {pooling!r}")
+    if prompt_length and "weighted_mean" in poolings:
+        raise ValueError(
+            "`prompt_length` must be 0 with the pooling 'weighted_mean', whose weights "
+            f"count from the beginning of a row. Received: {prompt_length}"
+        )
+    for layer in dense:
+        if not isinstance(layer, keras.layers.Dense):
+            raise TypeError(f"`dense` must be Dense layers. Received: {layer!r}")
     inputs = id_inputs()
     tokens, mask = encoder(inputs)["sequence_output"], inputs["padding_mask"]
     if prompt_length:
         tokens, mask = tokens[:, prompt_length:], mask[:, prompt_length:]
     initializer_range = config_of(encoder).initializer_range
-    pooler = layers.Pooler(pooling, initializer_range, name="pooling")
-    vector = pooler(tokens, padding_mask=mask)
+    vectors = [
+        layers.Pooler(x, initializer_range, name=f"pooling_{i}" if i else "pooling")(
+            tokens, padding_mask=mask
+        )
+        for i, x in enumerate(poolings)
+    ]
+    vector = vectors[0]
+    if len(vectors) > 1:
+        vector = keras.layers.Concatenate(name="join_poolings")(vectors)
+    for layer in dense:
+        vector = layer(vector)
+    options: dict[str, Any] = {
+        "pooling": poolings if len(poolings) > 1 else poolings[0]
+    }
+    if dimensions is not None:
+        check_positive("dimensions", dimensions)
+        if dimensions > vector.shape[-1]:
+            raise ValueError(
+                f"`dimensions` must be at most {vector.shape[-1]}, the width of the "
+                f"vectors. Received: {dimensions}"
+            )
+        vector = vector[:, :dimensions]
+        options["dimensions"] = dimensions
     if normalize:
         vector = layers.UnitNormalization(name="normalize")(vector)
-    return task_model(
-        SENTENCE_EMBEDDING,
-        inputs,
-        {EMBEDDING: vector},
-        [],
-        name,
-        pooling=pooling,
-        normalize=normalize,
-        **({"prompt_length": prompt_length} if prompt_length else {}),
-    )
+    options["normalize"] = normalize
+    if prompt_length:
+        options["prompt_length"] = prompt_length
+    outputs = {EMBEDDING: vector}
+    return task_model(SENTENCE_EMBEDDING, inputs, outputs, dense, name, **options)
 
 
 def sentence_encoder_trainer(

@@ -22,7 +22,7 @@ def test_with_weights_conforms(pooling):
     check_layer(make, INPUTS, without_gradient=without_gradient)
 
 
-@pytest.mark.parametrize("pooling", ["cls", "mean", "max"])
+@pytest.mark.parametrize("pooling", ["cls", "mean", "max", "weighted_mean", "last"])
 def test_without_weights_conforms(pooling):
     check_layer(functools.partial(layers.Pooler, pooling), INPUTS)
 
@@ -71,8 +71,27 @@ def test_an_absent_mask_means_all_real(pooling):
     assert_all_close(layer(STATES), layer(STATES, padding_mask=everything))
 
 
+def test_sums_and_the_last_position():
+    """The real positions need not come first."""
+    mask = np.array([[0, 1, 1, 0, 1], [1, 0, 0, 0, 0]], "bool")
+    rows = [x[m] for x, m in zip(STATES, mask, strict=True)]
+    places = [np.arange(1, 6)[m] for m in mask]
+    expected = {
+        "mean_sqrt_len": [x.sum(0) / np.sqrt(len(x)) for x in rows],
+        "weighted_mean": [
+            np.average(x, 0, w) for x, w in zip(rows, places, strict=True)
+        ],
+        "last": [x[-1] for x in rows],
+    }
+    for pooling, vectors in expected.items():
+        pooled = layers.Pooler(pooling)(STATES, padding_mask=mask)
+        assert_all_close(pooled, np.stack(vectors))
+
+
 @pytest.mark.parametrize("policy", ["float32", "mixed_float16", "mixed_bfloat16"])
-@pytest.mark.parametrize("pooling", ["mean", "max", "attention"])
+@pytest.mark.parametrize(
+    "pooling", ["mean", "max", "attention", "mean_sqrt_len", "weighted_mean", "last"]
+)
 def test_a_row_of_padding_pools_to_zeros(pooling, policy):
     layer = random_layer(pooling, dtype=policy)
     pooled = to_numpy(layer(STATES, padding_mask=np.zeros((2, 5), "bool")))

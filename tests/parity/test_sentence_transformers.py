@@ -43,6 +43,40 @@ def test_a_thousand_sentences():
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
 
 
+@pytest.mark.parametrize(
+    "poolings",
+    [
+        "mean_sqrt_len_tokens",
+        ("weightedmean", "lasttoken"),
+        ("mean", "cls"),
+        ("cls", "max"),
+    ],
+)
+def test_poolings_and_dense_modules_both_ways(poolings, tmp_path):
+    """A directory of theirs is loaded, saved, and opened by them again."""
+    import torch
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer import modules
+
+    texts = [row["sentence1"] for row in read_csv(STS)][:100]
+    transformer = SentenceTransformer(str(checkpoint()), device="cpu")[0]
+    pooling = modules.Pooling(384, pooling_mode=poolings)
+    width = pooling.get_embedding_dimension()
+    dense = modules.Dense(width, 64), modules.Dense(64, 32, False, torch.nn.Identity())
+    parts = [transformer, pooling, *dense, modules.Normalize()]
+    theirs = SentenceTransformer(modules=parts, device="cpu")
+    expected = theirs.encode(texts)
+    theirs.save_pretrained(str(tmp_path / "theirs"))
+    model = kbl.load_model(tmp_path / "theirs")
+    preprocessor = kbl.load_preprocessor(tmp_path / "theirs")
+    answers = kbl.with_text(model, preprocessor).predict(texts, verbose=0)
+    found = answers["sentence_embedding"]
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
+    kbl.save_hugging_face(model, preprocessor, tmp_path / "ours")
+    again = SentenceTransformer(str(tmp_path / "ours"), device="cpu").encode(texts)
+    np.testing.assert_allclose(again, expected, rtol=0, atol=1e-5)
+
+
 @pytest.mark.parametrize("activation", [None, "sigmoid"])
 def test_cross_encoders_both_ways(activation, tmp_path):
     from sentence_transformers import CrossEncoder

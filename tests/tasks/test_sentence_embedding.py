@@ -53,6 +53,91 @@ def test_round_trip_of_a_directory(tmp_path, pooling, normalize):
     ]
 
 
+def several(**options):
+    """Several poolings, and dense layers behind them."""
+    tanh = keras.layers.Dense(12, "tanh", name="first")
+    last = keras.layers.Dense(6, use_bias=False, name="second")
+    poolings = options.pop("pooling", ["mean", "cls", "last"])
+    return kbl.sentence_encoder(tiny.encoder(), poolings, dense=[tanh, last], **options)
+
+
+def test_joined_poolings_and_dense_layers():
+    model = several(normalize=False)
+    parts = [
+        vectors(kbl.sentence_encoder(kbl.encoder_of(model), pooling, normalize=False))
+        for pooling in ("mean", "cls", "last")
+    ]
+    first, second = model.get_layer("first"), model.get_layer("second")
+    kernel, bias = (np.asarray(x) for x in first.weights)
+    hidden = np.tanh(np.concatenate(parts, 1) @ kernel + bias)
+    expected = hidden @ np.asarray(second.kernel)
+    np.testing.assert_allclose(vectors(model), expected, atol=1e-5)
+    assert model.output["sentence_embedding"].shape == (None, 6)
+
+
+@pytest.mark.parametrize("pooling", ["weighted_mean", ["cls", "max"], ["mean", "cls"]])
+def test_round_trip_of_dense_modules(tmp_path, pooling):
+    model = several(pooling=pooling)
+    kbl.save_hugging_face(model, tiny.preprocessor(), tmp_path / "out")
+    again = kbl.load_model(tmp_path / "out")
+    np.testing.assert_allclose(vectors(again), vectors(model), atol=1e-6)
+
+
+def test_cut_vectors():
+    whole = kbl.sentence_encoder(tiny.encoder(), normalize=False)
+    cut = kbl.sentence_encoder(kbl.encoder_of(whole), dimensions=5)
+    expected = vectors(whole)[:, :5]
+    expected = expected / np.linalg.norm(expected, axis=1, keepdims=True)
+    np.testing.assert_allclose(vectors(cut), expected, atol=1e-5)
+    with pytest.raises(ValueError, match="`dimensions` must be at most"):
+        kbl.sentence_encoder(kbl.encoder_of(whole), dimensions=10**6)
+
+
+def test_cut_vectors_have_no_place_in_their_layout(tmp_path):
+    model = kbl.sentence_encoder(tiny.encoder(), dimensions=5)
+    with pytest.raises(ValueError, match=r"truncate_dim.*dimensions=5"):
+        kbl.save_hugging_face(model, None, tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"pooling": []}, "`pooling` must be one or more"),
+        ({"pooling": "first"}, "`pooling` must be one of"),
+        ({"dimensions": 0}, "`dimensions` must be"),
+        ({"prompt_length": 2, "pooling": "weighted_mean"}, "`prompt_length` must be 0"),
+    ],
+)
+def test_refused_options(options, message):
+    with pytest.raises(ValueError, match=message):
+        kbl.sentence_encoder(tiny.encoder(), **options)
+    with pytest.raises(TypeError, match="`dense` must be Dense layers"):
+        kbl.sentence_encoder(tiny.encoder(), dense=[keras.layers.Dropout(0.1)])
+
+
+def damaged(folder, **changes):
+    """Writes a directory with a dense module whose configuration is changed."""
+    kbl.save_hugging_face(several(pooling="mean"), None, folder)
+    path = folder / "2_Dense" / "config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"activation_function": "os.system"}, "`activation_function` must be one of"),
+        ({"bias": 1}, "`bias` true or false"),
+        ({"bias": False}, "the weights must have the shapes"),
+        ({"out_features": 10**9}, "the weights must have the shapes"),
+        ({"use_residual": True}, "`use_residual` must be False"),
+    ],
+)
+def test_refused_dense_modules(tmp_path, changes, message):
+    with pytest.raises(ValueError, match=message):
+        kbl.load_model(damaged(tmp_path / "out", **changes))
+
+
 def test_survives_a_file_and_strings(tmp_path):
     model = kbl.with_text(kbl.sentence_encoder(tiny.encoder()), tiny.preprocessor())
     expected = model.predict(tiny.TEXTS)["sentence_embedding"]
@@ -91,7 +176,7 @@ def test_refused_modules(tmp_path, modules, message):
 def test_refused_poolings(tmp_path):
     kbl.save_hugging_face(kbl.sentence_encoder(tiny.encoder()), None, tmp_path / "out")
     path = tmp_path / "out" / "1_Pooling" / "config.json"
-    for config in ({"pooling_mode_weightedmean_tokens": True}, {}):
+    for config in ({"pooling_mode": "median"}, {"pooling_mode": ["cls", 1]}, {}):
         path.write_text(json.dumps(config))
         with pytest.raises(ValueError, match="the pooling must be one of"):
             kbl.load_model(tmp_path / "out")

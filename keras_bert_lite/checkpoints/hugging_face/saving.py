@@ -37,7 +37,7 @@ from keras_bert_lite.models.encoder_model import (
 )
 from keras_bert_lite.tasks.registry import task_of
 from keras_bert_lite.tasks.sentence_embedding import SENTENCE_EMBEDDING
-from keras_bert_lite.tasks.task import options_of
+from keras_bert_lite.tasks.task import head_layers, options_of
 from keras_bert_lite.text.preprocessor import Preprocessor
 
 DTYPES: dict[str, Any] = {
@@ -136,6 +136,8 @@ def _tensors(
         parts["pooler"] = None
     found = targets({**family.names, **head.names}, parts)
     placed = {id(x) for target in found.values() for x in target.variables}
+    if task_of(model) is SENTENCE_EMBEDDING:  # its dense layers have files of their own
+        placed |= {id(v) for x in head_layers(model).values() for v in x.variables}
     left = [v.path for v in model.variables if id(v) not in placed]
     if pooler is not None and not head.pooled:
         own = {v.path for v in pooler.variables}

@@ -5,9 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import keras
+import numpy as np
 
 from keras_bert_lite.checkpoints.core.known_keys import Keys
 from keras_bert_lite.checkpoints.hugging_face import loading as hugging_face
+from keras_bert_lite.checkpoints.hugging_face.safetensors_files import (
+    WEIGHTS,
+    SafetensorsSource,
+)
 from keras_bert_lite.checkpoints.sources import (
     Source,
     is_name,
@@ -19,7 +24,7 @@ from keras_bert_lite.checkpoints.tokenizers.loading import SENTENCE_CONFIGS
 from keras_bert_lite.checkpoints.tokenizers.tokenizer_config import optional_json
 from keras_bert_lite.models.encoder_model import config_of, encoder_of
 from keras_bert_lite.tasks.sentence_embedding import sentence_encoder
-from keras_bert_lite.tasks.task import options_of
+from keras_bert_lite.tasks.task import head_layers, options_of
 from keras_bert_lite.text.base_tokenizer import Tokenizer
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.text.sentence_piece.tokenizer import SentencePieceTokenizer
@@ -28,25 +33,46 @@ from keras_bert_lite.text.wordpiece.tokenizer import WordPieceTokenizer
 MODULES = "modules.json"
 PROMPTS = "config_sentence_transformers.json"
 POOLING_FOLDER = "1_Pooling"
-# Our pooling -> the switch in the pooling module's config.json.
+# Our pooling -> the switch in the pooling module's config.json, in the order in which
+# their vectors are joined, and its name since version 6.
 SWITCHES = {
     "cls": "pooling_mode_cls_token",
-    "mean": "pooling_mode_mean_tokens",
     "max": "pooling_mode_max_tokens",
+    "mean": "pooling_mode_mean_tokens",
+    "mean_sqrt_len": "pooling_mode_mean_sqrt_len_tokens",
+    "weighted_mean": "pooling_mode_weightedmean_tokens",
+    "last": "pooling_mode_lasttoken",
 }
+MODES = {
+    **{name: name for name in ("cls", "max", "mean")},
+    "mean_sqrt_len": "mean_sqrt_len_tokens",
+    "weighted_mean": "weightedmean",
+    "last": "lasttoken",
+}
+# The class of a Dense module's activation -> Keras's name.
+DENSE_ACTIVATIONS = {
+    "torch.nn.modules.activation.Tanh": "tanh",
+    "torch.nn.modules.linear.Identity": "linear",
+    "torch.nn.modules.activation.ReLU": "relu",
+    "torch.nn.modules.activation.Sigmoid": "sigmoid",
+}
+DENSE_KEYS = Keys(
+    followed=("in_features", "out_features", "bias", "activation_function"),
+    only={
+        "module_input_name": "sentence_embedding",
+        "module_output_name": "sentence_embedding",
+        "use_residual": False,
+    },
+)
+KERNEL, BIAS = "linear.weight", "linear.bias"
 PREFIX = "sentence_transformers.models."
 MODEL_TYPES = ("SentenceTransformer", "CrossEncoder")
 CROSS_ENCODER_TASK = "sequence-classification"
 TRANSFORMER_TASKS = ("feature-extraction", CROSS_ENCODER_TASK)
 MODE = "pooling_mode"  # replaces the switches since version 6
-OTHER_SWITCHES = (
-    "pooling_mode_mean_sqrt_len_tokens",
-    "pooling_mode_weightedmean_tokens",
-    "pooling_mode_lasttoken",
-)
 MODULE_KEYS = Keys(followed=("type", "path"), ignored=("idx", "name", "kwargs"))
 POOLING_KEYS = Keys(
-    followed=(MODE, *SWITCHES.values(), *OTHER_SWITCHES, "include_prompt"),
+    followed=(MODE, *SWITCHES.values(), "include_prompt"),
     ignored=("word_embedding_dimension", "embedding_dimension"),  # the encoder's
 )
 PROMPT_KEYS = Keys(
@@ -91,7 +117,7 @@ def load_encoder(
 
 
 def load_model(directory: Path, changes: dict[str, Any]) -> keras.Model:
-    """Loads the encoder with its pooling and normalization, or a cross-encoder.
+    """Loads the encoder with its pooling and what follows it, or a cross-encoder.
 
     Raises:
         ValueError: If a module or the pooling is not supported.
@@ -100,19 +126,58 @@ def load_model(directory: Path, changes: dict[str, Any]) -> keras.Model:
     kinds = [kind for kind, _ in modules]
     if kinds == ["Transformer"] and _transformer_task(directory) == CROSS_ENCODER_TASK:
         return hugging_face.load_model(_body(directory), changes)
-    if kinds[:2] != ["Transformer", "Pooling"] or kinds[2:] not in ([], ["Normalize"]):
+    normalize = kinds[-1:] == ["Normalize"]
+    between = kinds[2 : -1 if normalize else None]
+    if kinds[:2] != ["Transformer", "Pooling"] or set(between) - {"Dense"}:
         raise ValueError(
             f"{directory / MODULES}: the modules must be Transformer, Pooling and "
-            f"perhaps Normalize. Received: {kinds}"
+            f"perhaps Dense ones and Normalize. Received: {kinds}"
         )
     pooling, include_prompt = _pooling(directory / modules[1][1])
     prompt_length = 0
     if not include_prompt and _prompts(directory)["default_prompt_name"] is not None:
         prompt_length = load_preprocessor(directory, {}).prompt_length
     encoder = load_encoder(directory, "checkpoint", changes)
-    return sentence_encoder(
-        encoder, pooling, normalize=len(kinds) == 3, prompt_length=prompt_length
+    folders = [directory / folder for kind, folder in modules if kind == "Dense"]
+    sources = [SafetensorsSource(folder) for folder in folders]
+    dense = [
+        _dense(folder, source, f"dense_{i}")
+        for i, (folder, source) in enumerate(zip(folders, sources, strict=True))
+    ]
+    model = sentence_encoder(encoder, pooling, normalize, prompt_length, dense)
+    for layer, source in zip(dense, sources, strict=True):
+        weights = [source.read(KERNEL).T]
+        layer.set_weights([*weights, source.read(BIAS)] if layer.use_bias else weights)
+    return model
+
+
+def _dense(folder: Path, source: SafetensorsSource, name: str) -> keras.layers.Dense:
+    """Returns the layer of a Dense module, without its weights.
+
+    Raises:
+        ValueError: If its configuration is not supported or does not fit its weights.
+    """
+    path = folder / "config.json"
+    raw = read_json(path)
+    DENSE_KEYS.check(raw, path)
+    theirs = raw.get("activation_function", "torch.nn.modules.activation.Tanh")
+    bias, units, width = (
+        raw.get("bias", True),
+        raw.get("out_features"),
+        raw.get("in_features"),
     )
+    if theirs not in DENSE_ACTIVATIONS or not isinstance(bias, bool):
+        raise ValueError(
+            f"{path}: `activation_function` must be one of {[*DENSE_ACTIVATIONS]} and "
+            f"`bias` true or false. Received: {theirs!r:.100} and {bias!r:.100}"
+        )
+    shapes = {KERNEL: (units, width), **({BIAS: (units,)} if bias else {})}
+    stored = {x: source.shape(x) for x in source.names()}
+    if stored != shapes:
+        raise ValueError(
+            f"{path}: the weights must have the shapes {shapes}. Received: {stored}"
+        )
+    return keras.layers.Dense(units, DENSE_ACTIVATIONS[theirs], bias, name=name)
 
 
 def _transformer_task(directory: Path) -> str | None:
@@ -155,10 +220,17 @@ def write(
     """
     options = options_of(model)
     pooling = options["pooling"]
-    if pooling not in SWITCHES:
+    poolings = [pooling] if isinstance(pooling, str) else pooling
+    if not set(poolings) <= set(SWITCHES):
         raise ValueError(
             f"sentence-transformers has only the poolings {sorted(SWITCHES)}. "
             f"Received: a model with {pooling!r}"
+        )
+    if "dimensions" in options:
+        raise ValueError(
+            "`model` must have whole vectors: sentence-transformers cuts them when it "
+            "loads a model (`truncate_dim`). "
+            f"Received: dimensions={options['dimensions']}"
         )
     skipped = options.get("prompt_length", 0)
     if skipped and (preprocessor is None or preprocessor.prompt_length != skipped):
@@ -167,19 +239,23 @@ def write(
             f"`model` leaves out of its pooling. Received: {preprocessor!r}"
         )
     config = config_of(encoder_of(model))
-    names = ["Transformer", "Pooling"]
+    dense = [
+        x for x in head_layers(model).values() if isinstance(x, keras.layers.Dense)
+    ]
+    names = ["Transformer", "Pooling", *["Dense"] * len(dense)]
     if options["normalize"]:
         names.append("Normalize")
-    paths = ["", POOLING_FOLDER, "2_Normalize"]
+    paths = ["", *(f"{i}_{name}" for i, name in enumerate(names[1:], 1))]
     modules = [
         {"idx": i, "name": str(i), "path": paths[i], "type": f"{PREFIX}{name}"}
         for i, name in enumerate(names)
     ]
     _write(directory / MODULES, modules)
+    for folder, layer in zip(paths[2:], dense, strict=False):
+        _write_dense(directory / folder, layer)
     (directory / POOLING_FOLDER).mkdir()
-    switches = {switch: ours == pooling for ours, switch in SWITCHES.items()}
     width = {"word_embedding_dimension": config.hidden_dim}
-    form = {**width, **switches, "include_prompt": not skipped}
+    form = {**width, **_pooling_form(poolings), "include_prompt": not skipped}
     _write(directory / POOLING_FOLDER / "config.json", form)
     length = preprocessor.sequence_length if preprocessor else None
     limit = {"max_seq_length": length or config.max_sequence_length}
@@ -279,33 +355,63 @@ def _lowercase(body: Path) -> dict[str, Any]:
     )
 
 
-def _pooling(directory: Path) -> tuple[str, bool]:
-    """Returns our name of the pooling, and whether it includes the prompt."""
+def _pooling(directory: Path) -> tuple[list[str], bool]:
+    """Returns our names of the poolings, and whether they include the prompt."""
     path = directory / "config.json"
     raw = read_json(path)
     POOLING_KEYS.check(raw, path)
-    switches = (*SWITCHES.values(), *OTHER_SWITCHES, "include_prompt")
-    for name in switches:
+    for name in (*SWITCHES.values(), "include_prompt"):
         if not isinstance(raw.get(name), bool | None):
             raise ValueError(
                 f"{path}: `{name}` must be true or false. Received: {raw[name]!r}"
             )
-    modes: Any = [x for x in switches[:-1] if raw.get(x)]
-    ours = {switch: name for name, switch in SWITCHES.items()}
+    modes: Any = [name for name, switch in SWITCHES.items() if raw.get(switch)]
     if raw.get(MODE) is not None:
-        modes = raw[MODE] if isinstance(raw[MODE], list) else [raw[MODE]]
-        ours = {name: name for name in SWITCHES}
-    if len(modes) > 1:
+        ours = {mode: name for name, mode in MODES.items()}
+        named = raw[MODE] if isinstance(raw[MODE], list) else [raw[MODE]]
+        modes = [ours.get(x) if isinstance(x, str) else None for x in named]
+    if not modes or None in modes:
         raise ValueError(
-            f"{path}: the pooling must be one of {sorted(SWITCHES)} alone; vectors of "
-            f"several are not concatenated. Received: {modes!r}"
+            f"{path}: the pooling must be one of {[*MODES.values()]}, or several. "
+            f"Received: {raw.get(MODE)!r}"
         )
-    if not modes or not isinstance(modes[0], str) or modes[0] not in ours:
+    return modes, raw.get("include_prompt") is not False
+
+
+def _pooling_form(poolings: list[str]) -> dict[str, Any]:
+    """Returns the fields of the poolings: switches, which have one order, or names."""
+    if poolings == [x for x in SWITCHES if x in poolings]:
+        return {switch: name in poolings for name, switch in SWITCHES.items()}
+    return {MODE: [MODES[x] for x in poolings]}
+
+
+def _write_dense(folder: Path, layer: keras.layers.Dense) -> None:
+    """Writes a Dense module.
+
+    Raises:
+        ValueError: If sentence-transformers has no class for its activation.
+    """
+    from safetensors.numpy import save_file
+
+    name = keras.activations.serialize(layer.activation)
+    theirs = {ours: x for x, ours in DENSE_ACTIVATIONS.items()}
+    if name not in theirs:
         raise ValueError(
-            f"{path}: the pooling must be one of {sorted(SWITCHES)}. "
-            f"Received: {modes[0] if modes else None!r}"
+            f"The activation of `dense` must be one of {[*theirs]} for "
+            f"sentence-transformers. Received: {name!r}"
         )
-    return ours[modes[0]], raw.get("include_prompt") is not False
+    kernel, *bias = (np.asarray(x) for x in layer.get_weights())
+    folder.mkdir()
+    form = {
+        "in_features": kernel.shape[0],
+        "out_features": kernel.shape[1],
+        "bias": layer.use_bias,
+        "activation_function": theirs[name],
+    }
+    _write(folder / "config.json", form)
+    tensors = {KERNEL: np.ascontiguousarray(kernel.T)}
+    save_file({**tensors, **({BIAS: bias[0]} if bias else {})}, folder / WEIGHTS)
+    (folder / WEIGHTS).chmod(0o644)
 
 
 def _write(path: Path, content: Any) -> None:
