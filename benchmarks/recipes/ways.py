@@ -13,7 +13,6 @@ import numpy as np
 import keras_bert_lite as kbl
 from benchmarks.inference.models import minilm
 from benchmarks.recipes.sets import CLASSES, SEVERAL, Row, Set
-from keras_bert_lite.finetuning.recipe import RECIPE
 from keras_bert_lite.finetuning.rows import ordered, read_rows, split
 from keras_bert_lite.finetuning.spec import Spec, named_columns, tunable_task
 from keras_bert_lite.training.data.records import Records
@@ -53,8 +52,6 @@ def tuned(
     report = found.report
     scores = kbl.evaluate(found.text_model, test, this.columns)["scores"]
     read = report.recipe.steps * report.recipe.batch_size
-    if report.contrasted:
-        read += RECIPE.contrast_steps * RECIPE.contrast_texts
     return {
         "scores": scores,
         "cpu_seconds": round(seconds),
@@ -62,7 +59,6 @@ def tuned(
         "best": report.best,
         "held_out": report.scores,
         "recipe": dataclasses.asdict(report.recipe),
-        "contrasted": report.contrasted,
         "apart": report.apart,
         "options": report.options,
     }

@@ -9,7 +9,6 @@
 | `decide.py`, `plan.py` | labels, weights, how pairs are read, epochs, rate and steps |
 | `run.py` | the course of training, and how an interrupted run goes on |
 | `trainer.py`, `budget.py` | training itself, and the time for it |
-| `contrast.py` | pairs of few labelled texts |
 | `selection.py`, `calibration.py` | the best weights, and probabilities that fit |
 | `report.py` | what a run reports, its files and model card |
 | `saved_run.py` | a finished run, read for use |

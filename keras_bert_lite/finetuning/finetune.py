@@ -100,12 +100,6 @@ def finetune(
     5. Below 1,000 rows, the model is trained again on all of them and on those held
        out, with the whole schedule, unless `validation` is given.
 
-    With up to 64 rows per label, a classifier of texts first learns from pairs of them
-    whether their labels are the same, if the held-out rows are then answered better.
-    With up to 16, and 128 rows in all, it does so unless the held-out rows are then
-    answered worse by two standard errors, and step 2 is left out, unless `epochs` is
-    given.
-
     The report compares the score with that of simple models, such as logistic
     regression on TF-IDF.
 
@@ -239,7 +233,7 @@ def finetune(
         )
         run = Run(trainer, shorter, folder, minutes, directory is not None, verbose)
         compared = parts if baseline else None
-        training = run.train(plan, compared, pairs_alone=epochs is None)
+        training = run.train(plan, compared)
 
         # Judge, by the held-out rows; then train on these as well.
         judgement = run.judge()

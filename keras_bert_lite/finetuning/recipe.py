@@ -53,16 +53,6 @@ class Recipe:
     patience: int = 4
     second_fit: int = 1000
 
-    # Pairs of texts with the same label or not: rows per label up to which they are
-    # tried, and, with few rows in all, trusted; steps (more did not help, with 8 or 64
-    # rows a label) and about how many texts each has.
-    contrast: int = 64
-    contrast_trusted: int = 16
-    contrast_trusted_rows: int = 128
-    contrast_trusted_errors: float = 2.0  # standard errors that pairs may be worse by
-    contrast_steps: int = 40
-    contrast_texts: int = 16
-
     # Held-out targets from which on probabilities are calibrated.
     calibrated_from: int = 50
 

@@ -33,7 +33,6 @@ class Training:
     Args:
         recipe: What training did.
         baselines: The scores of simple models on the held-out rows, by name.
-        contrasted: Whether the encoder first learned which texts have the same label.
         warm_start: What each output's head started from: the inverse strength of the
             penalty, and the loss of the linear model.
         history: The scores of each evaluation on the held-out rows; the first is that
@@ -45,7 +44,6 @@ class Training:
 
     recipe: Plan
     baselines: Mapping[str, Scores]
-    contrasted: bool
     warm_start: Mapping[str, Probe]
     history: list[dict[str, Any]]
     best: int
@@ -225,8 +223,6 @@ def _decisions(report: Report) -> list[str]:
     lines += [
         f"- {_spaced(name)}: {value:.2f}" for name, value in report.options.items()
     ]
-    if report.contrasted:
-        lines.append("- the encoder first learned which texts have the same label")
     if weights := report.class_weight:
         named = zip(report.labels["labels"], weights, strict=True)
         shown = ", ".join(f"{_escape(label)} {weight:.2f}" for label, weight in named)

@@ -29,8 +29,6 @@ from keras_bert_lite.finetuning.report import REPORT, Judgement, Training
 from keras_bert_lite.finetuning.rows import Split, sample
 from keras_bert_lite.finetuning.selection import (
     Selection,
-    reaches,
-    standard_error,
 )
 from keras_bert_lite.finetuning.trainer import StepTimes, Trainer
 from keras_bert_lite.models.encoder_model import encoder_of
@@ -115,13 +113,12 @@ class Run:
         self._count = len(parts.validation)
         self._initial: list[np.ndarray] = []
 
-    def train(self, plan: Plan, compared: Split | None, pairs_alone: bool) -> Training:
+    def train(self, plan: Plan, compared: Split | None) -> Training:
         """Trains the model; it has the weights that the held-out rows judge well.
 
         Args:
             plan: What training does.
             compared: The rows, in full, of simple models to compare with, if any.
-            pairs_alone: Whether pairs are all that very few rows are trained on.
 
         Raises:
             Diverged: If the loss is not finite and no earlier weights are of use.
@@ -132,25 +129,18 @@ class Run:
         plan, times = (kept, None) if kept else self._timed(plan)
         self.budget.begin()
         probes = self._started(plan)
-        probes, contrasted = self._contrasted(probes, plan)
         simple: dict[str, Scores] = {}
         if compared:
             simple = self.trainer.spec.baselines(compared.train, compared.validation)
         if not kept:
             plan = self._new_plan(plan, asked, times)
-        if pairs_alone and contrasted and self._very_few:
-            history, best, diverged = [{"epoch": 0, **self._scores()}], 0, ""
-            plan = dataclasses.replace(plan, epochs=0, steps=0)
-        else:
-            selection, diverged = self._selected(plan)
-            history, best = selection.history, selection.best["epoch"]
+        selection, diverged = self._selected(plan)
         return Training(
             recipe=plan,
             baselines=simple,
-            contrasted=contrasted,
             warm_start=probes,
-            history=history,
-            best=best,
+            history=selection.history,
+            best=selection.best["epoch"],
             diverged=diverged,
         )
 
@@ -190,8 +180,6 @@ class Run:
         trainer, plan = self.trainer, training.recipe
         rows = self._all_rows
         trainer.reset(self._initial)
-        if training.contrasted:
-            trainer.contrast(rows, plan)
         some = sample(rows, plan.linear_rows, plan.seed)
         trainer.start_again(some, training.warm_start)
         if training.best:  # not the linear model
@@ -218,10 +206,7 @@ class Run:
         # The rows of the linear model, then evaluations, as `_affordable` counts them.
         read = fits * (rows + RECIPE.evaluations_beside * self._count)
         reading = self.budget.reading(times.step, plan.batch_size, read)
-        pairs = 0.0
-        if self._few_per_label(RECIPE.contrast):
-            pairs = times.first + fits * RECIPE.contrast_steps * times.step
-        return times.first + fits * times.step + reading + pairs + self.budget.reserve
+        return times.first + fits * times.step + reading + self.budget.reserve
 
     def _started(self, plan: Plan) -> dict[str, Probe]:
         """Starts the heads from linear models of the rows that are not held out."""
@@ -264,45 +249,6 @@ class Run:
             write_text(first / ENDED, diverged)
         selection.restore(trainer.model)
         return selection, (first / ENDED).read_text(encoding="utf-8")
-
-    def _contrasted(
-        self, probes: dict[str, Probe], plan: Plan
-    ) -> tuple[dict[str, Probe], bool]:
-        """Starts from contrasted pairs instead, if a linear model is then better.
-
-        With very few rows a label pairs mostly help, but the held-out rows are too
-        few to show it: then they must not be worse by more than two standard errors.
-        Otherwise they must be better by one.
-        """
-        trainer, parts = self.trainer, self.parts
-        if not self._few_per_label(RECIPE.contrast):
-            return probes, False
-        metric, plain = trainer.spec.metric, trainer.snapshot()
-        before = self._scores()[metric]
-        error = standard_error(before, self._count)
-        margin = -RECIPE.contrast_trusted_errors * error if self._very_few else error
-        trainer.reset(self._initial)
-        with contextlib.suppress(NotFinite):  # the pairs' training has diverged
-            trainer.contrast(parts.train, plan)
-            others = self._started(plan)
-            if reaches(self._scores()[metric], before, margin):
-                return others, True
-        trainer.reset(plain)
-        return probes, False
-
-    @property
-    def _very_few(self) -> bool:
-        """Whether a label has so few rows that little can be learnt but by pairs."""
-        few = self._few_per_label(RECIPE.contrast_trusted)
-        return few and len(self.parts.train) <= RECIPE.contrast_trusted_rows
-
-    def _few_per_label(self, most: int) -> bool:
-        """Whether rows are texts with a label, up to `most` of each on average."""
-        spec, rows = self.trainer.spec, self.parts.train
-        if not spec.task.classifies or spec.pairs:
-            return False
-        count = len({row["label"] for row in rows})
-        return count > 1 and len(rows) <= most * count
 
     def _keeps_linear(self) -> bool:
         """Whether a linear model is kept unless fine-tuning is significantly better."""

@@ -14,7 +14,6 @@ import numpy as np
 
 from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.finetuning.calibration import soften
-from keras_bert_lite.finetuning.contrast import Contrast
 from keras_bert_lite.finetuning.plan import Plan
 from keras_bert_lite.finetuning.recipe import RECIPE
 from keras_bert_lite.finetuning.rows import in_stages
@@ -84,7 +83,6 @@ class Trainer:
     preprocessor: Preprocessor
     _compiled: Any = dataclasses.field(default=None, init=False, repr=False)
     _start: OptimizerStart = dataclasses.field(init=False, repr=False)
-    _contrast: Contrast | None = dataclasses.field(default=None, init=False, repr=False)
 
     def batches(self, rows: Rows, size: int = READ) -> tf.data.Dataset:
         """Returns all rows once, the short ones first.
@@ -131,14 +129,6 @@ class Trainer:
     @functools.cached_property
     def _warm_start(self) -> WarmStart:
         return WarmStart(self.model)
-
-    def contrast(self, rows: Rows, plan: Plan) -> None:
-        """Trains the encoder on pairs of texts with a label."""
-        if self._contrast is None:
-            rate = plan.learning_rate
-            self._contrast = Contrast(self.model, self.preprocessor, rate)
-        labels = [row["label"] for row in rows]
-        self._contrast([row["text"] for row in rows], labels, plan.seed)
 
     def compile(self, plan: Plan) -> None:
         """Compiles the model; for the same optimizer as before, starts it over."""

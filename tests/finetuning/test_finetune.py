@@ -9,7 +9,6 @@ import pytest
 
 import keras_bert_lite as kbl
 from keras_bert_lite.finetuning import decide, finetune as finetuning
-from keras_bert_lite.finetuning.report import card
 from keras_bert_lite.finetuning.run import Run
 from keras_bert_lite.finetuning.selection import Selection
 from keras_bert_lite.finetuning.spec import TUNABLE
@@ -142,7 +141,7 @@ def test_files_of_others_are_kept(tmp_path):
 
 
 def test_labels_in_the_scheme_of_the_rows(monkeypatch):
-    def stop(run, plan, compared, pairs_alone):
+    def stop(run, plan, compared):
         raise KeyboardInterrupt(run.trainer.spec.labels)
 
     monkeypatch.setattr(Run, "train", stop)
@@ -159,7 +158,7 @@ def test_labels_in_the_scheme_of_the_rows(monkeypatch):
 
 
 def test_labels_may_be_numbers(monkeypatch):
-    def stop(run, plan, compared, pairs_alone):
+    def stop(run, plan, compared):
         raise KeyboardInterrupt(run.trainer.spec.labels)
 
     monkeypatch.setattr(Run, "train", stop)
@@ -170,7 +169,7 @@ def test_labels_may_be_numbers(monkeypatch):
 
 
 def test_a_column_of_second_texts_is_read(monkeypatch):
-    def stop(run, plan, compared, pairs_alone):
+    def stop(run, plan, compared):
         raise KeyboardInterrupt(run.trainer.spec.columns["text_pair"])
 
     monkeypatch.setattr(Run, "train", stop)
@@ -216,7 +215,7 @@ def test_choices_are_compared_with_the_text():
 def test_linear_models_decide_how_pairs_are_read(
     task, count, together, apart, monkeypatch
 ):
-    def stop(run, plan, compared, pairs_alone):
+    def stop(run, plan, compared):
         raise KeyboardInterrupt(run.trainer.spec.apart)
 
     def expected_losses(trainer, rows):
@@ -232,7 +231,7 @@ def test_linear_models_decide_how_pairs_are_read(
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_the_fewest_pairs_are_read(count, monkeypatch):
-    def stop(run, plan, compared, pairs_alone):
+    def stop(run, plan, compared):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Run, "train", stop)
@@ -266,25 +265,10 @@ def test_a_run_that_never_began_leaves_nothing(tmp_path):
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.slow
-def test_very_few_rows_learn_from_pairs_alone(monkeypatch):
-    # The texts are so easy that pairs gain nothing. Of six, two fewer prove little.
-    scores = iter([{"accuracy": 5 / 6}, {"accuracy": 3 / 6}])
-    score = Run._scores
-    monkeypatch.setattr(Run, "_scores", lambda run: next(scores, None) or score(run))
-    tuned = tune(epochs=None, baseline=False)
-    assert tuned.report.contrasted
-    assert [x["epoch"] for x in tuned.report.history] == [0]
-    assert tuned.report.recipe.steps == 0
-    assert "first learned which texts have the same label" in card(tuned.report)
-    answers = tuned.text_model.predict(["fine", "weather"], verbose=0)
-    assert answers["label"].tolist() == ["good", "bad"]
-
-
 def test_rows_longer_than_the_model_are_counted_and_shortened(monkeypatch):
     rows = [{"text": "day " * 400, "label": "ab"[i % 2]} for i in range(8)]
 
-    def stop(run, plan, compared, pairs_alone):
+    def stop(run, plan, compared):
         for read, whole in zip(run.parts[:2], compared[:2], strict=True):
             assert len(read) == len(whole)
             assert max(len(row["text"]) for row in read) < 400

@@ -28,7 +28,6 @@ def report(**changes):
         "baselines": {},
         "calibration": {},
         "options": {},
-        "contrasted": False,
         "metric": "accuracy",
         "scores": {"accuracy": 1.0},
         "intervals": {"accuracy": (0.5, 1.0)},

@@ -22,17 +22,6 @@ def run(spec, rows, tmp_path):
     return Run(trainer, Split(rows, rows, False), tmp_path, None, False, 0)
 
 
-def test_few_texts_of_a_label_learn_from_pairs(tmp_path):
-    spec, rows = samples.spec("text_classification"), samples.texts(24)
-    assert run(spec, rows, tmp_path)._few_per_label(12)
-    assert not run(spec, rows, tmp_path)._few_per_label(11)
-    assert not run(spec, rows[::2], tmp_path)._few_per_label(24)  # one label
-    pairs = samples.spec("text_classification", columns=PAIRS)
-    assert not run(pairs, rows, tmp_path)._few_per_label(12)
-    tags = samples.spec("token_classification")
-    assert not run(tags, samples.tagged(), tmp_path)._few_per_label(24)
-
-
 @pytest.mark.parametrize(
     ("task", "columns", "apart", "count", "kept"),
     [
@@ -104,7 +93,7 @@ def noted(monkeypatch):
 
 
 def trained(**changes):
-    given = {"recipe": PLAN, "baselines": {}, "contrasted": False, "warm_start": {}}
+    given = {"recipe": PLAN, "baselines": {}, "warm_start": {}}
     given |= {"history": [], "best": 2, "diverged": "", **changes}
     return Training(**given)
 
@@ -127,16 +116,12 @@ def test_held_out_rows_calibrate_and_are_judged(tmp_path, noted):
     assert found.scores == {"accuracy": 1.0}
 
 
-@pytest.mark.parametrize("contrasted", [False, True])
-def test_the_second_fit_is_on_all_rows_as_the_first_one_was(
-    contrasted, tmp_path, noted
-):
+def test_the_second_fit_is_on_all_rows_as_the_first_one_was(tmp_path, noted):
     trainer = Trainer()
     run = Run(trainer, PARTS, tmp_path, None, False, 0)
-    found = run.train_on_all(trained(contrasted=contrasted), JUDGED)
+    found = run.train_on_all(trained(), JUDGED)
     assert found.refitted
     assert trainer.rows_of("start_again") == trainer.rows_of("fit") == [TEXTS]
-    assert trainer.rows_of("contrast") == [TEXTS] * contrasted
     assert len(trainer.rows_of("soften")) == 1
     assert noted == [("fold", "model", "logits", 2.0)]
 
@@ -155,23 +140,3 @@ def test_given_rows_are_not_trained_on(tmp_path):
     run = Run(trainer, parts, tmp_path, None, False, 0)
     assert run.train_on_all(trained(), JUDGED) == trained()
     assert trainer.calls == []
-
-
-@pytest.mark.parametrize(
-    ("count", "before", "after", "taken"),
-    [
-        (9, 0.5, 0.5, True),  # very few rows: unless it is worse by two errors
-        (9, 0.8, 0.35, True),
-        (9, 0.9, 0.2, False),
-        (100, 0.5, 0.51, False),  # others: if it is better by one
-        (100, 0.5, 0.9, True),
-    ],
-)
-def test_when_pairs_are_learned_from(count, before, after, taken, tmp_path):
-    trainer = Trainer([before, after])
-    parts = Split(samples.texts(count), TEXTS[9:], False)
-    run = Run(trainer, parts, tmp_path, None, False, 0)
-    assert run._contrasted({"before": 1}, PLAN) == (
-        ({}, True) if taken else ({"before": 1}, False)
-    )
-    assert trainer.rows_of("contrast") == [parts.train]
