@@ -149,12 +149,18 @@ class Spec:
     def answer(self, model: TextModel, rows: Rows, batch_size: int = 64) -> Answers:
         """Answers rows, in their order, in batches of similar length.
 
+        Args:
+            model: The model.
+            rows: The rows.
+            batch_size: How many texts, or pairs of texts, are encoded at once.
+
         Raises:
             NotFinite: If an answer is NaN or infinite.
         """
         order = np.argsort([self.format.length(row) for row in rows], kind="stable")
         texts = self.texts([rows[i] for i in order])
-        answers = model.predict(texts, batch_size, verbose=0)
+        most = max(map(self.format.encoded, rows), default=1)
+        answers = model.predict(texts, max(1, batch_size // most), verbose=0)
         absent = absent_in(model)
         for name, value in answers.items():
             if not is_finite(value, absent.get(name)):

@@ -1,14 +1,24 @@
 """Sentence embeddings."""
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import keras
 
 from keras_bert_lite import layers
-from keras_bert_lite.checks import check_not_negative, check_positive
+from keras_bert_lite._tensorflow import tf
+from keras_bert_lite.checks import check_choice, check_not_negative, check_positive
+from keras_bert_lite.layers.unit_normalization import unit_vectors
 from keras_bert_lite.models.encoder_model import config_of, id_inputs
 from keras_bert_lite.tasks.sequence_head import grouped_inputs
+from keras_bert_lite.tasks.string_form import (
+    Answer,
+    Options,
+    Tensors,
+    about_text,
+)
 from keras_bert_lite.tasks.task import (
     Output,
     Task,
@@ -16,13 +26,88 @@ from keras_bert_lite.tasks.task import (
     options_of,
     task_model,
 )
+from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.training.in_chunks import InChunks
 
 EMBEDDING = "sentence_embedding"
+PRECISIONS = ("float32", "int8")
+STEPS = 127  # of int8, from 0 to 1
+
+
+@keras.saving.register_keras_serializable(package="keras_bert_lite")
+class EmbeddingAnswer(Answer):
+    """Makes vectors smaller: of fewer numbers, or of one byte each.
+
+    Args:
+        dimensions: How many of the first numbers are kept, as after training with
+            `losses.MatryoshkaLoss`; the vectors are then scaled to length 1. `None`:
+            all.
+        precision: `"int8"` scales vectors to length 1 and returns whole numbers, 127
+            for 1, so that a product of two vectors over 127 squared is about their
+            cosine; `"float32"` does not.
+
+    Call arguments:
+        vectors: Floats `(B, H)`.
+
+    Output shape:
+        A dictionary: `sentence_embedding`, float32 or int8, `(B, H)` or
+        `(B, dimensions)`.
+
+    Raises:
+        ValueError: If an argument is invalid, or `dimensions` exceeds H.
+    """
+
+    def __init__(
+        self, dimensions: int | None = None, precision: str = "float32", **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        if dimensions is not None:
+            check_positive("dimensions", dimensions)
+        check_choice("precision", precision, PRECISIONS)
+        self.dimensions, self.precision = dimensions, precision
+
+    def call(self, vectors: tf.Tensor) -> dict[str, tf.Tensor]:
+        vectors = tf.cast(vectors, tf.float32)[:, : self.dimensions]
+        if self.dimensions is not None or self.precision == "int8":
+            vectors = unit_vectors(vectors)
+        if self.precision == "int8":
+            vectors = tf.cast(tf.round(STEPS * vectors), tf.int8)
+        return {EMBEDDING: vectors}
+
+    def compute_output_spec(self, vectors: Any) -> dict[str, keras.KerasTensor]:
+        batch, width = vectors.shape
+        if self.dimensions is not None:
+            _check_width(self.dimensions, width)
+        shape = (batch, self.dimensions or width)
+        return {EMBEDDING: keras.KerasTensor(shape, dtype=self.precision)}
+
+    def get_config(self) -> dict[str, Any]:
+        return {
+            **super().get_config(),
+            "dimensions": self.dimensions,
+            "precision": self.precision,
+        }
+
+
+def _string_form(
+    answer: Callable,
+    model: keras.Model,
+    preprocessor: Preprocessor,
+    pairs: bool,
+    options: Options,
+) -> tuple[Tensors, Tensors]:
+    inputs, values = about_text(model, preprocessor, pairs)
+    if options:
+        values = answer(**options, name="answer")(values[EMBEDDING])
+    return inputs, values
+
+
 SENTENCE_EMBEDDING = Task(
     name="sentence_embedding",
     head=None,
     outputs=(Output(EMBEDDING, objective=None),),
+    answer=EmbeddingAnswer,
+    string_form=_string_form,
     hugging_face="Model",
 )
 
@@ -101,11 +186,7 @@ def sentence_encoder(
     }
     if dimensions is not None:
         check_positive("dimensions", dimensions)
-        if dimensions > vector.shape[-1]:
-            raise ValueError(
-                f"`dimensions` must be at most {vector.shape[-1]}, the width of the "
-                f"vectors. Received: {dimensions}"
-            )
+        _check_width(dimensions, vector.shape[-1])
         vector = vector[:, :dimensions]
         options["dimensions"] = dimensions
     if normalize:
@@ -115,6 +196,14 @@ def sentence_encoder(
         options["prompt_length"] = prompt_length
     outputs = {EMBEDDING: vector}
     return task_model(SENTENCE_EMBEDDING, inputs, outputs, dense, name, **options)
+
+
+def _check_width(dimensions: int, width: int) -> None:
+    if dimensions > width:
+        raise ValueError(
+            f"`dimensions` must be at most {width}, the width of the vectors. "
+            f"Received: {dimensions}"
+        )
 
 
 def sentence_encoder_trainer(

@@ -56,3 +56,19 @@ def test_answers_are_in_the_order_of_the_rows():
     rows = [{"text": x} for x in ("ccc", "a", "bb", "dddd")]
     answers = samples.spec("text_classification").answer(Echo(), rows)
     assert answers["label"].tolist() == ["ccc", "a", "bb", "dddd"]
+
+
+@pytest.mark.parametrize(("count", "size"), [(1, 64), (20, 3), (100, 1)])
+def test_long_lists_are_answered_in_small_batches(count, size):
+    sizes = []
+
+    class Stub:
+        layers = ()
+
+        def predict(self, texts, batch_size, verbose):
+            sizes.append(batch_size)
+            return {"best": np.zeros(len(texts["text"]))}
+
+    row = {"query": "a", "candidates": ["b"] * count, "grades": [0] * count}
+    samples.spec("ranking").answer(Stub(), [row] * 5)
+    assert sizes == [size]

@@ -34,6 +34,7 @@ TASKS = {
     "candidates": (CANDIDATES, ("scores", "order", "best")),
     "masks": (TEXTS, ("tokens", "scores", "filled")),
     "sentences": (TEXTS, ("sentence_embedding",)),
+    "small_vectors": (TEXTS, ("sentence_embedding",)),
 }
 
 
@@ -58,12 +59,14 @@ def make(task):
         "candidates": lambda: kbl.ranker(encoder),
         "masks": lambda: kbl.masked_lm(encoder),
         "sentences": lambda: kbl.sentence_encoder(encoder),
+        "small_vectors": lambda: kbl.sentence_encoder(encoder),
     }
     options = {
         "multi_label": {"pairs": True, "threshold": 0.4},
         "words": {"split_words": True, "decoding": "constrained"},
         "questions": {"n_best": 3, "max_answer_length": 8},
         "masks": {"top_k": 4},
+        "small_vectors": {"dimensions": 6, "precision": "int8"},
     }
     preprocessors = {"masks": masks, **dict.fromkeys(("tokens", "crf"), windows)}
     preprocessors |= dict.fromkeys(("words", "questions"), windows)

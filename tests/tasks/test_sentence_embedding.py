@@ -8,6 +8,7 @@ import pytest
 
 import keras_bert_lite as kbl
 from tests import tiny
+from tests.models.samples import tensorflow_only
 
 
 def vectors(model, texts=tiny.TEXTS):
@@ -136,6 +137,41 @@ def damaged(folder, **changes):
 def test_refused_dense_modules(tmp_path, changes, message):
     with pytest.raises(ValueError, match=message):
         kbl.load_model(damaged(tmp_path / "out", **changes))
+
+
+@tensorflow_only
+def test_small_vectors_are_options_of_strings(tmp_path):
+    encoder = kbl.sentence_encoder(tiny.encoder(), normalize=False)
+    whole = vectors(encoder)
+    cut = whole[:, :5] / np.linalg.norm(whole[:, :5], axis=1, keepdims=True)
+    options = {"dimensions": 5, "precision": "int8"}
+    model = kbl.with_text(encoder, tiny.preprocessor(), **options)
+    found = model.predict(tiny.TEXTS, verbose=0)["sentence_embedding"]
+    assert found.dtype == "int8"
+    np.testing.assert_array_equal(found, np.round(127 * cut))
+    model.save(tmp_path / "model.keras")
+    again = keras.models.load_model(tmp_path / "model.keras")
+    np.testing.assert_array_equal(
+        again.predict(tiny.TEXTS, verbose=0)["sentence_embedding"], found
+    )
+    floats = kbl.with_text(encoder, tiny.preprocessor(), dimensions=5)
+    found = floats.predict(tiny.TEXTS, verbose=0)["sentence_embedding"]
+    np.testing.assert_allclose(found, cut, atol=1e-6)
+
+
+@tensorflow_only
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"dimensions": 10**6}, "`dimensions` must be at most"),
+        ({"dimensions": 0}, "`dimensions` must be"),
+        ({"precision": "int4"}, "`precision` must be one of"),
+    ],
+)
+def test_refused_options_of_strings(options, message):
+    model = kbl.sentence_encoder(tiny.encoder())
+    with pytest.raises(ValueError, match=message):
+        kbl.with_text(model, tiny.preprocessor(), **options)
 
 
 def test_survives_a_file_and_strings(tmp_path):

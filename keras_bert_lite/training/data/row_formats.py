@@ -151,6 +151,10 @@ class RowFormat(abc.ABC):
             if (value := row.get(name)) is not None
         )
 
+    def encoded(self, row: Record) -> int:
+        """Returns how many texts, or pairs of texts, an encoder reads of a row."""
+        return 1
+
     def as_text(self, row: Record, name: str) -> str:
         """Returns a text as one string, split words joined."""
         value = row[name]
@@ -384,6 +388,9 @@ class Choices(RowFormat):
             )
         return rows
 
+    def encoded(self, row: Record) -> int:
+        return len(row["choices"])
+
     def as_text(self, row: Record, name: str) -> str:
         """Returns the text or the longest choice: each choice has a row of its own."""
         value = row[name]
@@ -413,6 +420,9 @@ class RankedCandidates(RowFormat):
 
     def classes(self, row: Record) -> list[str]:
         return [f"{'with' if any(row['grades']) else 'without'} a relevant candidate"]
+
+    def encoded(self, row: Record) -> int:
+        return len(row["candidates"])
 
     def as_text(self, row: Record, name: str) -> str:
         """Returns the query or the longest candidate: each has a row of its own."""
