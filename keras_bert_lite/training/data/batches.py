@@ -9,9 +9,10 @@ from typing import Any, TypedDict
 
 from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.checks import check_positive
+from keras_bert_lite.training.data.distinct import distinct_batches
 from keras_bert_lite.training.data.options import mapped
 from keras_bert_lite.training.data.records import Record, records
-from keras_bert_lite.training.data.row_datasets import Row, row_dataset
+from keras_bert_lite.training.data.row_datasets import Row, held_rows, row_dataset
 
 POOL = 50  # batches whose rows are sorted by length or shuffled together
 
@@ -30,6 +31,7 @@ class Batching(WindowBatching, total=False):
     """The options of `batches`."""
 
     group_by_length: bool
+    distinct: bool
 
 
 def batches(
@@ -41,6 +43,7 @@ def batches(
     seed: int | None = None,
     drop_remainder: bool = False,
     group_by_length: bool = False,
+    distinct: bool = False,
     check: bool = True,
 ) -> tf.data.Dataset:
     """Makes batches of records for `model.fit`.
@@ -62,6 +65,9 @@ def batches(
         group_by_length: Whether to batch texts of similar length, for less
             padding. The rows of 50 batches at a time are sorted by their number
             of characters, then the batches are shuffled.
+        distinct: Whether no text occurs twice in a batch, as a loss with in-batch
+            negatives needs: a text would be a wrong answer to itself. All batches are
+            full; see `distinct_batches`.
         check: Whether to read the source once at the start. This finds invalid
             records before training and gives Keras the number of batches. Use
             `False` for slow or endless sources; errors are then TensorFlow's, with
@@ -73,7 +79,7 @@ def batches(
     Raises:
         ValueError: If there are no records, or less than one batch with
             `drop_remainder`; if a record is invalid (the message has its index);
-            or if `group_by_length` is set without `shuffle`.
+            or if `group_by_length` or `distinct` is set without `shuffle`, or both.
     """
     check_positive("batch_size", batch_size)
     if not isinstance(shuffle, bool):
@@ -83,6 +89,14 @@ def batches(
             "`group_by_length` changes the order of the rows and needs `shuffle`. "
             f"Received: shuffle={shuffle}"
         )
+    if distinct:
+        if shuffle is not True or group_by_length:
+            raise ValueError(
+                "`distinct` needs `shuffle=True`, without `group_by_length`. "
+                f"Received: shuffle={shuffle}, group_by_length={group_by_length}"
+            )
+        batched = distinct_batches(held_rows(records(source), row), batch_size, seed)
+        return mapped(batched, finish).prefetch(tf.data.AUTOTUNE)
     rows = row_dataset(records(source), row, shuffle, seed, check)
     size = int(rows.cardinality())
     if drop_remainder and 0 <= size < batch_size:

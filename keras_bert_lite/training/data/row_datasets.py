@@ -44,6 +44,18 @@ def row_dataset(
     return rows.shuffle(shuffle, seed) if shuffle else rows
 
 
+def held_rows(source: Records, row: Callable[[Record], Row]) -> list[Row]:
+    """Returns the rows of all records.
+
+    Raises:
+        ValueError: If there are none, or a record is invalid.
+    """
+    rows = list(_rows(source, row))
+    if not rows:
+        raise _no_records()
+    return rows
+
+
 def _rows(source: Records, make: Callable[[Record], Row]) -> Iterator[Row]:
     shapes = None
     for number, record in enumerate(source):

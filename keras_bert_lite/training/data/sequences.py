@@ -47,7 +47,9 @@ def text_dataset(
             lists of names, or lists of 0 and 1.
         weight: The column of the sample weights, numbers of at least 0.
         **batching: `batch_size`, `shuffle`, `seed`, `drop_remainder`,
-            `group_by_length`, `check`: see `batches`.
+            `group_by_length`, `check`: see `batches`. `distinct=True` (with
+            `shuffle=True`) keeps a text from occurring twice in a batch, as losses with
+            in-batch negatives need.
 
     Returns:
         A `tf.data.Dataset` of the preprocessor's outputs, `(inputs, targets)` or

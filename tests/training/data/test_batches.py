@@ -35,6 +35,64 @@ def test_keeps_the_order_and_knows_its_size(check):
     assert order(numbers(drop_remainder=True)) == SOURCE["number"][:8]
 
 
+PAIRS = {
+    "a": ["x", "x", "y", "z", "v", "w", "x"],
+    "b": ["1", "2", "y", "3", "4", "5", "1"],
+}
+
+
+def distinct(size=2, **options):
+    def row(record):
+        return {"text": np.array([record["a"].encode(), record["b"].encode()], object)}
+
+    options = {"shuffle": True, "distinct": True, **options}
+    return batches(PAIRS, row, lambda x: x["text"], size, **options)
+
+
+@pytest.mark.parametrize("size", [2, 3, 5])
+def test_no_text_occurs_twice_in_a_batch(size):
+    dataset = distinct(size, seed=1)
+    assert len(dataset) == 7 // size
+    epochs = [[x.numpy().tolist() for x in dataset] for _ in range(4)]
+    assert [len(epoch) for epoch in epochs] == [7 // size] * 4
+    for batch in (batch for epoch in epochs for batch in epoch):
+        assert len(batch) == size
+        # A row may repeat its own text.
+        texts = [text for pair in batch for text in set(pair)]
+        assert len(texts) == len(set(texts))
+    assert epochs[0] != epochs[1]
+    again = distinct(size, seed=1)
+    assert [[x.numpy().tolist() for x in again] for _ in range(4)] == epochs
+
+
+def test_rows_that_repeat_a_text_wait_for_a_later_batch():
+    """Of eight rows with one text, each comes once in an epoch of eight batches."""
+    texts = {"a": ["x"] * 8 + list("abcdefgh"), "b": [str(i) for i in range(16)]}
+
+    def row(record):
+        return {"text": np.array([record["a"].encode(), record["b"].encode()], object)}
+
+    options = {"shuffle": True, "distinct": True, "seed": 0}
+    dataset = batches(texts, row, lambda x: x["text"], 2, **options)
+    numbers = [int(b) for batch in dataset for _, b in batch.numpy()]
+    assert len(numbers) == 16
+    assert {i for i in numbers if i < 8} == set(range(8))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"size": 6}, "`batch_size` must be at most 5 with `distinct`"),
+        ({"shuffle": False}, "`distinct` needs `shuffle=True`"),
+        ({"shuffle": 4}, "`distinct` needs `shuffle=True`"),
+        ({"group_by_length": True}, "without `group_by_length`"),
+    ],
+)
+def test_refuses_distinct_batches(options, message):
+    with pytest.raises(ValueError, match=message):
+        distinct(**options)
+
+
 @pytest.mark.parametrize("shuffle", [True, 6])
 @pytest.mark.parametrize("group_by_length", [False, True])
 def test_shuffles_every_epoch_anew_by_the_seed(shuffle, group_by_length):
