@@ -644,7 +644,7 @@ class TestSentenceTransformers:
         self._write(tmp_path, modules)
         refuse(tmp_path, "modules.json", "must be a name in the same directory")
 
-    @pytest.mark.parametrize("kinds", [["Dense"], ["Pooling", "Transformer"], ["x.y"]])
+    @pytest.mark.parametrize("kinds", [["LSTM"], ["Pooling", "Transformer"], ["x.y"]])
     def test_other_modules(self, tmp_path, kinds):
         more = [{"path": "x", "type": PREFIX + kind} for kind in kinds]
         self._write(tmp_path, MODULES + more)
@@ -654,12 +654,11 @@ class TestSentenceTransformers:
         "pooling",
         [
             {},
-            {"pooling_mode_mean_tokens": True, "pooling_mode_cls_token": True},
-            {"pooling_mode_mean_tokens": True, "pooling_mode_lasttoken": True},
             {"pooling_mode_mean_tokens": "yes"},
             {"pooling_mode_mean_tokens": 1},
             {"pooling_mode": []},
-            {"pooling_mode": "lasttoken"},
+            {"pooling_mode": "median"},
+            {"pooling_mode": [["mean"]]},
             {"pooling_mode": None},
         ],
         ids=str,
@@ -668,6 +667,24 @@ class TestSentenceTransformers:
         self._write(tmp_path)
         (tmp_path / "1_Pooling" / "config.json").write_text(json.dumps(pooling))
         refuse(tmp_path / "1_Pooling", load=lambda _: kbl.load_model(tmp_path))
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            *(None, "5", "{}", '{"activation_function": []}', '{"out_features": [1]}'),
+            '{"in_features": 3, "out_features": 2, "bias": false}',  # not the encoder's
+        ],
+    )
+    def test_dense_modules_that_are_broken(self, tmp_path, text):
+        self._write(tmp_path, [*MODULES, {"path": "2_Dense", "type": f"{PREFIX}Dense"}])
+        pooling = json.dumps({"pooling_mode": "mean"})
+        (tmp_path / "1_Pooling" / "config.json").write_text(pooling)
+        if text is not None:
+            (tmp_path / "2_Dense").mkdir()
+            (tmp_path / "2_Dense" / "config.json").write_text(text)
+            weights = {"linear.weight": np.ones((2, 3), "float32")}
+            safetensors.numpy.save_file(weights, tmp_path / "2_Dense" / WEIGHTS)
+        refuse(tmp_path / "2_Dense", load=lambda _: kbl.load_model(tmp_path))
 
     def _write(self, directory, modules=MODULES):
         write(directory, "encoder")

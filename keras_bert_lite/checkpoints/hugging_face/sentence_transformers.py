@@ -145,8 +145,13 @@ def load_model(directory: Path, changes: dict[str, Any]) -> keras.Model:
         for i, (folder, source) in enumerate(zip(folders, sources, strict=True))
     ]
     model = sentence_encoder(encoder, pooling, normalize, prompt_length, dense)
-    for layer, source in zip(dense, sources, strict=True):
+    for folder, layer, source in zip(folders, dense, sources, strict=True):
         weights = [source.read(KERNEL).T]
+        if weights[0].shape != layer.kernel.shape:
+            raise ValueError(
+                f"{folder}: `in_features` must be {layer.kernel.shape[0]}, as wide as "
+                f"what comes before. Received: {weights[0].shape[0]}"
+            )
         layer.set_weights([*weights, source.read(BIAS)] if layer.use_bias else weights)
     return model
 
@@ -161,17 +166,16 @@ def _dense(folder: Path, source: SafetensorsSource, name: str) -> keras.layers.D
     raw = read_json(path)
     DENSE_KEYS.check(raw, path)
     theirs = raw.get("activation_function", "torch.nn.modules.activation.Tanh")
-    bias, units, width = (
-        raw.get("bias", True),
-        raw.get("out_features"),
-        raw.get("in_features"),
-    )
-    if theirs not in DENSE_ACTIVATIONS or not isinstance(bias, bool):
+    bias, units = raw.get("bias", True), raw.get("out_features")
+    known = isinstance(theirs, str) and theirs in DENSE_ACTIVATIONS
+    if not known or not isinstance(bias, bool):
         raise ValueError(
             f"{path}: `activation_function` must be one of {[*DENSE_ACTIVATIONS]} and "
             f"`bias` true or false. Received: {theirs!r:.100} and {bias!r:.100}"
         )
-    shapes = {KERNEL: (units, width), **({BIAS: (units,)} if bias else {})}
+    shapes: dict[str, tuple] = {KERNEL: (units, raw.get("in_features"))}
+    if bias:
+        shapes[BIAS] = (units,)
     stored = {x: source.shape(x) for x in source.names()}
     if stored != shapes:
         raise ValueError(
