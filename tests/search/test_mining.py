@@ -36,7 +36,7 @@ def test_other_texts_and_those_that_are_skipped():
 
 
 def test_a_margin_below_the_right_text():
-    texts = ["fine day fine day", "day"]
+    texts = ["fine day fine day", "day fine a", "day"]  # above, the same, below
     (row,) = kbl.data.mine_negatives(PAIRS[:1], texts)
     assert row["candidates"] == ["a fine day", *texts]
     (row,) = kbl.data.mine_negatives(PAIRS[:1], texts, margin=0.1)

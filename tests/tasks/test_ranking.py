@@ -1,12 +1,16 @@
 """Rankers: scores, orders, and lists of different lengths."""
 
+import json
+
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
 import keras_bert_lite as kbl
-from keras_bert_lite.tasks.ranking import RankAnswer
+from keras_bert_lite.tasks.ranking import RANKING, RankAnswer
+from keras_bert_lite.tasks.registry import task_of
+from keras_bert_lite.tasks.task import options_of
 from tests import tiny
 from tests.conformance import randomize, to_numpy
 from tests.models.samples import tensorflow_only
@@ -132,6 +136,32 @@ def test_learns_which_candidate_is_relevant(loss):
         {"text": ["is"] * 2, "candidates": [["the weather", "a day"], ["a day", "not"]]}
     )
     assert found["best"].tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("activation", [None, "sigmoid"])
+def test_a_cross_encoder_keeps_its_activation(activation, tmp_path):
+    model = ranker(activation=activation)
+    kbl.save_hugging_face(model, tiny.preprocessor(), tmp_path / "out")
+    again = kbl.load_model(tmp_path / "out")
+    assert task_of(again) is RANKING
+    assert options_of(again).get("activation") == activation
+    ids = tiny.preprocessor()({"text": QUERIES, "candidates": LISTS})
+    expected = to_numpy(model(ids)["logits"])
+    np.testing.assert_allclose(to_numpy(again(ids)["logits"]), expected, atol=1e-6)
+
+
+def test_a_cross_encoder_with_another_activation_is_refused(tmp_path):
+    kbl.save_hugging_face(ranker(), None, tmp_path / "out")
+    path = tmp_path / "out" / "config.json"
+    raw = json.loads(path.read_text())
+    for key, value in (
+        ("sentence_transformers", {"activation_fn": "os.system"}),
+        ("sbert_ce_default_activation_function", "torch.nn.modules.activation.Tanh"),
+    ):
+        raw.pop("sentence_transformers", None)
+        path.write_text(json.dumps({**raw, key: value}))
+        with pytest.raises(ValueError, match="`activation_fn` must be one of"):
+            kbl.load_model(tmp_path / "out")
 
 
 def test_refused_activations():
