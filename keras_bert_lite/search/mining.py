@@ -76,17 +76,16 @@ def mine_negatives(
     known = list(dict.fromkeys([*(y for _, y in pairs), *offered]))
     check_candidates(known, "texts")
     place = {text: i for i, text in enumerate(known)}
-    closed = np.array([text not in offered for text in known])
+    not_offered = np.array([text not in offered for text in known])
     made = []
-    queries = [text for text, _ in pairs]
-    every = _scores(queries, known, encoder, batch_size)
-    for (text, answer), scores in zip(pairs, every, strict=True):
-        out = closed.copy()
-        out[[place[x] for x in answers[text]]] = True
+    scored = _scores([text for text, _ in pairs], known, encoder, batch_size)
+    for (text, answer), scores in zip(pairs, scored, strict=True):
+        excluded = not_offered.copy()
+        excluded[[place[x] for x in answers[text]]] = True
         if margin is not None:
             highest = scores[place[answer]]
-            out |= scores > highest - margin * abs(highest)
-        best = _best(np.where(out, -np.inf, scores), skip + negatives)[skip:]
+            excluded |= scores > highest - margin * abs(highest)
+        best = _best(np.where(excluded, -np.inf, scores), skip + negatives)[skip:]
         if len(best):
             candidates = [answer, *(known[i] for i in best)]
             grades = [1, *[0] * len(best)]
