@@ -72,6 +72,7 @@ def test_weights_of_labels_and_another_score(tmp_path):
     rows = [*samples.texts(24)[1::2], *samples.texts(8)[::2]]  # 12 good, 4 bad
     options = {"class_weight": "balanced", "metric": "macro_f1", "batch_size": 4}
     options |= {"encoder": samples.encoder(), "epochs": 2, "verbose": 0}
+    options["baseline"] = False
     task = "text_classification"
     tuned = kbl.finetune(task, rows, rows, directory=tmp_path, **options)
     assert tuned.report.metric == "macro_f1"
@@ -92,7 +93,7 @@ def test_a_run_interrupted_twice_goes_on_exactly(tmp_path, monkeypatch):
         interrupts = Interrupts(steps)
 
         def interrupted(self, *args, callbacks=(), interrupts=interrupts, **options):
-            if any(isinstance(x, Selection) for x in callbacks):  # not those of pairs
+            if any(isinstance(x, Selection) for x in callbacks):
                 callbacks = [interrupts, *callbacks]
             return fit(self, *args, callbacks=callbacks, **options)
 

@@ -15,8 +15,13 @@ from tests.tasks.string_models import PAIRS, TASKS, model_of, predicted
 
 pytestmark = pytest.mark.tensorflow(reason="exports need TensorFlow")
 SLOW = ("multi_label", "crf", "choices", "compared", "candidates", "masks")
-SERVED = ["words", "questions"]
-SERVED += [pytest.param(task, marks=pytest.mark.slow) for task in SLOW]
+
+
+def of(*tasks):
+    return [pytest.param(task, marks=pytest.mark.slow) for task in tasks]
+
+
+SERVED = ["words", "questions", *of(*SLOW)]
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +83,7 @@ def test_signatures(task, load):
     assert ranks == {name: len(x.shape) for name, x in model_of(task).input.items()}
 
 
-@pytest.mark.parametrize("task", ["questions", *SERVED[-3:]])  # and from "choices" on
+@pytest.mark.parametrize("task", ["questions", *of("choices", "compared", "masks")])
 def test_ids_give_the_values_of_the_model_on_ids(task, load):
     body = model_on_ids(model_of(task))
     shape = (2, 3, 5) if task in ("choices", "compared") else (2, 5)
