@@ -30,7 +30,7 @@ def tune(task="text_classification", count=24, **options):
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     directory = tmp_path_factory.mktemp("run")
-    return tune(directory=directory, minutes=5), directory
+    return tune(directory=directory, minutes=5, epochs=6), directory
 
 
 @pytest.mark.slow
