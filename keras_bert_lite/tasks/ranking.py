@@ -38,7 +38,8 @@ from keras_bert_lite.training import objectives
 from keras_bert_lite.training.data import ranking_dataset, row_formats
 from keras_bert_lite.training.scores.ranking import RankingScorer
 
-NOTHING = -float("inf")  # the score of what fills up a list
+ACTIVATIONS = (None, "sigmoid")
+PADDING = -float("inf")  # the score of what only fills up a list
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
@@ -55,7 +56,7 @@ class WithoutPadding(keras.layers.Layer):
 
     def call(self, scores, padding_mask):
         real = ops.any(ops.cast(padding_mask, "bool"), axis=-1)
-        return ops.where(real, scores, ops.full_like(scores, NOTHING))
+        return ops.where(real, scores, ops.full_like(scores, PADDING))
 
     def compute_output_shape(self, scores_shape, padding_mask_shape):
         return scores_shape
@@ -78,7 +79,7 @@ class RankAnswer(Answer):
         `best`, int32 `(B,)`, the first of `order`.
     """
 
-    absent: ClassVar[dict[str, float]] = {"scores": NOTHING, "order": -1}
+    absent: ClassVar[dict[str, float]] = {"scores": PADDING, "order": -1}
 
     def __init__(self, activation: str | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -90,7 +91,7 @@ class RankAnswer(Answer):
         count = tf.shape(scores)[1]
         order = tf.math.top_k(scores, count).indices  # equal ones by their places
         if self.activation == "sigmoid":
-            scores = tf.where(scores == NOTHING, NOTHING, tf.sigmoid(scores))
+            scores = tf.where(scores == PADDING, PADDING, tf.sigmoid(scores))
         return {"scores": scores, "order": order, "best": order[:, 0]}
 
     def compute_output_spec(self, logits: Any) -> dict[str, keras.KerasTensor]:
@@ -103,7 +104,7 @@ class RankAnswer(Answer):
 
     def without_padding(self, row: dict[str, Any]) -> dict[str, Any]:
         """Returns a row's answers without what fills up the end of its list."""
-        real = (row["scores"] != NOTHING).nonzero()[0]
+        real = (row["scores"] != PADDING).nonzero()[0]
         count = real[-1] + 1 if len(real) else 0
         order = row["order"]
         order = order[(order >= 0) & (order < count)]
@@ -111,9 +112,6 @@ class RankAnswer(Answer):
 
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "activation": self.activation}
-
-
-ACTIVATIONS = (None, "sigmoid")
 
 
 def _string_form(
