@@ -116,6 +116,7 @@ NOT_QUICK = (
     "training/data/test_questions.py::test_targets_are_the_tokens_of_the_answer",
     "training/data/test_tokens.py::test_targets_are_the_labels_of_pieces",
     "training/losses/test_crf.py",
+    "training/losses/test_ranking.py::test_training_reaches_real_candidates_only",
     "training/losses/test_sentence_pairs.py::test_training_lowers_the_loss",
     "training/metrics/test_entity_f1.py::test_in_compile",
     "training/metrics/test_multi_label.py::test_works_in_a_compiled_model",
