@@ -21,8 +21,8 @@ the seeds, whose number is in brackets. `finetune` is `kbl.finetune` as it comes
 `plain` the same encoder, which reads as many rows, 32 a step, with a random head at one
 rate and tags as they come; `plain_twice` twice as many rows; `simple` the best of the
 report's simple models; `vectors` a linear model of MiniLM's vectors. Made by
-`python -m benchmarks.recipes --data DATA`, before learning from pairs of texts left the
-recipe, which gained nothing ([ablation](ablation.md)).
+`python -m benchmarks.recipes --data DATA`, before the recipe lost learning from pairs
+of texts, which had gained nothing ([ablation](ablation.md)).
 
 {scores}
 

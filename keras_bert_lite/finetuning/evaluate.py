@@ -57,7 +57,9 @@ def evaluate(
     - regression: Spearman's and Pearson's correlation, and the mean absolute error;
     - tags: F1 of entities and accuracy of words; with intents also their accuracy, and
       the share of texts that are right as a whole (`exact`);
-    - answers to questions: exact match and F1, as SQuAD's script; choices: accuracy.
+    - answers to questions: exact match and F1, as SQuAD's script; choices: accuracy;
+    - candidates: nDCG and MRR of the first 10, MAP, and how often the first one is
+      relevant; see `evaluation.ranking_scores`.
 
     Example:
 

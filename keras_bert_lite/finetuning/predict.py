@@ -80,7 +80,7 @@ def predict_file(
             spreadsheet would run as formulas; see `spreadsheet`.
         columns: The columns of the texts that are not called `text` and `text_pair`;
             by default those of the run, or of the task (`words`; `question` and
-            `context`; `choices`), if the first row has them.
+            `context`; `choices`; `query` and `candidates`), if the first row has them.
         batch_size: Texts per batch.
         progress: Whether to show a progress bar.
         spreadsheet: Whether a `.tsv` is opened in a spreadsheet, which takes a cell

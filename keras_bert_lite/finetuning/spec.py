@@ -159,7 +159,7 @@ class Spec:
         """
         order = np.argsort([self.format.length(row) for row in rows], kind="stable")
         texts = self.texts([rows[i] for i in order])
-        most = max(map(self.format.encoded, rows), default=1)
+        most = max(map(self.format.num_sequences, rows), default=1)
         answers = model.predict(texts, max(1, batch_size // most), verbose=0)
         absent = absent_in(model)
         for name, value in answers.items():

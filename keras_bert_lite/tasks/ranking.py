@@ -48,17 +48,16 @@ class WithoutPadding(keras.layers.Layer):
 
     Call arguments:
         scores: Scores `(B, C)`.
-        padding_mask: Booleans `(B, C, S)`, true at real tokens; padding has none.
+        real: Booleans `(B, C)`, false for padding.
 
     Output shape:
         That of `scores`.
     """
 
-    def call(self, scores, padding_mask):
-        real = ops.any(ops.cast(padding_mask, "bool"), axis=-1)
+    def call(self, scores, real):
         return ops.where(real, scores, ops.full_like(scores, PADDING))
 
-    def compute_output_shape(self, scores_shape, padding_mask_shape):
+    def compute_output_shape(self, scores_shape, real_shape):
         return scores_shape
 
 
@@ -197,7 +196,8 @@ def ranker(
     scores = join(
         head(sequence_vector(encoder, rows, head, pooling)), inputs["token_ids"]
     )
-    logits = WithoutPadding(name="scores")(scores, inputs["padding_mask"])
+    real = layers.AnyToken(name="has_tokens")(inputs["padding_mask"])
+    logits = WithoutPadding(name="scores")(scores, real)
     options = {"pooling": pooling, "activation": activation}
     chosen = {key: value for key, value in options.items() if value is not None}
     return task_model(RANKING, inputs, {"logits": logits}, [head], name, **chosen)

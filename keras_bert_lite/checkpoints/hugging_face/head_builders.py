@@ -50,9 +50,7 @@ def sequence_classifier(encoder: keras.Model, raw: dict, head: Any) -> keras.Mod
         "pooling": _pooling(raw, head),
     }
     names = label_names(raw)
-    theirs = raw.get(OLD_ACTIVATION) or (raw.get(CROSS_ENCODER) or {}).get(
-        ACTIVATION_KEY
-    )
+    theirs = _cross_encoder_activation(raw)
     if theirs is not None and len(names) == 1:
         return ranking.ranker(encoder, activation=_ranker_activation(theirs), **options)
     problem = raw.get("problem_type")
@@ -68,6 +66,13 @@ def sequence_classifier(encoder: keras.Model, raw: dict, head: Any) -> keras.Mod
     if task is classification.MULTI_LABEL_CLASSIFICATION:
         return classification.multi_label_classifier(encoder, names, **options)
     return classification.text_classifier(encoder, names, **options)
+
+
+def _cross_encoder_activation(raw: dict) -> Any:
+    """Returns the class of the activation of a cross-encoder; `None` if it is none."""
+    section = raw.get(CROSS_ENCODER)
+    theirs = section.get(ACTIVATION_KEY) if isinstance(section, dict) else None
+    return raw.get(OLD_ACTIVATION) if theirs is None else theirs
 
 
 def _ranker_activation(theirs: Any) -> str | None:

@@ -151,7 +151,7 @@ class RowFormat(abc.ABC):
             if (value := row.get(name)) is not None
         )
 
-    def encoded(self, row: Record) -> int:
+    def num_sequences(self, row: Record) -> int:
         """Returns how many texts, or pairs of texts, an encoder reads of a row."""
         return 1
 
@@ -338,7 +338,19 @@ class Questions(RowFormat):
         return ["with an answer" if row["answers"]["text"] else "without an answer"]
 
 
-class Choices(RowFormat):
+class _TextsWithLists(RowFormat):
+    """A text and a list of others, each of which is encoded in a row of its own."""
+
+    def num_sequences(self, row: Record) -> int:
+        return len(row[self.texts[1]])
+
+    def as_text(self, row: Record, name: str) -> str:
+        """Returns the text, or the longest of the list."""
+        value = row[name]
+        return value if isinstance(value, str) else max(value, key=len)
+
+
+class Choices(_TextsWithLists):
     """Texts with choices, one of which is right."""
 
     columns: ClassVar[Mapping[str, str | None]] = {
@@ -388,16 +400,8 @@ class Choices(RowFormat):
             )
         return rows
 
-    def encoded(self, row: Record) -> int:
-        return len(row["choices"])
 
-    def as_text(self, row: Record, name: str) -> str:
-        """Returns the text or the longest choice: each choice has a row of its own."""
-        value = row[name]
-        return value if isinstance(value, str) else max(value, key=len)
-
-
-class RankedCandidates(RowFormat):
+class RankedCandidates(_TextsWithLists):
     """Queries with candidates, and how relevant each of them is."""
 
     columns: ClassVar[Mapping[str, str | None]] = {
@@ -420,14 +424,6 @@ class RankedCandidates(RowFormat):
 
     def classes(self, row: Record) -> list[str]:
         return [f"{'with' if any(row['grades']) else 'without'} a relevant candidate"]
-
-    def encoded(self, row: Record) -> int:
-        return len(row["candidates"])
-
-    def as_text(self, row: Record, name: str) -> str:
-        """Returns the query or the longest candidate: each has a row of its own."""
-        value = row[name]
-        return value if isinstance(value, str) else max(value, key=len)
 
 
 def in_order(labels: set[str]) -> list[str]:

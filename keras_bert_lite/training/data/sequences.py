@@ -186,11 +186,12 @@ def ranking_dataset(
         record_values.check_candidates(listed)
         lists = {"candidates": listed}
         if column is not None:
-            targets = record_values.value_of(record, column, "grades")
+            argument = "grades" if teacher is None else "teacher"
+            targets = record_values.value_of(record, column, argument)
             if teacher is None:
                 record_values.check_grades(targets, listed)
             else:
-                record_values.check_scores("teacher", targets, listed)
+                record_values.check_scores(argument, targets, listed)
             lists["target"] = [str(float(x)) for x in targets]
         joined = {
             name: np.array(record_values.SEPARATOR.join(x).encode(), object)

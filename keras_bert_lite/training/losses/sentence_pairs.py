@@ -292,7 +292,8 @@ class MatryoshkaLoss(keras.losses.Loss):
 
     Args:
         loss: A loss for sentence encoders.
-        dimensions: The lengths d, at most H.
+        dimensions: The lengths d, at most H; `sentence_encoder(dimensions=d)` cuts
+            vectors.
         weights: What each counts; `None`: 1.
         name: As in `keras.losses.Loss`.
 

@@ -80,10 +80,10 @@ def _grades(argument: str, values: Sequence[float]) -> np.ndarray:
 
 def _ndcg(first: np.ndarray, judged: np.ndarray, k: int | None) -> float:
     best = np.sort(judged)[::-1][:k]
-    return _discounted(first) / _discounted(best)
+    return _dcg(first) / _dcg(best)
 
 
-def _discounted(grades: np.ndarray) -> float:
+def _dcg(grades: np.ndarray) -> float:
     return (grades / np.log2(np.arange(2, len(grades) + 2))).sum()
 
 
@@ -128,7 +128,7 @@ class RankingScorer(Scorer):
     def details(self, rows: Rows, answers: Answers, labels: Labels) -> Details:
         scores = [
             ranking_scores(self.metrics, grades)
-            for grades in _ranked(rows, answers["order"])
+            for grades in _grades_by_rank(rows, answers["order"])
         ]
         return {name: np.array([x[name] for x in scores]) for name in self.metrics}
 
@@ -137,7 +137,7 @@ class RankingScorer(Scorer):
 
     def verdicts(self, rows: Rows, answers: Answers, labels: Labels) -> list[Verdict]:
         verdicts = []
-        ranked = _ranked(rows, answers["order"])
+        ranked = _grades_by_rank(rows, answers["order"])
         for row, order, grades in zip(rows, answers["order"], ranked, strict=True):
             answer = row["candidates"][order[0]]
             best = row["candidates"][int(np.argmax(row["grades"]))]
@@ -147,7 +147,7 @@ class RankingScorer(Scorer):
         return verdicts
 
 
-def _ranked(rows: Rows, orders: Sequence[Sequence[int]]) -> list[list[float]]:
+def _grades_by_rank(rows: Rows, orders: Sequence[Sequence[int]]) -> list[list[float]]:
     """Returns the grades of each row's candidates in the order of an answer.
 
     An order also has the places of what fills up a list.
