@@ -31,7 +31,8 @@ from keras_bert_lite.finetuning.spec import (
     tunable_task,
 )
 from keras_bert_lite.serving.saved_model.int8.encoder import int8_model
-from keras_bert_lite.tasks.text_model import model_on_ids, preprocessor_of
+from keras_bert_lite.tasks.text_model import model_on_ids
+from keras_bert_lite.tasks.text_parts import preprocessor_of
 
 RESULTS = Path(__file__).parent / "results" / "int8_accuracy.json"
 CALIBRATION, QUESTIONS = 300, 2000

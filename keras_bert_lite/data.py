@@ -18,8 +18,10 @@ from keras_bert_lite.training.data import (
     text_dataset,
     token_dataset,
 )
+from keras_bert_lite.training.data.retrieval import RetrievalSet, read_beir
 
 __all__ = [
+    "RetrievalSet",
     "TruncationWarning",
     "choice_dataset",
     "debug",
@@ -28,6 +30,7 @@ __all__ = [
     "question_dataset",
     "ranking_dataset",
     "read",
+    "read_beir",
     "read_conll",
     "read_conllu",
     "read_csv",

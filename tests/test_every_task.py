@@ -57,7 +57,7 @@ def test_what_is_not_fine_tuned(task):
 
 
 def test_what_is_neither_scored_nor_explained():
-    task = "sentence_embedding"
+    task = "next_sentence"
     model = kbl.with_text(BUILDERS[task](tiny.encoder()), tiny.preprocessor())
     for refuses in (kbl.evaluate, kbl.explain):
         with pytest.raises(ValueError, match=f"must be of one of the tasks .*{task!r}"):

@@ -74,10 +74,11 @@ def compare(
             f"`second` must read texts or pairs as `first` does, {[*forms[0]]}. "
             f"Received: {[*forms[1]]}"
         )
-    scorer = spec.scorer
+    rows, known = read_rows(data, spec.format, spec.columns, "data", **reading)
+    specs = [x.of_rows(known) for x in specs]
+    spec, scorer = specs[0], specs[0].scorer
     metric = metric or spec.metric
     check_choice("metric", metric, scorer.metrics)
-    rows, _ = read_rows(data, spec.format, spec.columns, "data", **reading)
     if scorer.needs_known_labels:
         check_labels(rows, spec.format, spec.labels, "data")
     answers = [

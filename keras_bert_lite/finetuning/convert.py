@@ -20,9 +20,9 @@ from keras_bert_lite.tasks.text_model import (
     TextModel,
     load_text_model,
     model_on_ids,
-    preprocessor_of,
     with_text,
 )
+from keras_bert_lite.tasks.text_parts import preprocessor_of
 from keras_bert_lite.text.preprocessor import Preprocessor
 
 PRESET = ("metadata.json", "config.json", "model.weights.h5")  # of a backbone

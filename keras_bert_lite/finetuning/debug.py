@@ -140,7 +140,9 @@ def _valid(
         prepared = form.prepared(list(rows.values()))
     except ValueError as error:
         return rows, columns, [*invalid, f"`{argument}`: {error}"]
-    return dict(zip(rows, prepared, strict=True)), columns, invalid
+    # Where rows were joined, the numbers are of what they became.
+    numbers = rows if len(rows) == len(prepared) else range(len(prepared))
+    return dict(zip(numbers, prepared, strict=True)), columns, invalid
 
 
 def _findings(source: Any, **reading: Unpack[Reading]) -> list[str]:

@@ -1,13 +1,20 @@
 """What `finetune` decides before it trains, from the rows and what was asked for."""
 
+import contextlib
 import dataclasses
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+import keras
+
 from keras_bert_lite._finite import check_finite_weights
 from keras_bert_lite._private import without_traced_gradients
-from keras_bert_lite.checkpoints.load import load_encoder, load_preprocessor
+from keras_bert_lite.checkpoints.load import (
+    load_encoder,
+    load_model,
+    load_preprocessor,
+)
 from keras_bert_lite.checkpoints.sources import Source
 from keras_bert_lite.checks import check_above_zero
 from keras_bert_lite.finetuning.lengths import (
@@ -23,13 +30,14 @@ from keras_bert_lite.finetuning.plan import (
     rate_for,
 )
 from keras_bert_lite.finetuning.recipe import RECIPE
-from keras_bert_lite.finetuning.rows import check_labels
-from keras_bert_lite.finetuning.spec import Spec
+from keras_bert_lite.finetuning.rows import check_labels, distinct_texts
+from keras_bert_lite.finetuning.spec import TUNABLE, Spec
 from keras_bert_lite.finetuning.trainer import Trainer
 from keras_bert_lite.layers.heads.dense_heads import check_labels as check_names
 from keras_bert_lite.models.encoder_model import config_of, encoder_of
-from keras_bert_lite.tasks.registry import TASKS
+from keras_bert_lite.tasks.registry import TASKS, task_of
 from keras_bert_lite.text.preprocessor import Preprocessor
+from keras_bert_lite.training.data.distinct import count_distinct
 from keras_bert_lite.training.data.record_values import name_of
 from keras_bert_lite.training.data.row_formats import Labels, Rows
 from keras_bert_lite.training.data.truncation import unwarned
@@ -136,7 +144,7 @@ def with_texts_apart(spec: Spec, pairs: str) -> Spec:
             f"of choices. Received: 'apart' for {spec.task.name!r} with the columns "
             f"{[x for x in columns if x]}"
         )
-    return dataclasses.replace(spec, apart=pairs == "apart")
+    return dataclasses.replace(spec, apart=pairs == "apart")  # or as always
 
 
 def compares(spec: Spec, rows: Rows) -> bool:
@@ -148,10 +156,27 @@ def compares(spec: Spec, rows: Rows) -> bool:
 
 
 def preprocessor(
-    spec: Spec, source: Source, rows: Rows, sequence_length: int | None
+    spec: Spec,
+    source: Source,
+    rows: Rows,
+    sequence_length: int | None,
+    prompts: Mapping[str, str] | None,
 ) -> tuple[Preprocessor, Lengths]:
-    """Loads the preprocessor and chooses the length of rows."""
+    """Loads the preprocessor, adds prompts and chooses the length of rows.
+
+    Raises:
+        ValueError: If the texts of the task begin with no prompts.
+    """
     loaded = load_preprocessor(source)
+    if prompts is not None:
+        if not spec.format.separate:
+            fitting = [x for x, task in TUNABLE.items() if task.rows.separate]
+            raise ValueError(
+                f"`prompts` is for the tasks {fitting}. Received: {prompts!r} for "
+                f"{spec.task.name!r}"
+            )
+        added = {"prompts": {**loaded.prompts, **prompts}}
+        loaded = Preprocessor.from_config({**loaded.get_config(), **added})
     counts = count_tokens(rows, spec, loaded)
     if sequence_length is None:
         sequence_length = limit_for(counts, loaded.sequence_length)
@@ -166,15 +191,26 @@ def trainer(spec: Spec, source: Source, preprocessor: Preprocessor) -> Trainer:
         ValueError: If the encoder does not read as many tokens, or a weight is not
             finite.
     """
-    encoder = load_encoder(source, pooling=None)
-    check_finite_weights(encoder, "encoder")
-    most, asked = config_of(encoder).max_sequence_length, preprocessor.sequence_length
+    model = _model(spec, source)
+    check_finite_weights(model, "encoder")
+    config = config_of(encoder_of(model))
+    most, asked = config.max_sequence_length, preprocessor.sequence_length
     if most is not None and asked is not None and asked > most:
         raise ValueError(
             f"`sequence_length` must be up to {most} for this encoder. "
             f"Received: {asked}"
         )
-    return Trainer(spec, spec.build(encoder), preprocessor)
+    return Trainer(spec, model, preprocessor)
+
+
+def _model(spec: Spec, source: Source) -> keras.Model:
+    """Returns the checkpoint's own model of the task, or builds one on its encoder."""
+    if spec.fine_tuning.continues is not None:
+        with contextlib.suppress(ValueError):  # of a head that is not known
+            model = load_model(source)
+            if task_of(model) is spec.task:
+                return spec.fine_tuning.continues(model)
+    return spec.build(load_encoder(source, pooling=None))
 
 
 @unwarned()
@@ -198,20 +234,43 @@ def better_trainer(
 
 def plan(
     trainer: Trainer,
-    rows: int,
+    rows: Rows,
     epochs: float | None,
     learning_rate: float | None,
     batch_size: int | None,
     seed: int,
 ) -> Plan:
-    """Chooses epochs, rate and batch size by the number of rows and the encoder."""
+    """Chooses epochs, rate and batch size by the number of rows and the encoder.
+
+    Raises:
+        ValueError: If not as many rows as a batch needs have different texts.
+    """
     task, config = trainer.spec.fine_tuning, config_of(encoder_of(trainer.model))
     deep = config.num_layers >= RECIPE.layer_decay_from
+    size = batch_size or task.batch_size or batch_size_for(len(rows))
+    if task.distinct:
+        size = _distinct_size(rows, trainer.spec, size, batch_size is not None)
     return Plan(
-        epochs=epochs or epochs_for(rows, task.epochs),
+        epochs=epochs or epochs_for(len(rows), task.epochs),
         # More would repeat rows within a batch.
-        batch_size=min(rows, batch_size or task.batch_size or batch_size_for(rows)),
+        batch_size=min(len(rows), size),
         learning_rate=learning_rate or rate_for(config.hidden_dim, task.rate),
         layer_decay=RECIPE.layer_decay if deep else None,
         seed=seed,
     )
+
+
+def _distinct_size(rows: Rows, spec: Spec, size: int, asked: bool) -> int:
+    """Returns a size of batches in which no text occurs twice.
+
+    Raises:
+        ValueError: If the size that was asked for is too large.
+    """
+    most = count_distinct(distinct_texts(rows, spec.format))
+    if most < 2 or (asked and size > most):
+        raise ValueError(
+            "`train` must have as many rows with different texts as a batch, and two "
+            f"or more. Received: {most} such rows, batch_size={size if asked else None}"
+        )
+    # Another order may have fewer.
+    return size if asked or most == len(rows) else min(size, max(2, most // 2))

@@ -1,6 +1,5 @@
 """Scores of a model on rows, in one call or at the end of each epoch."""
 
-import dataclasses
 import functools
 import os
 from collections.abc import Mapping
@@ -8,6 +7,7 @@ from typing import Any, Unpack
 
 import keras
 
+from keras_bert_lite.finetuning.retrieval import evaluate_retrieval
 from keras_bert_lite.finetuning.rows import check_labels, read_rows
 from keras_bert_lite.finetuning.saved_run import SavedRun, load_run
 from keras_bert_lite.finetuning.spec import (
@@ -19,6 +19,7 @@ from keras_bert_lite.finetuning.spec import (
 from keras_bert_lite.tasks.text_model import TextModel, with_text
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.training.data.readers.read import Reading, check_reading
+from keras_bert_lite.training.data.retrieval import retrieval_set
 from keras_bert_lite.training.data.row_formats import Rows
 from keras_bert_lite.training.evaluation_callback import Score
 from keras_bert_lite.training.scores.intervals import intervals
@@ -35,15 +36,18 @@ def evaluate(
     Args:
         model: The directory of a run of `finetune`, a `.keras` file, or a model made
             by `with_text`.
-        data: Rows: a file, a DataFrame, a list of dictionaries; see `data.read`.
+        data: Rows: a file, a DataFrame, a list of dictionaries; see `data.read`. For
+            rankers and sentence encoders also a retrieval set: `data.RetrievalSet`, or
+            a path that `data.read_beir` reads.
         columns: See `finetune`; by default those of the run.
         **reading: Options of `data.read`, if `data` is a file.
 
     Returns:
         A dictionary: `rows`, their number; `scores` by name, which are the task's (see
-        below); `intervals`, the 95 % confidence interval of each; `confused`, the
-        labels that were mistaken most often; `worst`, the rows that the model gets most
-        wrong.
+        below); `intervals`, the 95 % confidence interval of each; `baselines`, the same
+        scores of models that need no training, such as BM25, where the task has some;
+        `confused`, the labels that were mistaken most often; `worst`, the rows that the
+        model gets most wrong.
 
     Raises:
         ValueError: If a row is invalid, or its label, but for an intent or a tag,
@@ -59,7 +63,13 @@ def evaluate(
       the share of texts that are right as a whole (`exact`);
     - answers to questions: exact match and F1, as SQuAD's script; choices: accuracy;
     - candidates: nDCG and MRR of the first 10, MAP, and how often the first one is
-      relevant; see `evaluation.ranking_scores`.
+      relevant; see `evaluation.ranking_scores`;
+    - pairs that belong together: the same and recall, of finding the second text among
+      those of all rows by the cosine; triplets: the share in which the second text is
+      nearer than the third; pairs with a number: Spearman's and Pearson's correlation
+      of the cosine; of 0 and 1 also the average precision, and the accuracy and F1 of
+      the threshold that is best for `data`;
+    - a retrieval set: as pairs. A ranker puts the 20 texts in order that BM25 finds.
 
     Example:
 
@@ -73,14 +83,24 @@ def evaluate(
     """
     check_reading(reading)
     run = load_run(model, "model")
+    if (searched := retrieval_set(data)) is not None:
+        if columns or reading:
+            raise ValueError(
+                "`data` must be rows for `columns` and options of files. Received: a "
+                f"retrieval set, with {[*(columns or {}), *reading]}"
+            )
+        return evaluate_retrieval(run, searched)
     spec, rows = _read(run.spec(columns), data, **reading)
     scorer, labels = spec.scorer, spec.labels
     answers = spec.answer(run.scored_model(spec), rows)
     details = scorer.details(rows, answers, labels)
+    # Simple models that learn nothing but how frequent words are.
+    simple = spec.baselines(rows, rows) if spec.fine_tuning.untrained else {}
     return {
         "rows": len(rows),
         "scores": scorer.combine(details),
         "intervals": intervals(scorer, details),
+        "baselines": simple,
         **scorer.mistakes(rows, answers, labels),
     }
 
@@ -146,4 +166,4 @@ def _read(spec: Spec, data: Any, **reading: Unpack[Reading]) -> tuple[Spec, Rows
     rows, known = read_rows(data, spec.format, spec.columns, "data", **reading)
     if spec.scorer.needs_known_labels:
         check_labels(rows, spec.format, spec.labels, "data")
-    return dataclasses.replace(spec, columns=known), rows
+    return spec.of_rows(known), rows

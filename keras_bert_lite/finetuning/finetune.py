@@ -74,6 +74,7 @@ def finetune(
     pairs: str = "auto",
     metric: str | None = None,
     class_weight: str | Mapping[str, float] | None = None,
+    prompts: Mapping[str, str] | None = None,
     baseline: bool = True,
     columns: Mapping[str, str | None] | None = None,
     seed: int = 0,
@@ -106,8 +107,8 @@ def finetune(
     Args:
         task: `"text_classification"`, `"multi_label_classification"`,
             `"regression"`, `"token_classification"`, `"crf_token_classification"`,
-            `"intent_and_slots"`, `"question_answering"`, `"multiple_choice"` or
-            `"ranking"`.
+            `"intent_and_slots"`, `"question_answering"`, `"multiple_choice"`,
+            `"ranking"` or `"sentence_embedding"`.
         train: Rows: a file, a DataFrame, a list of dictionaries; see `data.read`.
             They are held in memory.
         validation: Held-out rows; `None`: a tenth of `train`, at least 200 of them
@@ -126,7 +127,8 @@ def finetune(
         learning_rate: The peak rate; `None`: 1e-4 at width 384, less for wider
             encoders; twice as much for tags, several labels and answers to questions.
         batch_size: Rows of a step, at most all of them; `None`: 16 below 500 rows,
-            else 32; 8 for answers to questions and lists of candidates.
+            else 32; 8 for answers to questions and lists of candidates. Pairs that
+            belong together, and triplets, have no text twice in a batch.
         sequence_length: The most tokens that the model reads of a row; `None`: the
             shortest length from 128 to 512 that holds 99 % of the rows, or twice the
             longest of fewer than 200, if the encoder reads as many.
@@ -142,16 +144,23 @@ def finetune(
             one of those that `evaluate` gives. `None`: accuracy; micro F1 for several
             labels; Spearman's correlation; F1 of entities (accuracy of other tags);
             texts whose intent and slots are all right; F1 of answers; nDCG of the
-            first 10 candidates.
+            first 10 candidates, or of the first 10 second texts of pairs.
         class_weight: Weights of the labels in training, for text classification:
             a dictionary by label, where others count 1, or `"balanced"`: in inverse
             proportion to how many rows have them. `None`: each row counts the same.
+        prompts: What texts begin with, for sentence embeddings, besides the encoder's
+            own prompts: `{"query": "query: ", "document": "passage: "}`. Of a pair, the
+            first text begins with the one named `query`, the second with that named
+            `document`, `passage` or `corpus`, as in sentence-transformers; pairs with a
+            number begin with the default prompt.
         baseline: Whether simple models are fitted, for comparison.
         columns: The names of the columns that are not called `text`, `text_pair` (if
             the rows have it; `{"text_pair": None}` leaves it out) and `label` (texts);
             `words`, `tags` and `intent`; `question`, `context` and `answers`;
-            `text`, `choices` and `label`; or `query`, `candidates` and `grades` (or
-            `labels`): `{"text": "sentence"}`.
+            `text`, `choices` and `label`; `query`, `candidates` and `grades` (or
+            `labels`); or `text` and `text_pair` (or `anchor` and `positive`, `query`
+            and `positive`, `sentence1` and `sentence2`), and perhaps `negative` or
+            `label` (or `score`): `{"text": "sentence"}`.
         seed: Of the held-out rows, their order and dropout; from 0 to 2**32 - 1.
         verbose: As in `keras.Model.fit`, whose epochs are the steps between two
             evaluations here.
@@ -189,26 +198,29 @@ def finetune(
     _check_arguments(task, pairs, batch_size, seed, directory)
     _check_above_zero(minutes=minutes, epochs=epochs, learning_rate=learning_rate)
     check_reading(reading)
-    spec = Spec(tunable_task(task), {}, metric=metric or "")
-    check_choice("metric", spec.metric, spec.scorer.metrics)
-    named = named_columns(spec.task, columns)
+    described = tunable_task(task)
+    spec = Spec(described, named_columns(described, columns))
     began = time.monotonic()
     source = resolve(encoder, "encoder")
 
     # Read: all rows, of which some are held out.
-    rows, known = read_rows(train, spec.format, named, "train", **reading)
+    form = spec.format
+    rows, known = read_rows(train, form, spec.columns, "train", **reading)
     held_out = None
     if validation is not None:
-        held_out, _ = read_rows(validation, spec.format, known, "validation", **reading)
+        held_out, _ = read_rows(validation, form, known, "validation", **reading)
     parts = split(rows, held_out, seed)
+    spec = spec.of_rows(known, metric)
+    check_choice("metric", spec.metric, spec.scorer.metrics)
 
     # Decide: labels, lengths, how texts are read, how long and how fast to train.
     keras.utils.set_random_seed(seed)
-    spec = dataclasses.replace(spec, columns=known)
     spec = decide.with_labels(spec, labels, rows, held_out or [])
     spec = decide.with_class_weight(spec, class_weight, parts.train)
     spec = decide.with_texts_apart(spec, pairs)
-    preprocessor, lengths = decide.preprocessor(spec, source, rows, sequence_length)
+    preprocessor, lengths = decide.preprocessor(
+        spec, source, rows, sequence_length, prompts
+    )
     if pairs == "auto" and decide.compares(spec, parts.train):
         most = decide.COMPARED if minutes is None else decide.COMPARED_IN_TIME
         some = sample(rows, most, seed)
@@ -218,9 +230,7 @@ def finetune(
             lengths = lengths_of(counts, lengths.limit)
     else:
         trainer = decide.trainer(spec, source, preprocessor)
-    plan = decide.plan(
-        trainer, len(parts.train), epochs, learning_rate, batch_size, seed
-    )
+    plan = decide.plan(trainer, parts.train, epochs, learning_rate, batch_size, seed)
     if lengths.cut:
         _warn_of_cut_rows(lengths, len(rows), trainer)
 
@@ -261,7 +271,8 @@ def finetune(
         if directory is not None:
             save_run(text_model, report, folder)
             run.tidy()
-    return FineTuned(trainer.model, text_model, preprocessor, report)
+    model = trainer.spec.fine_tuning.answering(trainer.model)
+    return FineTuned(model, text_model, preprocessor, report)
 
 
 def _check_arguments(

@@ -1,7 +1,9 @@
 """How long rows are, in tokens, and how much of them a model reads."""
 
 import dataclasses
+import itertools
 import re
+from typing import Any
 
 import numpy as np
 
@@ -36,7 +38,7 @@ class Lengths:
 
 def count_tokens(rows: Rows, spec: Spec, preprocessor: Preprocessor) -> np.ndarray:
     """Returns the number of tokens of each row, `(N,)`."""
-    names = _text_names(spec)
+    names = spec.text_names
     counts = np.zeros((len(names), len(rows)), int)
     for column, name in zip(counts, names, strict=True):
         texts = [spec.format.as_text(row, name) for row in rows]
@@ -44,10 +46,18 @@ def count_tokens(rows: Rows, spec: Spec, preprocessor: Preprocessor) -> np.ndarr
             part = tf.constant(texts[start : start + CHUNK])
             lengths = preprocessor.tokenizer(part).row_lengths()
             column[start : start + CHUNK] = lengths.numpy()
-    counts[: len(counts) if spec.apart else 1] += max(0, preprocessor.prompt_length - 1)
+    prompts = [*map(preprocessor.prompts.get, spec.prompt_names(preprocessor))]
+    for column, prompt in itertools.zip_longest(
+        counts[: len(counts) if spec.apart else 1], prompts
+    ):
+        column += _size(preprocessor.prompt if prompt is None else prompt, preprocessor)
     if spec.apart or len(counts) == 1:  # each text has a row
         return AROUND + counts.max(0)
     return AROUND + preprocessor.num_separators + counts.sum(0)
+
+
+def _size(prompt: str, preprocessor: Preprocessor) -> int:
+    return int(tf.size(preprocessor.tokenizer(prompt))) if prompt else 0
 
 
 def limit_for(counts: np.ndarray, most: int | None) -> int:
@@ -75,7 +85,7 @@ def shorten(rows: Rows, spec: Spec, preprocessor: Preprocessor) -> Rows:
     that are read in windows remain whole.
     """
     size = CHARACTERS * (preprocessor.sequence_length or 0)
-    names = _text_names(spec)
+    names = spec.text_names
     if not size or spec.task.windowed:
         return rows
     rows = list(rows)
@@ -97,10 +107,6 @@ def shorten(rows: Rows, spec: Spec, preprocessor: Preprocessor) -> Rows:
     return rows
 
 
-def _text_names(spec: Spec) -> list[str]:
-    return [x for x in spec.format.texts if spec.columns.get(x) is not None]
-
-
 def _beginning(row: Record, names: list[str], size: int) -> Record:
     """Cuts the texts of a row before white space.
 
@@ -116,7 +122,9 @@ def _beginning(row: Record, names: list[str], size: int) -> Record:
 
 def _ids(rows: Rows, spec: Spec, preprocessor: Preprocessor) -> np.ndarray:
     """Returns all token ids that the model reads of each row."""
-    texts = spec.texts(rows)
-    inputs = texts.values() if spec.apart else [texts]
+    if spec.apart:
+        inputs: list[Any] = [[row[name] for row in rows] for name in spec.text_names]
+    else:
+        inputs = [spec.texts(rows)]
     ids = [preprocessor(x)["token_ids"].numpy() for x in inputs]
     return np.concatenate([x.reshape(len(rows), -1) for x in ids], axis=1)

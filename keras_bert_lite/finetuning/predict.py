@@ -19,12 +19,9 @@ from keras_bert_lite.checks import check_bool, check_choice, check_positive
 from keras_bert_lite.finetuning.saved_run import SavedRun, load_run
 from keras_bert_lite.serving.offline import predict_texts
 from keras_bert_lite.tasks.registry import task_of
-from keras_bert_lite.tasks.text_model import (
-    TextModel,
-    absent_in,
-    answer_of,
-    preprocessor_of,
-)
+from keras_bert_lite.tasks.text_model import TextModel
+from keras_bert_lite.tasks.text_parts import absent_in, answer_of, preprocessor_of
+from keras_bert_lite.text.inputs import PROMPT
 from keras_bert_lite.training.data.readers.lines import lines_of, read_lines
 from keras_bert_lite.training.data.readers.read import (
     Reading,
@@ -148,17 +145,18 @@ def predict_file(
     run = load_run(model, "model")
     if spans is not None:
         _check_entities(run.model)
-        records, names = read_texts(Path(source)), ["text"]
+        records, named = read_texts(Path(source)), {"text": "text"}
     else:
-        column = _text_columns(run, columns or {}, {})[0]
+        column = next(iter(_text_columns(run, columns or {}, {}).values()))
         records = iter(_records(source, column, **reading))
     first = list(itertools.islice(records, 1))
     if spans is None:
-        names = _text_columns(run, columns or {}, first[0] if first else {})
+        named = _text_columns(run, columns or {}, first[0] if first else {})
+    names = [*named.values()]
     split = any(isinstance(row.get(names[0]), list) for row in first)
-    joined = len(run.model.input[next(iter(run.model.input))].shape) == 1
+    joined = len(run.model.input[next(iter(named))].shape) == 1
     answering = run.scored_model(run.spec()) if split and joined else run.model
-    lists = [len(x.shape) > 1 for x in answering.input.values()]
+    lists = [len(answering.input[x].shape) > 1 for x in named]
     rows = _Rows(itertools.chain(first, records), names, lists, _limit(run.model))
     # Keras prints its progress bar to standard output.
     shown = progress and path is not None
@@ -304,12 +302,17 @@ def _beside(row: Record, answer: Mapping[str, Any]) -> Record:
     return made
 
 
-def _text_columns(run: SavedRun, given: Mapping[str, Any], row: Record) -> list[str]:
+def _text_columns(
+    run: SavedRun, given: Mapping[str, Any], row: Record
+) -> dict[str, str]:
     """Returns the columns of the model's inputs.
 
-    They are those given, or those of the run, or the task's, if the row has them.
+    They are those given, or those of the run, or the task's, if the row has them. The
+    names of prompts may be missing.
     """
-    task, inputs = task_of(run.model), run.model.input
+    task, inputs = task_of(run.model), [*run.model.input]
+    if PROMPT in inputs and not {*given, *row} & {PROMPT}:
+        inputs.remove(PROMPT)
     own = {} if task is None else task.columns
     columns = {} if task is None else task.inputs
     known = [*inputs, *own]  # labels too, as `evaluate` takes them
@@ -318,8 +321,8 @@ def _text_columns(run: SavedRun, given: Mapping[str, Any], row: Record) -> list[
         raise ValueError(
             f"`columns` must name some of {sorted(set(known))}. Received: {unknown}"
         )
-    return [
-        next(
+    return {
+        name: next(
             (
                 x
                 for named in (given, others)
@@ -329,7 +332,7 @@ def _text_columns(run: SavedRun, given: Mapping[str, Any], row: Record) -> list[
             name,
         )
         for name in inputs
-    ]
+    }
 
 
 def _records(

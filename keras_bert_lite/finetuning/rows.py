@@ -1,7 +1,7 @@
 """The rows of a run: where they come from, which are held out, in which order."""
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
@@ -9,8 +9,10 @@ import numpy as np
 from keras_bert_lite.finetuning.recipe import RECIPE
 from keras_bert_lite.tasks.task import FineTuning
 from keras_bert_lite.training.data.batches import POOL
+from keras_bert_lite.training.data.distinct import Texts, places_of
 from keras_bert_lite.training.data.readers.read import Reading, read
 from keras_bert_lite.training.data.records import Record
+from keras_bert_lite.training.data.retrieval import retrieval_set
 from keras_bert_lite.training.data.row_formats import (
     Columns,
     Labels,
@@ -50,7 +52,7 @@ def read_rows(
         ValueError: If there are no rows, a column is missing or a value is invalid.
     """
     rows: list[Record] = []
-    for number, record in enumerate(read(source, argument, **reading)):
+    for number, record in enumerate(_records(source, form, argument, **reading)):
         if not rows:
             columns = form.columns_of(columns, record)
         try:
@@ -63,6 +65,23 @@ def read_rows(
         return form.prepared(rows), columns
     except ValueError as error:
         raise ValueError(f"`{argument}`: {error}") from None
+
+
+def _records(
+    source: Any, form: RowFormat, argument: str, **reading: Unpack[Reading]
+) -> Iterable[Record]:
+    data = retrieval_set(source)
+    if data is None:
+        return read(source, argument, **reading)
+    if reading:
+        raise ValueError(
+            f"`{argument}` must be rows for the options {sorted(reading)}. Received: a "
+            "retrieval set"
+        )
+    try:
+        return form.of_retrieval(data)
+    except ValueError as error:
+        raise ValueError(f"`{argument}` {error}") from None
 
 
 def check_labels(rows: Rows, form: RowFormat, labels: Labels, argument: str) -> None:
@@ -121,18 +140,40 @@ def in_stages(
     if batch_size <= len(first) < len(rows):
         whole = count // batch_size * batch_size
         yield from itertools.islice(ordered(first, form.rows, batch_size, seed), whole)
-    yield from ordered(rows, form.rows, batch_size, seed)
+    yield from ordered(rows, form.rows, batch_size, seed, form.distinct)
 
 
 def ordered(
-    rows: Rows, form: RowFormat, batch_size: int, seed: int
+    rows: Rows, form: RowFormat, batch_size: int, seed: int, distinct: bool = False
 ) -> Iterator[Record]:
     """Yields rows forever, each epoch in another order, batches of similar length.
 
     The rows of 50 batches at a time are sorted by their length, and the batches
     shuffled, as `group_by_length` of `batches` does. The order depends on the seed
     alone, so that an interrupted run can go on.
+
+    Args:
+        rows: The rows.
+        form: What they hold.
+        batch_size: The rows of a batch.
+        seed: Seed of the orders.
+        distinct: Whether no text may occur twice in a batch.
     """
+    orders = _orders(rows, form, batch_size, seed)
+    if distinct:
+        orders = places_of(distinct_texts(rows, form), batch_size, orders)
+    for order in orders:
+        yield from (rows[i] for i in order)
+
+
+def distinct_texts(rows: Rows, form: RowFormat) -> list[Texts]:
+    """Returns the texts of each row."""
+    return [frozenset(form.key(row)) for row in rows]
+
+
+def _orders(
+    rows: Rows, form: RowFormat, batch_size: int, seed: int
+) -> Iterator[list[int]]:
     lengths = np.array([form.length(row) for row in rows])
     rng = np.random.default_rng(seed)
     while True:
@@ -142,5 +183,5 @@ def ordered(
         for pool in pools:
             by_length = pool[np.argsort(lengths[pool], kind="stable")]
             batches += np.array_split(by_length, -(-len(by_length) // batch_size))
-        for i in rng.permutation(len(batches)):
-            yield from (rows[j] for j in batches[i])
+        shuffled = [batches[i] for i in rng.permutation(len(batches))]
+        yield np.concatenate(shuffled).tolist()

@@ -274,6 +274,7 @@ class Run:
             "pairs": "apart" if spec.apart else "together",
             "metric": spec.metric,
             "sequence_length": trainer.preprocessor.sequence_length,
+            "prompts": trainer.preprocessor.prompts,
             "minutes": self.budget.minutes,
             "train": _digest(self.parts.train),
             "validation": _digest(self.parts.validation),

@@ -15,13 +15,8 @@ from keras_bert_lite.finetuning.spec import (
     named_columns,
     scorable_task,
 )
-from keras_bert_lite.tasks.text_model import (
-    TextModel,
-    answer_of,
-    load_text_model,
-    model_on_ids,
-    preprocessor_of,
-)
+from keras_bert_lite.tasks.text_model import TextModel, load_text_model, model_on_ids
+from keras_bert_lite.tasks.text_parts import answer_of, preprocessor_of
 from keras_bert_lite.training.data.row_formats import Columns
 
 
@@ -44,13 +39,15 @@ class SavedRun:
             ValueError: If models of its task cannot be scored.
         """
         task = scorable_task(self.model)
-        named = named_columns(task, {**self.columns, **(columns or {})})
+        own = self.columns
+        if task.fine_tuning and task.fine_tuning.rows.separate:
+            # Other rows than those of the run may have what is optional.
+            own = {name: x for name, x in own.items() if x is not None}
+        named = named_columns(task, {**own, **(columns or {})})
         if task.columns.get("text_pair", "") is None:
             paired = "text_pair" in self.model.input
             named.setdefault("text_pair", "text_pair" if paired else None)
-        spec = Spec(task, named, labels_of(model_on_ids(self.model), task))
-        known = spec.format.columns_of(named, {})
-        return dataclasses.replace(spec, columns=known)
+        return Spec(task, named, labels_of(model_on_ids(self.model), task))
 
     def scored_model(self, spec: Spec) -> TextModel:
         """Returns the model whose answers are scored: that of words, where they are."""
@@ -58,7 +55,7 @@ class SavedRun:
         options = {
             name: value
             for name in spec.fine_tuning.kept_options
-            if (value := getattr(answer, name)) is not None
+            if (value := getattr(answer, name, None)) is not None
         }
         body = model_on_ids(self.model)
         return spec.scored_model(body, preprocessor_of(self.model), **options)

@@ -9,12 +9,13 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_bert_lite._finite import NotFinite, is_finite
 from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.checks import check_choice
 from keras_bert_lite.tasks.registry import TASKS, task_of
 from keras_bert_lite.tasks.task import FineTuning, Task, labels_by_output
-from keras_bert_lite.tasks.text_model import TextModel, absent_in, with_text
+from keras_bert_lite.tasks.text_model import TextModel, with_text
+from keras_bert_lite.tasks.text_parts import answered, preprocessor_of
+from keras_bert_lite.text.inputs import PROMPT
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.training.data.row_formats import Columns, Labels, RowFormat, Rows
 from keras_bert_lite.training.scores.scorer import Answers, Scorer, Scores
@@ -56,7 +57,7 @@ class Spec:
         columns: The columns of a source, by the names of the rows' format.
         labels: The labels, by the builder's argument.
         metric: The score that decides; `""`: the scorer's first.
-        apart: Whether the texts of a row are encoded apart.
+        apart: Whether the texts of a row are encoded apart, as some tasks' always are.
         class_weight: The weight of each label in training.
     """
 
@@ -70,11 +71,22 @@ class Spec:
     def __post_init__(self) -> None:
         if not self.metric:
             object.__setattr__(self, "metric", self.scorer.metrics[0])
+        if self.format.separate:
+            object.__setattr__(self, "apart", True)
+
+    def of_rows(self, columns: Columns, metric: str | None = None) -> Spec:
+        """Returns it with the columns that rows turned out to have.
+
+        Their form decides which scores there are, and which is the first.
+        """
+        return dataclasses.replace(self, columns=columns, metric=metric or "")
 
     @property
     def fine_tuning(self) -> FineTuning:
         assert self.task.fine_tuning is not None
-        return self.task.fine_tuning
+        others = self.task.other_forms.items()
+        fitting = (form for column, form in others if self.columns.get(column))
+        return next(fitting, self.task.fine_tuning)
 
     @property
     def format(self) -> RowFormat:
@@ -86,8 +98,9 @@ class Spec:
 
     @property
     def pairs(self) -> bool:
-        """Whether rows are pairs of texts."""
-        return self.columns.get("text_pair") is not None
+        """Whether models take pairs of texts."""
+        paired = self.columns.get("text_pair") is not None
+        return paired and not self.format.separate
 
     @property
     def comparable(self) -> bool:
@@ -105,13 +118,18 @@ class Spec:
         make = self.task.data_set
         assert make is not None  # of every task that is fine-tuned
         options = self.fine_tuning.data_options(self.pairs, self.apart)
+        if any(prompts := self.prompt_names(preprocessor)):
+            options["prompts"] = prompts
         return make(rows, preprocessor, **self.labels, **options, **batching)
 
     def string_model(
         self, model: keras.Model, preprocessor: Preprocessor, **options: Any
     ) -> TextModel:
         """Returns the model that takes strings, as it is saved."""
+        model = self.fine_tuning.answering(model)
         options = {**self.fine_tuning.answer_options(model), **options}
+        if any(self.prompt_names(preprocessor)):
+            options[PROMPT] = True
         return with_text(model, preprocessor, pairs=self.pairs, **options)
 
     def scored_model(
@@ -138,6 +156,18 @@ class Spec:
             for name, answer in self.fine_tuning.baselines.items()
         }
 
+    @property
+    def text_names(self) -> list[str]:
+        """The own names of the texts that rows have."""
+        return [x for x in self.format.texts if self.columns.get(x) is not None]
+
+    def prompt_names(self, preprocessor: Preprocessor) -> list[str]:
+        """Returns the name of the prompt that each text of a row begins with.
+
+        It is empty for the default one.
+        """
+        return [preprocessor.prompt_for(x) for x in self.fine_tuning.prompts]
+
     def texts(self, rows: Rows) -> dict[str, list[Any]]:
         """Returns the texts of rows as models take them."""
         return {
@@ -154,20 +184,33 @@ class Spec:
             rows: The rows.
             batch_size: How many texts, or pairs of texts, are encoded at once.
 
+        Returns:
+            Arrays `(N, ...)` by name, or `(N, C, ...)` if a row has C texts that are
+            always encoded by themselves.
+
         Raises:
             NotFinite: If an answer is NaN or infinite.
         """
-        order = np.argsort([self.format.length(row) for row in rows], kind="stable")
-        texts = self.texts([rows[i] for i in order])
+        if self.format.separate:
+            return self._answer_texts(model, rows, batch_size)
         most = max(map(self.format.num_sequences, rows), default=1)
-        answers = model.predict(texts, max(1, batch_size // most), verbose=0)
-        absent = absent_in(model)
-        for name, value in answers.items():
-            if not is_finite(value, absent.get(name)):
-                rule = "`model` must answer with finite numbers"
-                raise NotFinite(rule, f"NaN or infinity in the answers' {name!r}")
-        back = np.argsort(order)
-        return {name: np.asarray(value)[back] for name, value in answers.items()}
+        lengths = [self.format.length(row) for row in rows]
+        return answered(model, self.texts(rows), lengths, max(1, batch_size // most))
+
+    def _answer_texts(self, model: TextModel, rows: Rows, batch_size: int) -> Answers:
+        names = self.text_names
+        prompts = self.prompt_names(preprocessor_of(model)) or [""] * len(names)
+        both = [*zip(names, prompts, strict=True)]
+        every = [(row[name], prompt) for row in rows for name, prompt in both]
+        distinct = {text: i for i, text in enumerate(dict.fromkeys(every))}
+        texts = [text for text, _ in distinct]
+        inputs = {"text": texts}
+        if PROMPT in model.input:
+            inputs[PROMPT] = [prompt for _, prompt in distinct]
+        lengths = [*map(len, texts)]
+        answers = answered(model, inputs, lengths, batch_size)
+        places = np.reshape([distinct[x] for x in every], (len(rows), -1))
+        return {name: value[places] for name, value in answers.items()}
 
 
 def labels_of(model: keras.Model, task: Task) -> Labels:

@@ -137,7 +137,8 @@ class Trainer:
             self._start.restore()
             return
         optimizer = bert_adamw(*options, layer_decay=plan.layer_decay)
-        compile(self.model, optimizer)
+        loss = self.spec.fine_tuning.loss
+        compile(self.model, optimizer, loss=loss and loss())
         build_optimizer(self.model)
         self._start = OptimizerStart(self.model.optimizer)
         self._compiled = (options, plan.layer_decay)

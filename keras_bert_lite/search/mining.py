@@ -5,16 +5,19 @@ from typing import Any
 
 import numpy as np
 
-from keras_bert_lite._finite import NotFinite, is_finite
 from keras_bert_lite.checks import check_not_negative, check_positive, check_rate
 from keras_bert_lite.tasks.registry import task_of
-from keras_bert_lite.tasks.sentence_embedding import EMBEDDING, SENTENCE_EMBEDDING
+from keras_bert_lite.tasks.sentence_embedding import (
+    DOCUMENT,
+    QUERY,
+    SENTENCE_EMBEDDING,
+    embed,
+)
 from keras_bert_lite.tasks.text_model import TextModel
 from keras_bert_lite.training.bm25 import BM25
 from keras_bert_lite.training.data.record_values import check_candidates, text_of
 from keras_bert_lite.training.data.records import Record, records
-
-CHUNK = 64  # queries whose scores of all texts are in memory at once
+from keras_bert_lite.training.scores.sentences import best_places, searched
 
 
 def mine_negatives(
@@ -85,7 +88,8 @@ def mine_negatives(
         if margin is not None:
             highest = scores[place[answer]]
             excluded |= scores > highest - margin * abs(highest)
-        best = _best(np.where(excluded, -np.inf, scores), skip + negatives)[skip:]
+        offered_scores = np.where(excluded, -np.inf, scores)
+        best = best_places(offered_scores, skip + negatives)[skip:]
         if len(best):
             candidates = [answer, *(known[i] for i in best)]
             grades = [1, *[0] * len(best)]
@@ -101,14 +105,6 @@ def _pair(record: Record, query: str, positive: str) -> tuple[str, str]:
     return text, answer
 
 
-def _best(scores: np.ndarray, count: int) -> np.ndarray:
-    """Returns the places of the highest scores that are finite, the highest first."""
-    count = min(count, len(scores))
-    best = np.argpartition(-scores, count - 1)[:count]
-    best = best[np.lexsort((best, -scores[best]))]
-    return best[np.isfinite(scores[best])]
-
-
 def _scores(
     queries: list[str], texts: list[str], encoder: TextModel | None, batch_size: int
 ) -> Iterator[np.ndarray]:
@@ -122,24 +118,8 @@ def _scores(
             "`encoder` must be a `sentence_encoder` that takes strings, made by "
             f"`with_text`, or None. Received: {encoder!r}"
         )
-    vectors = _vectors(encoder, texts, batch_size)
     distinct = list(dict.fromkeys(queries))
     place = {text: i for i, text in enumerate(distinct)}
-    asked = _vectors(encoder, distinct, batch_size)
-    for start in range(0, len(queries), CHUNK):
-        part = asked[[place[x] for x in queries[start : start + CHUNK]]]
-        yield from part @ vectors.T
-
-
-def _vectors(encoder: TextModel, texts: list[str], batch_size: int) -> np.ndarray:
-    """Returns vectors of length 1, `(N, H)`.
-
-    Raises:
-        NotFinite: If one is NaN or infinite.
-    """
-    order = np.argsort([len(x) for x in texts], kind="stable")
-    answers = encoder.predict([texts[i] for i in order], batch_size, verbose=0)
-    vectors = answers[EMBEDDING][np.argsort(order)]
-    if not is_finite(vectors):
-        raise NotFinite("`encoder` must answer with finite numbers", "NaN or infinity")
-    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+    asked = embed(encoder, distinct, QUERY, batch_size, "encoder")
+    vectors = embed(encoder, texts, DOCUMENT, batch_size, "encoder")
+    yield from searched(asked[[place[x] for x in queries]], vectors)

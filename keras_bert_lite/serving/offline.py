@@ -12,7 +12,7 @@ from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.checks import check_positive
 from keras_bert_lite.serving.check.saved_model_files import find_version
 from keras_bert_lite.tasks.text_model import TextModel
-from keras_bert_lite.text.inputs import TEXT, as_batch
+from keras_bert_lite.text.inputs import PROMPT, TEXT, as_batch
 
 WINDOW = 64  # batches whose texts are sorted by length together
 
@@ -139,6 +139,8 @@ def as_row(text: Any, names: list[str], what: str) -> tuple:
         ValueError: If the model takes another number of strings.
     """
     row = text if isinstance(text, tuple) else (text,)
+    if PROMPT in names and len(row) == len(names) - 1:
+        row = (*row, "")  # the default prompt
     if not all(isinstance(x, (str, bytes, list)) for x in row):
         raise TypeError(f"{what} must be a string. Received: {text!r}")
     if len(row) != len(names):

@@ -16,6 +16,7 @@ from keras_bert_lite.training.bm25 import BM25
 from keras_bert_lite.training.data.records import Record
 from keras_bert_lite.training.data.row_formats import Labels, Rows
 from keras_bert_lite.training.scores.scorer import Answers
+from keras_bert_lite.training.scores.sentences import FOUND, second_texts
 from keras_bert_lite.training.scores.texts import best_threshold, indicators, targets
 
 # Fits rows, answers others; by labels, and the score of answers that decides.
@@ -134,6 +135,32 @@ def bm25(train: Rows, test: Rows, labels: Labels, score: Any) -> Answers:
     words = BM25([text for row in train for text in row["candidates"]])
     scores = (words.scores(row["query"], row["candidates"]) for row in test)
     return {"order": [np.argsort(-x, kind="stable") for x in scores]}
+
+
+def bm25_pairs(train: Rows, test: Rows, labels: Labels, score: Any) -> Answers:
+    """The order of BM25 of all second texts."""
+    words = BM25(second_texts(test))
+    return {"order": words.rank([row["text"] for row in test], FOUND)[0]}
+
+
+def bm25_triplets(train: Rows, test: Rows, labels: Labels, score: Any) -> Answers:
+    """The scores of BM25, by the words of the training rows' second texts."""
+    words = BM25(second_texts(train))
+    scores = [words.scores(x["text"], [x["text_pair"], x["negative"]]) for x in test]
+    return {"similarity": np.array(scores)}
+
+
+def tf_idf_similarity(train: Rows, test: Rows, labels: Labels, score: Any) -> Answers:
+    """The cosine of the TF-IDF of words; without words none."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    words = TfidfVectorizer(sublinear_tf=True)
+    try:
+        words.fit([row[x] for row in train for x in ("text", "text_pair")])
+    except ValueError:  # no words at all
+        return {}
+    sides = [words.transform([row[x] for row in test]) for x in ("text", "text_pair")]
+    return {"similarity": np.asarray(sides[0].multiply(sides[1]).sum(1))}
 
 
 def _tf_idf(train: Rows, test: Rows) -> tuple[Any, Any] | None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 import keras
+import numpy as np
 from keras import ops
 
 from keras_bert_lite import layers
@@ -32,14 +33,18 @@ from keras_bert_lite.tasks.task import (
     options_of,
     task_model,
 )
+from keras_bert_lite.tasks.text_parts import answered
 from keras_bert_lite.text.inputs import CANDIDATES, TEXT
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.training import objectives
+from keras_bert_lite.training.bm25 import BM25
 from keras_bert_lite.training.data import ranking_dataset, row_formats
 from keras_bert_lite.training.scores.ranking import RankingScorer
 
 ACTIVATIONS = (None, "sigmoid")
 PADDING = -float("inf")  # the score of what only fills up a list
+RERANKED = 20  # texts of a search that are put in order
+AT_ONCE = 64  # texts that are read at once
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
@@ -127,6 +132,16 @@ def _string_form(
     return inputs, answer(**options, name="answer")(logits)
 
 
+def _rerank(model: Any, queries: list[str], texts: list[str]) -> list[np.ndarray]:
+    """Puts the texts in order that BM25 finds."""
+    found, _ = BM25(texts).rank(queries, RERANKED)
+    lists = [[texts[i] for i in places] for places in found]
+    lengths = [sum(map(len, x)) for x in lists]
+    inputs: dict[str, list[Any]] = {TEXT: queries, CANDIDATES: lists}
+    answers = answered(model, inputs, lengths, max(1, AT_ONCE // RERANKED))
+    return [x[order] for x, order in zip(found, answers["order"], strict=True)]
+
+
 RANKING = Task(
     name="ranking",
     head=layers.DenseHead,
@@ -137,8 +152,11 @@ RANKING = Task(
         build=lambda encoder, labels, apart: ranker(
             encoder, pooling="mean", head_form={}
         ),
+        continues=lambda model: model,
         scorer=RankingScorer(),
         baselines={"BM25": baselines.bm25},
+        untrained=True,
+        search=_rerank,
         batch_size=8,  # lists, each of several texts
     ),
     string_inputs=(TEXT, CANDIDATES),

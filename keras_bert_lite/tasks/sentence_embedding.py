@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import keras
+import numpy as np
 
 from keras_bert_lite import layers
 from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.checks import check_choice, check_not_negative, check_positive
 from keras_bert_lite.layers.unit_normalization import unit_vectors
 from keras_bert_lite.models.encoder_model import config_of, id_inputs
+from keras_bert_lite.tasks import baselines
 from keras_bert_lite.tasks.sequence_head import grouped_inputs
 from keras_bert_lite.tasks.string_form import (
     Answer,
@@ -20,18 +23,35 @@ from keras_bert_lite.tasks.string_form import (
     about_text,
 )
 from keras_bert_lite.tasks.task import (
+    FineTuning,
     Output,
     Task,
     marked_model,
     options_of,
     task_model,
 )
+from keras_bert_lite.tasks.text_parts import answered, preprocessor_of
+from keras_bert_lite.text.inputs import PROMPT, TEXT
 from keras_bert_lite.text.preprocessor import Preprocessor
+from keras_bert_lite.training.data import text_dataset
+from keras_bert_lite.training.data.row_formats import ComparedTexts
 from keras_bert_lite.training.in_chunks import InChunks
+from keras_bert_lite.training.losses import CoSENTLoss, InBatchNegativesLoss
+from keras_bert_lite.training.scores.sentences import (
+    FOUND,
+    PairScorer,
+    SimilarityScorer,
+    TripletScorer,
+    best_places,
+    searched,
+)
 
 EMBEDDING = "sentence_embedding"
 PRECISIONS = ("float32", "int8")
 STEPS = 127  # of int8, from 0 to 1
+# The names of the prompts of what is sought and what is found, as `encode_query` and
+# `encode_document` of sentence-transformers look for them.
+QUERY, DOCUMENT = ("query",), ("document", "passage", "corpus")
 
 
 @keras.saving.register_keras_serializable(package="keras_bert_lite")
@@ -96,19 +116,113 @@ def _string_form(
     pairs: bool,
     options: Options,
 ) -> tuple[Tensors, Tensors]:
-    inputs, values = about_text(model, preprocessor, pairs)
+    prompts = options.pop(PROMPT, False)
+    if prompts:
+        _check_prompts(model, preprocessor)
+    inputs, values = about_text(model, preprocessor, pairs, prompts=prompts)
     if options:
         values = answer(**options, name="answer")(values[EMBEDDING])
     return inputs, values
 
 
+def _check_prompts(model: keras.Model, preprocessor: Preprocessor) -> None:
+    if not preprocessor.prompts:
+        raise ValueError(
+            "`preprocessor` must have `prompts` for a model that takes `prompt_name`. "
+            "Received: none"
+        )
+    if skipped := options_of(model).get("prompt_length"):
+        raise ValueError(
+            "`prompt_name` must be False for a model that leaves a prompt out of its "
+            f"pooling. Received: a model with prompt_length={skipped}"
+        )
+
+
+def _data_options(*texts: str, label: str | None = None) -> Callable:
+    return lambda pairs, apart: {"text": list(texts), "label": label}
+
+
+def _answering(model: keras.Model) -> keras.Model:
+    """Returns the sentence encoder, which may be inside what trains it."""
+    if not options_of(model).get("grouped"):
+        return model
+    return next(x for x in model.layers if isinstance(x, keras.Model))
+
+
+def embed(
+    model: Any,
+    texts: Sequence[str],
+    prompts: Sequence[str] = (),
+    batch_size: int = 64,
+    argument: str = "model",
+) -> np.ndarray:
+    """Returns the vectors of texts `(N, H)`, which are read in order of their lengths.
+
+    Args:
+        model: A sentence encoder that takes strings.
+        texts: The texts.
+        prompts: Names of prompts; the texts begin with the first that the model has,
+            if it takes the name of a prompt.
+        batch_size: Texts that are read at once.
+        argument: The model's name in error messages.
+    """
+    inputs = {TEXT: [*texts]}
+    if PROMPT in model.input:
+        inputs[PROMPT] = [preprocessor_of(model).prompt_for(prompts)] * len(texts)
+    lengths = [len(text) for text in texts]
+    return answered(model, inputs, lengths, batch_size, argument)[EMBEDDING]
+
+
+def _search(model: Any, queries: list[str], texts: list[str]) -> list[np.ndarray]:
+    asked, offered = embed(model, queries, QUERY), embed(model, texts, DOCUMENT)
+    return [best_places(scores, FOUND) for scores in searched(asked, offered)]
+
+
+_PAIRS = FineTuning(
+    rows=ComparedTexts(),
+    build=lambda encoder, labels, apart: sentence_encoder_trainer(
+        sentence_encoder(encoder)
+    ),
+    continues=lambda model: sentence_encoder_trainer(model),
+    answering=_answering,
+    scorer=PairScorer(),
+    baselines={"BM25": baselines.bm25_pairs},
+    untrained=True,
+    data_options=_data_options("text", "text_pair"),
+    kept_options=("dimensions", "precision"),
+    loss=InBatchNegativesLoss,
+    distinct=True,
+    search=_search,
+    prompts=(QUERY, DOCUMENT),
+)
 SENTENCE_EMBEDDING = Task(
     name="sentence_embedding",
     head=None,
     outputs=(Output(EMBEDDING, objective=None),),
     answer=EmbeddingAnswer,
+    input_options=(PROMPT,),
     string_form=_string_form,
     hugging_face="Model",
+    data_set=text_dataset,
+    fine_tuning=_PAIRS,
+    other_forms={
+        "negative": dataclasses.replace(
+            _PAIRS,
+            scorer=TripletScorer(),
+            baselines={"BM25": baselines.bm25_triplets},
+            prompts=(QUERY, DOCUMENT, DOCUMENT),
+            data_options=_data_options("text", "text_pair", "negative"),
+        ),
+        "label": dataclasses.replace(
+            _PAIRS,
+            scorer=SimilarityScorer(),
+            baselines={"TF-IDF": baselines.tf_idf_similarity},
+            data_options=_data_options("text", "text_pair", label="label"),
+            loss=CoSENTLoss,
+            distinct=False,
+            prompts=(),
+        ),
+    },
 )
 
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import keras
 
 from keras_bert_lite._tensorflow import tf
+from keras_bert_lite.text.inputs import PROMPT
 from keras_bert_lite.text.preprocessor import ID_DTYPES, Preprocessor
 from keras_bert_lite.text.text_layer import TextLayer
 from keras_bert_lite.text.window_layer import TextWindows
@@ -63,7 +64,11 @@ def plain_form(
 
 
 def about_text(
-    model: keras.Model, preprocessor: Preprocessor, pairs: bool, windows: bool = False
+    model: keras.Model,
+    preprocessor: Preprocessor,
+    pairs: bool,
+    windows: bool = False,
+    prompts: bool = False,
 ) -> tuple[Tensors, Tensors]:
     """Returns string inputs and a model's outputs for a text or a pair.
 
@@ -72,9 +77,11 @@ def about_text(
         preprocessor: The preprocessor that makes its inputs.
         pairs: Whether it takes text pairs.
         windows: Whether it takes the windows of a text.
+        prompts: Whether it also takes the name of each text's prompt.
     """
     check_windows(preprocessor, windows)
-    inputs = string_inputs(["text", "text_pair"] if pairs else ["text"])
+    names = ["text", "text_pair"] if pairs else ["text"]
+    inputs = string_inputs([*names, PROMPT] if prompts else names)
     return inputs, model(preprocessor(inputs))
 
 
@@ -164,11 +171,14 @@ def check_windows(preprocessor: Preprocessor, windows: bool) -> None:
 
 
 def check_options(
-    model: keras.Model, answer: Callable | None, options: Options
+    model: keras.Model,
+    answer: Callable | None,
+    options: Options,
+    others: Sequence[str] = (),
 ) -> None:
-    """Checks that the options are arguments of the answer that have a default."""
+    """Checks that options are arguments of the answer with a default, or others."""
     arguments = inspect.signature(answer).parameters.values() if answer else ()
-    known = {x.name for x in arguments if x.default is not x.empty}
+    known = {*others, *(x.name for x in arguments if x.default is not x.empty)}
     if unknown := set(options) - known:
         raise TypeError(
             f"{model.name!r} answers with {sorted(known) or 'no'} options. "

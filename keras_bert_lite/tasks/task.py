@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import keras
+import numpy as np
 
 from keras_bert_lite import layers
 from keras_bert_lite.tasks.baselines import Baseline
@@ -37,16 +38,26 @@ class Output:
     weight: float = 1.0
 
 
+# The places of each query's best texts, the best first.
+Search = Callable[[keras.Model, list[str], list[str]], Sequence[np.ndarray]]
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FineTuning:
     """What `kbl.finetune`, and what judges its models, know of a task.
 
     Args:
         rows: What its rows hold.
-        build: Builds the model on ids, from an encoder, the labels by the builder's
-            argument, and whether the texts of a row are encoded apart.
+        build: Builds the model on ids that is trained, from an encoder, the labels by
+            the builder's argument, and whether the texts of a row are encoded apart.
+        continues: Returns that model, from a checkpoint that is of the task already;
+            `None`: of such a checkpoint only the encoder is used.
+        answering: Returns the model on ids that answers, from the one that is trained.
+        loss: The loss, if the objective leaves it open.
         scorer: Scores answers.
         baselines: Simple models to compare with, by name.
+        untrained: Whether these learn no more from rows than how frequent words are, so
+            that they can be compared with any model.
         data_options: Options of the data set, besides columns and labels, by whether
             rows are pairs and whether their texts are encoded apart.
         answer_options: Options of `with_text` for a model on ids.
@@ -59,12 +70,21 @@ class FineTuning:
         together_from: Rows from which on texts are encoded together, whatever linear
             models say.
         first: Returns the rows that training begins with; `None`: all.
+        distinct: Whether no text may occur twice in a batch.
+        search: Finds texts for queries: from a model that takes strings, queries and
+            texts, returns the places of each query's best texts; `None`: it cannot.
+        prompts: The prompt that each text of a row begins with: the first of some names
+            that the preprocessor has one of. None: all with the default one.
     """
 
     rows: RowFormat
     build: Callable[[keras.Model, Labels, bool], keras.Model]
     scorer: Scorer
+    continues: Callable[[keras.Model], keras.Model] | None = None
+    answering: Callable[[keras.Model], keras.Model] = lambda model: model
+    loss: Callable[[], keras.losses.Loss] | None = None
     baselines: Mapping[str, Baseline] = dataclasses.field(default_factory=dict)
+    untrained: bool = False
     data_options: Callable[[bool, bool], dict[str, Any]] = lambda pairs, apart: {}
     answer_options: Callable[[keras.Model], dict[str, Any]] = lambda model: {}
     scored_options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
@@ -75,6 +95,9 @@ class FineTuning:
     softened: bool = False
     together_from: int | None = None
     first: Callable[[Rows], Rows] | None = None
+    distinct: bool = False
+    search: Search | None = None
+    prompts: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -87,12 +110,14 @@ class Task:
         outputs: The outputs of the task's models.
         data_set: The function that makes its data set; `None` if there is none.
         fine_tuning: How `kbl.finetune` trains and judges it; `None`: it does not.
+        other_forms: How, if rows have one of these columns.
         string_inputs: What the inputs of models that take strings are called.
         explained: What `kbl.explain` explains, a key of `visualization.targets`; `None`
             if it explains nothing.
         answer: Layer class that turns the outputs into readable answers; its
             arguments with defaults are the options of `with_text`. `None` returns
             the outputs unchanged.
+        input_options: Options of `with_text` that are about the inputs.
         string_form: Function that builds the string inputs and the answers of a
             model from `answer` and checked options.
         hugging_face: Suffix of the class in transformers, such as
@@ -113,9 +138,11 @@ class Task:
     outputs: tuple[Output, ...]
     data_set: Callable | None = None
     fine_tuning: FineTuning | None = None
+    other_forms: Mapping[str, FineTuning] = dataclasses.field(default_factory=dict)
     string_inputs: tuple[str, ...] = ("text", "text_pair")
     explained: str | None = None
     answer: type[Answer] | None = None
+    input_options: tuple[str, ...] = ()
     string_form: StringForm = plain_form
     hugging_face: str | None = None
     not_saved: str | None = None

@@ -15,15 +15,14 @@ from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.tasks.compatibility import check_fits
 from keras_bert_lite.tasks.registry import task_of
 from keras_bert_lite.tasks.string_form import (
-    Answer,
     TextsApart,
     check_options,
     plain_form,
 )
-from keras_bert_lite.text.inputs import as_batch, check_rows, texts_by_input
+from keras_bert_lite.tasks.text_parts import absent_in, preprocessor_of
+from keras_bert_lite.text.inputs import PROMPT, as_batch, check_rows, texts_by_input
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.text.text_layer import require_tensorflow
-from keras_bert_lite.text.window_layer import TextWindows
 
 MODEL_FILE = "model.keras"  # of a run
 HALF_FLOATS = ("bfloat16", "float16")
@@ -166,6 +165,9 @@ class TextModel(keras.Model):
             for name, x in named.items()
         }
         check_rows(batches)
+        prompts = batches.get(PROMPT)
+        if prompts is not None and tf.executing_eagerly():
+            preprocessor_of(self).check_prompt_names(prompts)
         return batches
 
 
@@ -221,30 +223,9 @@ def with_text(
     body = keras.Model(model.input, model.output, name=model.name)
     task = task_of(model)
     form, answer = (task.string_form, task.answer) if task else (plain_form, None)
-    check_options(model, answer, options)
+    check_options(model, answer, options, task.input_options if task else ())
     inputs, answers = form(answer, body, preprocessor, pairs, options)
     return TextModel(inputs, answers, name=f"{model.name}_with_text")
-
-
-def preprocessor_of(model: TextModel) -> Preprocessor:
-    """Returns the layer that turns a model's strings into ids."""
-    for layer in model.layers:
-        if isinstance(layer, Preprocessor):
-            return layer
-        if isinstance(layer, TextWindows):
-            return layer.preprocessor
-    raise ValueError(f"`model` has no preprocessor. Received: {model!r}")
-
-
-def answer_of(model: TextModel) -> Any:
-    """Returns the layer that makes a model's answers, or `None`."""
-    return next((x for x in model.layers if isinstance(x, Answer)), None)
-
-
-def absent_in(model: TextModel) -> dict[str, float]:
-    """Returns what pads a model's answers where it is not 0, by the answer's name."""
-    answer = answer_of(model)
-    return {} if answer is None else dict(answer.absent)
 
 
 def ids_of(model: TextModel, texts: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:

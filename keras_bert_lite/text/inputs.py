@@ -10,6 +10,7 @@ from keras_bert_lite.text.strings import as_strings
 
 # Names of texts. Candidates are lists of second texts; "" only fills a list up.
 TEXT, SECOND, CANDIDATES = "text", "text_pair", "candidates"
+PROMPT = "prompt_name"  # of a text; "" is the default prompt
 
 
 def named_texts(inputs: Any) -> dict[str, Any]:
@@ -32,16 +33,31 @@ def named_texts(inputs: Any) -> dict[str, Any]:
     return {"text": inputs}
 
 
+def without_prompt_name(inputs: Any) -> tuple[Any, Any]:
+    """Returns the texts, and the names of their prompts; `None`: the default one."""
+    if not isinstance(inputs, dict) or PROMPT not in inputs:
+        return inputs, None
+    return {k: x for k, x in inputs.items() if k != PROMPT}, inputs[PROMPT]
+
+
 def texts_by_input(texts: Any, inputs: Collection[str]) -> dict[str, Any]:
     """Returns the texts for a model, by the names of its inputs.
 
     Args:
         texts: As `named_texts` takes them; for pairs, also a list of tuples.
-        inputs: The names, `text` and, for pairs, `text_pair` or `candidates`.
+        inputs: The names, `text` and, for pairs, `text_pair` or `candidates`; perhaps
+            `prompt_name`, which may be one name for all texts, or left out.
 
     Raises:
         ValueError: If the model takes pairs and the texts are single, or vice versa.
     """
+    if PROMPT in inputs:
+        texts, prompts = without_prompt_name(texts)
+        named = texts_by_input(texts, [x for x in inputs if x != PROMPT])
+        prompts = as_strings("" if prompts is None else prompts, PROMPT)
+        if prompts.shape.rank == 0:
+            prompts = tf.fill(tf.shape(as_strings(named[TEXT], TEXT)), prompts)
+        return {**named, PROMPT: prompts}
     rows = isinstance(texts, list) and all(isinstance(x, tuple) for x in texts)
     if rows and texts and len(inputs) == 2:
         for pair in texts:

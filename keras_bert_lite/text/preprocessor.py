@@ -11,8 +11,16 @@ from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.checks import check_choice
 from keras_bert_lite.layer_config import layer_from_config
 from keras_bert_lite.text.base_tokenizer import Tokenizer
-from keras_bert_lite.text.inputs import CANDIDATES, aligned, as_batch, named_texts
+from keras_bert_lite.text.inputs import (
+    CANDIDATES,
+    PROMPT,
+    aligned,
+    as_batch,
+    named_texts,
+    without_prompt_name,
+)
 from keras_bert_lite.text.ragged import rows_of
+from keras_bert_lite.text.strings import as_strings
 from keras_bert_lite.text.text_layer import TextLayer
 from keras_bert_lite.text.truncation import head, truncate_longest_first
 from keras_bert_lite.text.windows import Windows, cut
@@ -53,8 +61,9 @@ class Preprocessor(TextLayer):
         prompts: Texts by name, such as `{"query": "query: "}`, as
             sentence-transformers stores them with a model.
         default_prompt_name: The name of the prompt that every text begins with (of a
-            pair that shares a row, the first); `None` for none. Layers that locate
-            tokens in the text, such as `TextWindows`, read it without a prompt.
+            pair that shares a row, the first) unless a call names another; `None` for
+            none. Layers that locate tokens in the text, such as `TextWindows`, read it
+            without a prompt.
 
     Call arguments:
         inputs: A string or a batch of strings, `(B,)`, or a batch of lists of C
@@ -62,7 +71,9 @@ class Preprocessor(TextLayer):
             list is a batch, a tuple is a pair) or a dictionary with the keys
             `text` and `text_pair`. A `text` of shape `(B,)` may be paired with
             choices, a `text_pair` of shape `(B, C)`, or with `candidates` of that
-            shape: rows of an empty candidate have no real tokens.
+            shape: rows of an empty candidate have no real tokens. The key
+            `prompt_name` holds the names of the prompts that the texts begin with, one
+            for all or in the shape of `text`; an empty name stands for the default.
 
     Output shape:
         A dictionary of `token_ids` and `segment_ids` (int32) and
@@ -73,7 +84,8 @@ class Preprocessor(TextLayer):
 
     Raises:
         ValueError: If the texts have rank 3 or more, or `text` and `text_pair`
-            differ in number.
+            differ in number, or there is no prompt of a name. (In a graph, that is an
+            `InvalidArgumentError`.)
         TypeError: If the texts are not strings.
 
     Example:
@@ -122,8 +134,13 @@ class Preprocessor(TextLayer):
 
     def segments(self, inputs: Any) -> tuple[list[tf.RaggedTensor], tf.Tensor]:
         """Tokenizes the texts of a call; returns the arguments of `rows`."""
+        inputs, names = without_prompt_name(inputs)
         shape, texts = aligned(named_texts(inputs))
-        if self.prompt:
+        if names is not None:
+            names = as_strings(names, PROMPT)
+            names = tf.reshape(tf.broadcast_to(names, shape), [-1])
+            texts[0] = tf.strings.join([self._prompts_named(names), texts[0]])
+        elif self.prompt:
             texts[0] = tf.strings.join([self.prompt, texts[0]])
         return [self.tokenizer.ids_of(text) for text in texts], shape
 
@@ -197,8 +214,10 @@ class Preprocessor(TextLayer):
         return windows, windows.positions + columns, outputs
 
     def compute_output_spec(self, inputs: Any) -> dict[str, keras.KerasTensor]:
+        inputs, prompts = without_prompt_name(inputs)
         named = named_texts(inputs)
-        for name, x in named.items():
+        strings = named if prompts is None else {**named, PROMPT: prompts}
+        for name, x in strings.items():
             if x.dtype != "string" or len(x.shape) not in (1, 2):
                 raise ValueError(
                     f"`{name}` must be strings of shape (batch,), or (batch, choices). "
@@ -218,6 +237,31 @@ class Preprocessor(TextLayer):
         """The text that every text begins with."""
         name = self.default_prompt_name
         return "" if name is None else self.prompts[name]
+
+    def prompt_for(self, names: Sequence[str]) -> str:
+        """Returns the first of some names that is one of a prompt; else ""."""
+        return next((x for x in names if x in self.prompts), "")
+
+    def check_prompt_names(self, names: tf.Tensor) -> None:
+        """Raises ValueError if there is no prompt of a name."""
+        given = {x.decode() for x in names.numpy().flat}
+        if unknown := sorted(given - {"", *self.prompts}):
+            raise ValueError(
+                f"`{PROMPT}` must be one of {[*self.prompts]}, or empty. "
+                f"Received: {unknown}"
+            )
+
+    def _prompts_named(self, names: tf.Tensor) -> tf.Tensor:
+        """Returns the prompts of some names, `(N,)`."""
+        known = tf.constant(["", *self.prompts])
+        same = tf.equal(names[:, None], known)
+        found = tf.reduce_all(tf.reduce_any(same, 1))
+        if tf.executing_eagerly():
+            self.check_prompt_names(names)
+        message = f"`{PROMPT}` must be one of {[*self.prompts]}, or empty."
+        with tf.control_dependencies([tf.debugging.Assert(found, [message])]):
+            place = tf.argmax(tf.cast(same, tf.int32), 1)
+        return tf.gather(tf.constant([self.prompt, *self.prompts.values()]), place)
 
     @property
     def prompt_length(self) -> int:

@@ -16,12 +16,11 @@ from keras_bert_lite.models.encoder_model import encoder_layers, encoder_of
 from keras_bert_lite.models.from_vectors import from_vectors
 from keras_bert_lite.tasks.text_model import (
     TextModel,
-    answer_of,
     as_array,
     load_text_model,
     model_on_ids,
-    preprocessor_of,
 )
+from keras_bert_lite.tasks.text_parts import answer_of, preprocessor_of
 from keras_bert_lite.visualization.explanation import Explanation
 from keras_bert_lite.visualization.integrated_gradients import Integral, integrate
 from keras_bert_lite.visualization.reading import NO_PIECE, Reading, one_example, read

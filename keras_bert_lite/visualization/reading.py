@@ -14,12 +14,8 @@ from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.models.encoder_model import encoder_of
 from keras_bert_lite.tasks.compatibility import check_fits
 from keras_bert_lite.tasks.string_form import TextsApart
-from keras_bert_lite.tasks.text_model import (
-    TextModel,
-    ids_of,
-    load_text_model,
-    preprocessor_of,
-)
+from keras_bert_lite.tasks.text_model import TextModel, ids_of, load_text_model
+from keras_bert_lite.tasks.text_parts import preprocessor_of
 from keras_bert_lite.text.inputs import aligned, as_batch, named_texts
 from keras_bert_lite.text.preprocessor import ID_DTYPES, Preprocessor
 from keras_bert_lite.text.token_offsets import LocatedTokens, locate, locate_words

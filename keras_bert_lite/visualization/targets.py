@@ -11,7 +11,8 @@ from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.tasks.intent_and_slots import INTENT, SLOTS
 from keras_bert_lite.tasks.registry import TASKS, task_of
 from keras_bert_lite.tasks.task import head_layers
-from keras_bert_lite.tasks.text_model import TextModel, answer_of
+from keras_bert_lite.tasks.text_model import TextModel
+from keras_bert_lite.tasks.text_parts import answer_of
 from keras_bert_lite.visualization.reading import Reading
 
 Outputs: TypeAlias = "Mapping[str, tf.Tensor]"

@@ -50,6 +50,12 @@ def rows(task, count=24):
             {"query": "the day", "candidates": lists[i % 2], "grades": grades[i % 2]}
             for i in range(count)
         ]
+    if task == "sentence_embedding":
+        # No text twice among neighbours, as batches need.
+        return [
+            {"text": f"the {x} {i}", "text_pair": f"{x} is {i}"}
+            for i, x in enumerate(["day", "weather", "fine", "not"] * (count // 4))
+        ]
     context = "the weather is fine"
     answer = {"text": ["fine"], "answer_start": [15]}
     answers = [{"text": [], "answer_start": []}, answer, answer]

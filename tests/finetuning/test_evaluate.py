@@ -78,9 +78,36 @@ def test_refuses_labels_that_the_model_has_not(builder, label):
 
 
 def test_refuses_a_task_without_scores():
-    model = kbl.with_text(kbl.sentence_encoder(tiny.encoder()), tiny.preprocessor())
-    with pytest.raises(ValueError, match="'sentence_embedding'"):
+    model = kbl.pretraining.next_sentence_predictor(tiny.encoder())
+    model = kbl.with_text(model, tiny.preprocessor(), pairs=True)
+    with pytest.raises(ValueError, match="'next_sentence'"):
         kbl.evaluate(model, [{"text": "a"}])
+
+
+@pytest.mark.parametrize(
+    ("row", "scores", "simple"),
+    [
+        ({}, {"mrr@10": 1, "accuracy@1": 1}, "BM25"),
+        ({"negative": "not"}, {"accuracy": 1}, "BM25"),
+        ({"label": 0}, {"average_precision": 1, "accuracy": 1, "f1": 1}, "TF-IDF"),
+    ],
+)
+def test_vectors_of_texts(row, scores, simple):
+    """The second text is the first, so that the cosine is 1."""
+    model = kbl.with_text(kbl.sentence_encoder(tiny.encoder()), tiny.preprocessor())
+    rows = [
+        {"anchor": x, "positive": x, **row} for x in ("fine weather", "a bad, bad day")
+    ]
+    if "label" in row:
+        rows = [{**rows[0], "label": 1}, {**rows[1], "positive": "the is not"}]
+        rows[1]["label"] = 0
+    found = kbl.evaluate(model, rows)
+    assert found["scores"] == {**found["scores"], **scores}
+    assert found["baselines"][simple].keys() == found["scores"].keys()
+    assert found["worst"] == [] or row
+    same = kbl.compare(model, model, rows)
+    assert same["difference"] == 0
+    assert same["metric"] in found["scores"]
 
 
 def test_a_model_of_no_numbers_is_not_scored():

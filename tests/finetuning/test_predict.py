@@ -201,11 +201,11 @@ def test_words_of_a_file(tmp_path):
     text.write_bytes(source.read_bytes())
     assert written(model, text, tmp_path / "out.jsonl", **options)[1] == lines
     run = SavedRun(model, {"words": "words", "tags": "tags"})
-    assert _text_columns(run, {}, {}) == ["words"]
-    assert _text_columns(run, {"text": "sentence"}, {}) == ["sentence"]
+    assert [*_text_columns(run, {}, {}).values()] == ["words"]
+    assert [*_text_columns(run, {"text": "sentence"}, {}).values()] == ["sentence"]
     run = SavedRun(model, {})
-    assert _text_columns(run, {}, {"words": [], "text": ""}) == ["words"]
-    assert _text_columns(run, {}, {"text": ""}) == ["text"]
+    assert [*_text_columns(run, {}, {"words": [], "text": ""}).values()] == ["words"]
+    assert [*_text_columns(run, {}, {"text": ""}).values()] == ["text"]
     source = tmp_path / "rows.jsonl"
     source.write_text('{"words": ["fine", "", "day"]}', encoding="utf-8")
     _, (line,) = written(model, source, tmp_path / "out.jsonl", **options)

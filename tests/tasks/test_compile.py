@@ -249,7 +249,7 @@ def test_data_sets():
     assert data_set_of(BUILDERS["regression"](tiny.encoder())) is kbl.text_dataset
     model = BUILDERS["crf_token_classification"](tiny.encoder())
     assert data_set_of(model) is kbl.token_dataset
-    assert data_set_of(kbl.sentence_encoder(tiny.encoder())) is None
+    assert data_set_of(kbl.masked_lm(tiny.encoder())) is None
 
 
 def test_distillation_trains_by_the_students_task():

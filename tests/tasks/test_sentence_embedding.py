@@ -216,3 +216,58 @@ def test_refused_poolings(tmp_path):
         path.write_text(json.dumps(config))
         with pytest.raises(ValueError, match="the pooling must be one of"):
             kbl.load_model(tmp_path / "out")
+
+
+@tensorflow_only
+class TestPromptNames:
+    PROMPTS = {"query": "not ", "document": "bad "}  # noqa: RUF012
+
+    def strings(self, **options):
+        model = kbl.sentence_encoder(tiny.encoder())
+        made = tiny.preprocessor(prompts=self.PROMPTS)
+        return model, kbl.with_text(model, made, prompt_name=True, **options)
+
+    def test_vectors_are_those_of_prompt_and_text(self, tmp_path):
+        model, strings = self.strings()
+        strings.save(tmp_path / "model.keras")
+        again = keras.saving.load_model(tmp_path / "model.keras")
+        expected = vectors(model, ["not the day", "fine", "bad day"])
+        given = {
+            "text": ["the day", "fine", "day"],
+            "prompt_name": ["query", "", "document"],
+        }
+        for each in (strings, again):
+            found = each.predict(given, verbose=0)["sentence_embedding"]
+            np.testing.assert_allclose(found, expected, atol=1e-6)
+
+    def test_one_name_or_none_for_all(self):
+        model, strings = self.strings(dimensions=4)
+        cut = kbl.with_text(model, tiny.preprocessor(), dimensions=4)
+        texts = ["the day", "a"]
+        for given, written in (
+            ({"text": texts, "prompt_name": "query"}, ["not the day", "not a"]),
+            ({"text": texts}, texts),
+            (texts, texts),
+        ):
+            found, expected = (
+                x.predict(y, verbose=0)["sentence_embedding"]
+                for x, y in ((strings, given), (cut, written))
+            )
+            np.testing.assert_allclose(found, expected, atol=1e-6)
+
+    def test_refuses(self):
+        model, strings = self.strings()
+        with pytest.raises(ValueError, match=r"must be one of \['query', 'document'\]"):
+            strings.predict({"text": ["a"], "prompt_name": "x"}, verbose=0)
+        with pytest.raises(ValueError, match="must have the same number of rows"):
+            strings.predict({"text": ["a"], "prompt_name": ["query"] * 2}, verbose=0)
+        with pytest.raises(ValueError, match="`preprocessor` must have `prompts`"):
+            kbl.with_text(model, tiny.preprocessor(), prompt_name=True)
+        skipping = kbl.sentence_encoder(tiny.encoder(), prompt_length=2)
+        made = tiny.preprocessor(prompts=self.PROMPTS, default_prompt_name="query")
+        with pytest.raises(ValueError, match="a model with prompt_length=2"):
+            kbl.with_text(skipping, made, prompt_name=True)
+        with pytest.raises(
+            TypeError, match=r"\['top_k'\] options. .*\['prompt_name'\]"
+        ):
+            kbl.with_text(kbl.masked_lm(tiny.encoder()), made, prompt_name=True)

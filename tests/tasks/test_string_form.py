@@ -155,7 +155,11 @@ def test_offline_answers(task):
         ("questions", "top_k", r"'no_answer_threshold'\] options"),
         ("choices", "pair", "no options"),
         ("masks", "tokenizer", r"\['top_k'\] options"),
-        ("sentences", "normalize", r"\['dimensions', 'precision'\] options"),
+        (
+            "sentences",
+            "normalize",
+            r"\['dimensions', 'precision', 'prompt_name'\] options",
+        ),
     ],
 )
 def test_refuses_unknown_options(task, option, known):

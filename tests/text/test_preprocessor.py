@@ -1,6 +1,7 @@
 """Preprocessor: packing, truncation and padding."""
 
 import random
+from typing import ClassVar
 
 import keras
 import numpy as np
@@ -385,3 +386,46 @@ class TestErrors:
     def test_symbols_that_are_no_strings(self, tokenizer):
         with pytest.raises(ValueError, match="must be strings of shape"):
             Preprocessor(tokenizer)(keras.Input((), dtype="int32"))
+
+
+class TestPromptNames:
+    PROMPTS: ClassVar = {"q": "a b ", "d": "b "}
+
+    @pytest.mark.parametrize("default", [None, "d"])
+    def test_each_text_begins_with_its_prompt(self, tokenizer, default):
+        made = Preprocessor(
+            tokenizer, prompts=self.PROMPTS, default_prompt_name=default
+        )
+        found = made({"text": ["a", "a", "b"], "prompt_name": ["q", "", "d"]})
+        usual = "b a" if default else "a"
+        assert_same(found, Preprocessor(tokenizer)(["a b a", usual, "b b"]))
+
+    def test_one_name_for_all(self, tokenizer):
+        made = Preprocessor(tokenizer, prompts=self.PROMPTS)
+        found = made({"text": ["a", "b"], "prompt_name": "d"})
+        assert_same(found, Preprocessor(tokenizer)(["b a", "b b"]))
+
+    def test_a_name_for_each_of_a_row(self, tokenizer):
+        made = Preprocessor(tokenizer, prompts=self.PROMPTS)
+        found = made({"text": [["a", "b"]] * 3, "prompt_name": ["q", "d"]})
+        assert_same(found, Preprocessor(tokenizer)([["a b a", "b b"]] * 3))
+
+    def test_the_first_text_of_a_pair(self, tokenizer):
+        made = Preprocessor(tokenizer, prompts=self.PROMPTS)
+        given = {"text": ["a"], "text_pair": ["b"], "prompt_name": ["d"]}
+        assert_same(made(given), Preprocessor(tokenizer)((["b a"], ["b"])))
+
+    def test_refuses_unknown_names(self, tokenizer):
+        made = Preprocessor(tokenizer, prompts=self.PROMPTS)
+        given = {"text": ["a", "b"], "prompt_name": ["q", "x"]}
+        message = r"`prompt_name` must be one of \['q', 'd'\], or empty. .*\['x'\]"
+        with pytest.raises(ValueError, match=message):
+            made(given)
+        traced = tf.function(lambda names: made({"text": ["a"], "prompt_name": names}))
+        with pytest.raises(tf.errors.InvalidArgumentError, match="must be one of"):
+            traced(tf.constant(["x"]))
+
+    def test_names_the_prompt_of_a_role(self, tokenizer):
+        made = Preprocessor(tokenizer, prompts=self.PROMPTS)
+        assert made.prompt_for(("x", "d", "q")) == "d"
+        assert made.prompt_for(("x",)) == ""

@@ -6,6 +6,7 @@ import numpy as np
 
 from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.serving.check.signatures import run
+from keras_bert_lite.text.inputs import PROMPT
 
 TOLERANCE = 1e-4
 # From empty to longer than an encoder takes, in several scripts.
@@ -39,6 +40,8 @@ def batching_problems(loaded: Any, signature: str) -> list[str]:
     columns = {
         name: _column(i, specs[name].shape.rank) for i, name in enumerate(sorted(specs))
     }
+    if PROMPT in columns:  # which takes no other names than its own
+        columns[PROMPT] = np.full(len(TEXTS), "", object)
     together = _answers(loaded, signature, columns)
     alone = [
         _answers(

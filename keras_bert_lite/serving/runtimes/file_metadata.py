@@ -13,12 +13,8 @@ from keras_bert_lite.layer_config import layer_from_config
 from keras_bert_lite.models.encoder_model import encoder_layers, encoder_of
 from keras_bert_lite.serving.saved_model.exported_signatures import answers_ids
 from keras_bert_lite.tasks.string_form import Answer
-from keras_bert_lite.tasks.text_model import (
-    TextModel,
-    answer_of,
-    model_on_ids,
-    preprocessor_of,
-)
+from keras_bert_lite.tasks.text_model import TextModel, model_on_ids
+from keras_bert_lite.tasks.text_parts import answer_of, preprocessor_of
 from keras_bert_lite.text.preprocessor import Preprocessor
 
 METADATA_KEY = "keras_bert_lite"

@@ -10,12 +10,8 @@ from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.models.encoder_model import encoder_layers, encoder_of
 from keras_bert_lite.serving.runtimes.file_metadata import METADATA_FILE, file_metadata
 from keras_bert_lite.serving.runtimes.id_graphs import id_specs, save_functions, traced
-from keras_bert_lite.tasks.text_model import (
-    TextModel,
-    load_text_model,
-    model_on_ids,
-    preprocessor_of,
-)
+from keras_bert_lite.tasks.text_model import TextModel, load_text_model, model_on_ids
+from keras_bert_lite.tasks.text_parts import preprocessor_of
 
 SHORTEST = 16
 

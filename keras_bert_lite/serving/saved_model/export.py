@@ -18,11 +18,9 @@ from keras_bert_lite.serving.saved_model.exported_signatures import (
 from keras_bert_lite.serving.saved_model.metadata import write_metadata
 from keras_bert_lite.serving.saved_model.server_config import batching_parameters
 from keras_bert_lite.serving.saved_model.warmup import replay_warmup, write_warmup
-from keras_bert_lite.tasks.text_model import (
-    TextModel,
-    load_text_model,
-    preprocessor_of,
-)
+from keras_bert_lite.tasks.text_model import TextModel, load_text_model
+from keras_bert_lite.tasks.text_parts import preprocessor_of
+from keras_bert_lite.text.inputs import PROMPT
 
 LONG = 512  # words of a long warm-up text, if the preprocessor cuts none
 
@@ -215,6 +213,8 @@ def _requests(
             name: tf.constant([[x, ""] for x in batch] if len(t.shape) == 2 else batch)
             for name, t in model.input.items()
         }
+        if PROMPT in strings:
+            strings[PROMPT] = tf.fill([len(batch)], "")
         requests.append(("serving_default", strings))
         if "tokenize" in signatures:
             requests.append(("tokenize", strings))

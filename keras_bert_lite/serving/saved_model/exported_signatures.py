@@ -7,12 +7,8 @@ from typing import Any
 from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.tasks.registry import task_of
 from keras_bert_lite.tasks.task import labels_of
-from keras_bert_lite.tasks.text_model import (
-    TextModel,
-    answer_of,
-    ids_of,
-    model_on_ids,
-)
+from keras_bert_lite.tasks.text_model import TextModel, ids_of, model_on_ids
+from keras_bert_lite.tasks.text_parts import answer_of
 from keras_bert_lite.text.window_layer import TextWindows
 
 

@@ -12,12 +12,8 @@ from keras_bert_lite.models.encoder_model import encoder_layers, encoder_of
 from keras_bert_lite.serving.check.saved_model_files import read_meta_graph
 from keras_bert_lite.serving.check.server_operations import operations
 from keras_bert_lite.serving.check.signatures import public_signatures
-from keras_bert_lite.tasks.text_model import (
-    TextModel,
-    answer_of,
-    model_on_ids,
-    preprocessor_of,
-)
+from keras_bert_lite.tasks.text_model import TextModel, model_on_ids
+from keras_bert_lite.tasks.text_parts import answer_of, preprocessor_of
 
 FILE = Path("assets.extra") / "keras_bert_lite.json"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -35,14 +35,14 @@ def distinct_batches(
     texts = [_texts(row) for row in rows]
     count = len(rows) // batch_size
     # Refuses what has no such batch before training begins.
-    next(places_of(texts, batch_size, np.random.default_rng(0)))
+    next(places_of(texts, batch_size, _orders(len(rows), np.random.default_rng(0))))
     if seed is None:
         seed = int(np.random.randint(2**31))
     epochs = itertools.count()
 
     def batches() -> Iterator[Row]:
-        rng = np.random.default_rng([seed, next(epochs)])
-        for places in itertools.islice(places_of(texts, batch_size, rng), count):
+        orders = _orders(len(rows), np.random.default_rng([seed, next(epochs)]))
+        for places in itertools.islice(places_of(texts, batch_size, orders), count):
             yield {name: np.stack([rows[i][name] for i in places]) for name in rows[0]}
 
     signature = {
@@ -54,9 +54,14 @@ def distinct_batches(
 
 
 def places_of(
-    texts: Sequence[Texts], batch_size: int, rng: np.random.Generator
+    texts: Sequence[Texts], batch_size: int, orders: Iterator[Sequence[int]]
 ) -> Iterator[list[int]]:
     """Yields batches of places without end, of which no two have a text in common.
+
+    Args:
+        texts: The texts at each place.
+        batch_size: The number of places in a batch.
+        orders: Orders of all places, without end.
 
     Raises:
         ValueError: If there is no such batch.
@@ -75,7 +80,7 @@ def places_of(
         while len(batch) < batch_size:
             i = next(order, END)
             if i == END:
-                order = iter(rng.permutation(len(texts)).tolist())
+                order = iter(next(orders))
             elif used.isdisjoint(texts[i]):
                 batch.append(i)
                 used |= texts[i]
@@ -86,10 +91,26 @@ def places_of(
                 rejected += 1
             if rejected > 2 * len(texts):  # at least one whole order
                 raise ValueError(
-                    f"`batch_size` must be at most {len(batch)} with `distinct`: no "
-                    f"more rows have different texts. Received: {batch_size}"
+                    f"`batch_size` must be at most {len(batch)}: no more rows have "
+                    f"different texts. Received: {batch_size}"
                 )
         yield batch
+
+
+def count_distinct(texts: Iterable[Texts]) -> int:
+    """Returns how many places, in their order, have no text of one before."""
+    used: set[Hashable] = set()
+    count = 0
+    for each in texts:
+        if used.isdisjoint(each):
+            used |= each
+            count += 1
+    return count
+
+
+def _orders(count: int, rng: np.random.Generator) -> Iterator[list[int]]:
+    while True:
+        yield rng.permutation(count).tolist()
 
 
 def _texts(row: Row) -> Texts:

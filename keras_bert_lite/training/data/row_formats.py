@@ -19,6 +19,7 @@ from keras_bert_lite.training.data.record_values import (
     name_of,
 )
 from keras_bert_lite.training.data.records import Record
+from keras_bert_lite.training.data.retrieval import RetrievalSet
 
 Rows = Sequence[Record]
 Labels = dict[str, Any]  # lists of names, by the builder's argument
@@ -34,13 +35,17 @@ class RowFormat(abc.ABC):
         columns: The own names, and what the columns are called unless a user says
             otherwise; `None`: the column may be missing.
         texts: The own names of the texts, in the order of the model's inputs.
+        other_names: What else a column may be called, if it has not its usual name.
         compared: Whether each row has several texts that can be encoded apart.
+        separate: Whether each text of a row is always encoded by itself.
         label_arguments: The builder's arguments that name labels.
     """
 
     columns: ClassVar[Mapping[str, str | None]]
     texts: ClassVar[tuple[str, ...]]
+    other_names: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     compared: ClassVar[bool] = False
+    separate: ClassVar[bool] = False
     label_arguments: ClassVar[tuple[str, ...]] = ()
 
     def check_columns(self, task: str, columns: Mapping[str, str | None]) -> None:
@@ -64,13 +69,19 @@ class RowFormat(abc.ABC):
     def columns_of(self, named: Mapping[str, str | None], first: Record) -> Columns:
         """Returns all columns of a source, of which some were named.
 
-        An optional column that was not named is read if the first record has it.
+        One that was not named is what the first record has: the usual column, or
+        another of its names; an optional one may be missing.
         """
         columns = {**self.columns, **named}
         for name, usual in self.columns.items():
-            free = usual is None and name not in named
-            if free and name not in columns.values() and first.get(name) is not None:
-                columns[name] = name
+            if name in named or (usual and first.get(usual) is not None):
+                continue
+            free = (
+                x
+                for x in (name, *self.other_names.get(name, ()))
+                if x not in columns.values() and first.get(x) is not None
+            )
+            columns[name] = next(free, usual)
         return columns
 
     def read(self, record: Record, columns: Columns) -> Record:
@@ -129,6 +140,17 @@ class RowFormat(abc.ABC):
     def in_order(self, name: str, labels: set[str]) -> list[str]:
         """Sorts the labels of an argument of the builder."""
         return in_order(labels)
+
+    def of_retrieval(self, data: RetrievalSet) -> list[Record]:
+        """Returns what a retrieval set teaches, as records with the usual columns.
+
+        Raises:
+            ValueError: If it teaches nothing of the kind.
+        """
+        raise ValueError(
+            "must hold rows; a retrieval set is for rankers and sentence encoders. "
+            f"Received: one of {len(data.queries)} queries"
+        )
 
     def classes(self, row: Record) -> list[str]:
         """Returns what a row is counted by: its labels, of the first argument."""
@@ -224,24 +246,53 @@ class NumberedTexts(_Texts):
     """Texts, or pairs of them, with a number."""
 
     def converted(self, row: Record) -> Record:
-        if not isinstance(row["label"], str):
-            return row
-        try:
-            return {**row, "label": float(row["label"])}
-        except ValueError:
-            raise ValueError(
-                f"`label` must be a number. Received: {row['label']!r}"
-            ) from None
+        return {**row, "label": as_number(row["label"], "label")}
 
     def check(self, row: Record) -> None:
         super().check(row)
-        value = row["label"]
-        number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        # `not <=` refuses NaN too.
-        if not number or not abs(value) <= LARGEST:
+        _check_number(row["label"], "label")
+
+
+class ComparedTexts(RowFormat):
+    """Two texts that belong together, or a number that says how much they do.
+
+    Or a third text, which belongs less to the first than the second does.
+    """
+
+    columns: ClassVar[Mapping[str, str | None]] = {
+        "text": "text",
+        "text_pair": "text_pair",
+        "negative": None,
+        "label": None,
+    }
+    texts = ("text", "text_pair", "negative")
+    other_names: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "text": ("anchor", "query", "sentence1"),
+        "text_pair": ("positive", "sentence2"),
+        "label": ("score",),
+    }
+    separate = True
+
+    def converted(self, row: Record) -> Record:
+        if "label" not in row:
+            return row
+        if "negative" in row:
             raise ValueError(
-                f"`label` must be a number of up to {LARGEST:g}. Received: {value!r}"
+                "`columns` must name `negative` (a text that does not fit) or `label` "
+                "(how much two texts do). Received: both"
             )
+        return {**row, "label": as_number(row["label"], "label")}
+
+    def check(self, row: Record) -> None:
+        super().check(row)
+        if "label" in row:
+            _check_number(row["label"], "label")
+
+    def of_retrieval(self, data: RetrievalSet) -> list[Record]:
+        return data.pairs()
+
+    def num_sequences(self, row: Record) -> int:
+        return sum(name in row for name in self.texts)
 
 
 class TaggedWords(RowFormat):
@@ -410,20 +461,52 @@ class RankedCandidates(_TextsWithLists):
         "grades": "grades",
     }
     texts = ("query", "candidates")
+    other_names: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "candidates": ("candidate",),
+        "grades": ("labels", "grade", "label"),
+    }
 
-    def columns_of(self, named: Mapping[str, str | None], first: Record) -> Columns:
-        """Grades may also be called `labels`, as in sentence-transformers."""
-        if "grades" not in {*named, *first} and "labels" in first:
-            named = {**named, "grades": "labels"}
-        return super().columns_of(named, first)
+    def converted(self, row: Record) -> Record:
+        """Reads a row of one candidate, as tables have them, as a list of one."""
+        if not isinstance(row["candidates"], str):
+            return row
+        grade = as_number(row["grades"], "grades")
+        return {**row, "candidates": [row["candidates"]], "grades": [grade]}
 
     def check(self, row: Record) -> None:
         super().check({"query": row["query"]})
         check_candidates(row["candidates"])
         check_grades(row["grades"], row["candidates"])
 
+    def of_retrieval(self, data: RetrievalSet) -> list[Record]:
+        return data.lists()
+
+    def prepared(self, rows: Rows) -> Rows:
+        """Joins the candidates of a query, if each has a row of its own."""
+        if any(len(row["candidates"]) > 1 for row in rows):
+            return rows
+        lists: dict[str, Record] = {}
+        for row in rows:
+            empty = {"query": row["query"], "candidates": [], "grades": []}
+            joined = lists.setdefault(row["query"], empty)
+            joined["candidates"] += row["candidates"]
+            joined["grades"] += row["grades"]
+        return list(lists.values())
+
     def classes(self, row: Record) -> list[str]:
         return [f"{'with' if any(row['grades']) else 'without'} a relevant candidate"]
+
+
+def as_number(value: Any, argument: str) -> Any:
+    """Reads a number that is written in a file as a string."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return float(value)
+    except ValueError:
+        raise ValueError(
+            f"`{argument}` must be a number. Received: {value!r}"
+        ) from None
 
 
 def in_order(labels: set[str]) -> list[str]:
@@ -440,6 +523,15 @@ def is_text(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def _check_number(value: Any, argument: str) -> None:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    # `not <=` refuses NaN too.
+    if not number or not abs(value) <= LARGEST:
+        raise ValueError(
+            f"`{argument}` must be a number of up to {LARGEST:g}. Received: {value!r}"
+        )
 
 
 def _check_list(row: Record, name: str) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.layers.heads.dense_heads import check_labels
+from keras_bert_lite.text.inputs import PROMPT
 from keras_bert_lite.text.preprocessor import Preprocessor, without_empty
 from keras_bert_lite.training.data import record_values
 from keras_bert_lite.training.data.batches import Batching, batches
@@ -26,6 +27,7 @@ def text_dataset(
     labels: Sequence[str] | None = None,
     multi_label: bool = False,
     weight: str | None = None,
+    prompts: Sequence[str] | None = None,
     **batching: Unpack[Batching],
 ) -> tf.data.Dataset:
     """Makes batches for classifiers, regressors and sentence encoders.
@@ -46,6 +48,9 @@ def text_dataset(
         multi_label: Whether any number of labels may be true; targets are then
             lists of names, or lists of 0 and 1.
         weight: The column of the sample weights, numbers of at least 0.
+        prompts: The names of the preprocessor's prompts that the texts of several
+            columns begin with, such as `["query", "document"]`; an empty name stands
+            for the default prompt.
         **batching: `batch_size`, `shuffle`, `seed`, `drop_remainder`,
             `group_by_length`, `check`: see `batches`. `distinct=True` (with
             `shuffle=True`) keeps a text from occurring twice in a batch, as losses with
@@ -73,6 +78,8 @@ def text_dataset(
     array([1], dtype=int32)
     """
     convert = _converter(label, labels, multi_label, weight)
+    if prompts is not None:
+        _check_prompts(prompts, text, preprocessor)
 
     def row(record: Record) -> dict[str, np.ndarray]:
         texts = {"text": record_values.text_of(record, text, "text")}
@@ -83,7 +90,7 @@ def text_dataset(
             answer["target"] = np.zeros([], np.float32)
         return {**texts, **answer}
 
-    return _batches(source, row, preprocessor, batching)
+    return _batches(source, row, preprocessor, batching, prompts=prompts)
 
 
 def choice_dataset(
@@ -233,11 +240,14 @@ def _batches(
     preprocessor: Preprocessor,
     options: Batching,
     split: Callable[[dict[str, tf.Tensor]], dict[str, tf.Tensor]] = lambda batch: batch,
+    prompts: Sequence[str] | None = None,
 ) -> tf.data.Dataset:
     def finish(batch: dict[str, tf.Tensor]) -> tuple[Any, tf.Tensor]:
         batch = split(batch)
         names = ("text", "text_pair", "candidates")
-        texts = {name: batch[name] for name in names if name in batch}
+        texts: dict[str, Any] = {name: batch[name] for name in names if name in batch}
+        if prompts is not None:
+            texts[PROMPT] = list(prompts)
         segments, shape = preprocessor.segments(texts)
         rows = without_empty(preprocessor.rows(segments, shape), texts)
         inputs = {k: _sized(x, batch["text"]) for k, x in rows.items()}
@@ -247,6 +257,18 @@ def _batches(
 
     data = batches(source, row, finish, **options)
     return with_warning(data, preprocessor.sequence_length)
+
+
+def _check_prompts(
+    prompts: Sequence[str], text: record_values.Columns, preprocessor: Preprocessor
+) -> None:
+    known = ["", *preprocessor.prompts]
+    columns = 0 if isinstance(text, str) else len(text)
+    if isinstance(prompts, str) or len(prompts) != columns or {*prompts} - {*known}:
+        raise ValueError(
+            f"`prompts` must be one of the names {known} for each of several columns "
+            f"of texts. Received: {prompts!r} for {text!r}"
+        )
 
 
 def _sized(x: tf.Tensor, texts: tf.Tensor) -> tf.Tensor:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -119,40 +119,63 @@ METRICS: dict[str, Metric] = {
 }
 
 
+class Ranking(NamedTuple):
+    """Documents in the order of an answer.
+
+    Args:
+        query: What they were ranked for.
+        first: The first document.
+        best: The one with the highest grade, of all that were judged.
+        grades: The grades in the order of the answer.
+        judged: The grades of all documents that were judged; `None`: the same.
+    """
+
+    query: str
+    first: str
+    best: str
+    grades: list[float]
+    judged: list[float] | None = None
+
+
 class RankingScorer(Scorer):
     """Rankings of a query's candidates: nDCG, MRR, MAP, and the first one alone."""
 
     metrics: ClassVar[tuple[str, ...]] = ("ndcg@10", "mrr@10", "map", "accuracy@1")
     shares = ("accuracy@1",)
 
+    def rankings(self, rows: Rows, answers: Answers) -> list[Ranking]:
+        """Returns the ranking of each row's candidates."""
+        rankings = []
+        for row, order in zip(rows, answers["order"], strict=True):
+            listed, grades = row["candidates"], row["grades"]
+            places = [i for i in order if 0 <= i < len(listed)]  # others fill it up
+            best = listed[int(np.argmax(grades))]
+            ranked = [grades[i] for i in places]
+            rankings.append(Ranking(row["query"], listed[places[0]], best, ranked))
+        return rankings
+
     def details(self, rows: Rows, answers: Answers, labels: Labels) -> Details:
-        scores = [
-            ranking_scores(self.metrics, grades)
-            for grades in _grades_by_rank(rows, answers["order"])
-        ]
-        return {name: np.array([x[name] for x in scores]) for name in self.metrics}
+        return ranking_details(self.metrics, self.rankings(rows, answers))
 
     def combine(self, details: Details) -> Scores:
         return {name: float(values.mean()) for name, values in details.items()}
 
     def verdicts(self, rows: Rows, answers: Answers, labels: Labels) -> list[Verdict]:
-        verdicts = []
-        ranked = _grades_by_rank(rows, answers["order"])
-        for row, order, grades in zip(rows, answers["order"], ranked, strict=True):
-            answer = row["candidates"][order[0]]
-            best = row["candidates"][int(np.argmax(row["grades"]))]
-            expected = answer if grades[0] == max(grades) else best
-            loss = 1 - ranking_scores(["ndcg"], grades)["ndcg"]
-            verdicts.append(Verdict(row["query"], expected, answer, loss))
-        return verdicts
+        return ranking_verdicts(self.rankings(rows, answers))
 
 
-def _grades_by_rank(rows: Rows, orders: Sequence[Sequence[int]]) -> list[list[float]]:
-    """Returns the grades of each row's candidates in the order of an answer.
+def ranking_details(names: Sequence[str], rankings: Sequence[Ranking]) -> Details:
+    """Returns the scores of each ranking, by name."""
+    scores = [ranking_scores(names, x.grades, x.judged) for x in rankings]
+    return {name: np.array([x[name] for x in scores]) for name in names}
 
-    An order also has the places of what fills up a list.
-    """
-    return [
-        [row["grades"][i] for i in order if 0 <= i < len(row["candidates"])]
-        for row, order in zip(rows, orders, strict=True)
-    ]
+
+def ranking_verdicts(rankings: Sequence[Ranking]) -> list[Verdict]:
+    """Judges each ranking by its first document and its nDCG."""
+    verdicts = []
+    for ranking in rankings:
+        highest = max(ranking.grades if ranking.judged is None else ranking.judged)
+        expected = ranking.first if ranking.grades[0] == highest else ranking.best
+        loss = 1 - ranking_scores(["ndcg"], ranking.grades, ranking.judged)["ndcg"]
+        verdicts.append(Verdict(ranking.query, expected, ranking.first, loss))
+    return verdicts

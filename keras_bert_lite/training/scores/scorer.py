@@ -2,7 +2,7 @@
 
 import abc
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -83,11 +83,16 @@ class Scorer(abc.ABC):
     ) -> dict[str, list[dict[str, Any]]]:
         """Returns the labels that are mistaken most often, and the worst answers."""
         confused = Counter(self.confused(rows, answers)).most_common(WORST)
-        worst = sorted(self.verdicts(rows, answers, labels), key=lambda x: -x.loss)
         return {
             "confused": [
                 {"expected": expected, "answer": answer, "count": count}
                 for (expected, answer), count in confused
             ],
-            "worst": [x._asdict() for x in worst[:WORST] if x.expected != x.answer],
+            "worst": worst(self.verdicts(rows, answers, labels)),
         }
+
+
+def worst(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
+    """Returns the answers that are most wrong."""
+    most = sorted(verdicts, key=lambda x: -x.loss)[:WORST]
+    return [x._asdict() for x in most if x.expected != x.answer]

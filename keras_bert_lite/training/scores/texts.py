@@ -119,18 +119,9 @@ class NumberScorer(Scorer):
         return {"true": np.array(targets(rows), float), "answered": answers["score"]}
 
     def combine(self, details: Details) -> Scores:
-        from scipy import stats  # slow to import
-
         true, answered = details["true"], details["answered"]
-        spearman = pearson = 0.0
-        if np.ptp(true) != 0 and np.ptp(answered) != 0:  # not if either is constant
-            spearman = float(stats.spearmanr(true, answered).statistic)
-            pearson = float(np.corrcoef(true, answered)[0, 1])
-        return {
-            "spearman": spearman,
-            "pearson": pearson,
-            "mean_absolute_error": float(np.abs(true - answered).mean()),
-        }
+        error = float(np.abs(true - answered).mean())
+        return {**correlations(true, answered), "mean_absolute_error": error}
 
     def verdicts(self, rows: Rows, answers: Answers, labels: Labels) -> list[Verdict]:
         return [
@@ -155,6 +146,17 @@ def indicators(rows: Rows, labels: Labels) -> np.ndarray:
 
 def shown(row: Record) -> str:
     return " | ".join(row[name] for name in ("text", "text_pair") if name in row)
+
+
+def correlations(true: np.ndarray, answered: np.ndarray) -> Scores:
+    """Returns Spearman's and Pearson's correlation; 0 if either side is constant."""
+    from scipy import stats  # slow to import
+
+    spearman = pearson = 0.0
+    if np.ptp(true) != 0 and np.ptp(answered) != 0:
+        spearman = float(stats.spearmanr(true, answered).statistic)
+        pearson = float(np.corrcoef(true, answered)[0, 1])
+    return {"spearman": spearman, "pearson": pearson}
 
 
 def matthews(true: np.ndarray, answered: np.ndarray) -> float:

@@ -82,7 +82,7 @@ def test_rows_that_repeat_a_text_wait_for_a_later_batch():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"size": 6}, "`batch_size` must be at most 5 with `distinct`"),
+        ({"size": 6}, "`batch_size` must be at most 5"),
         ({"shuffle": False}, "`distinct` needs `shuffle=True`"),
         ({"shuffle": 4}, "`distinct` needs `shuffle=True`"),
         ({"group_by_length": True}, "without `group_by_length`"),

@@ -2,6 +2,7 @@
 
 import pytest
 
+from keras_bert_lite.finetuning.rows import read_rows
 from keras_bert_lite.finetuning.spec import TUNABLE
 from keras_bert_lite.training.data.row_formats import in_order
 from tests.finetuning import samples
@@ -39,6 +40,12 @@ def read(task, row, columns=None):
         ("ranking", {"candidates": ["a", "", "b"]}, "none of them empty"),
         ("ranking", {"grades": [1, 0]}, "a list of 3 numbers, one for each candidate"),
         ("ranking", {"grades": [1, 0, -0.1]}, "`grades` must be from 0 to 100"),
+        ("ranking", {"candidates": "a", "grades": "x"}, "`grades` must be a number"),
+        ("sentence_embedding", {"text_pair": 1}, "`text_pair` must be a string"),
+        ("sentence_embedding", {"negative": 1}, "`negative` must be a string"),
+        ("sentence_embedding", {"negative": "a", "label": 1}, "or `label` .* both"),
+        ("sentence_embedding", {"label": "x"}, "`label` must be a number"),
+        ("sentence_embedding", {"label": float("nan")}, "`label` must be a number"),
         ("regression", {"label": True}, "`label` must be a number"),
         ("regression", {"label": 1e20}, "`label` must be a number of up to 1e"),
         ("regression", {"label": 10**400}, "`label` must be a number of up to 1e"),
@@ -100,6 +107,50 @@ def test_grades_may_be_called_labels():
     assert row == {"query": "a", "candidates": ["b"], "grades": [1]}
     assert form.columns_of({}, {**record, "grades": [0]})["grades"] == "grades"
     assert form.columns_of({"grades": "y"}, record)["grades"] == "y"
+
+
+@pytest.mark.parametrize(
+    ("record", "row"),
+    [
+        ({"anchor": "a", "positive": "b"}, {"text": "a", "text_pair": "b"}),
+        ({"query": "a", "positive": "b"}, {"text": "a", "text_pair": "b"}),
+        (
+            {"anchor": "a", "positive": "b", "negative": "c"},
+            {"text": "a", "text_pair": "b", "negative": "c"},
+        ),
+        (
+            {"sentence1": "a", "sentence2": "b", "score": "0.5"},
+            {"text": "a", "text_pair": "b", "label": 0.5},
+        ),
+        (
+            {"text": "a", "text_pair": "b", "label": 1, "score": 2},
+            {"text": "a", "text_pair": "b", "label": 1},
+        ),
+    ],
+)
+def test_compared_texts_have_several_names(record, row):
+    form = TUNABLE["sentence_embedding"].rows
+    assert form.read(record, form.columns_of({}, record)) == row
+    assert form.num_sequences(row) == len(row) - ("label" in row)
+
+
+def test_a_table_has_a_candidate_a_row():
+    form = TUNABLE["ranking"].rows
+    records = [
+        {"query": "a", "candidate": "x", "label": "1"},
+        {"query": "b", "candidate": "y", "label": "0.5"},
+        {"query": "a", "candidate": "z", "label": "0"},
+    ]
+    rows, columns = read_rows(records, form, {}, "train")
+    assert rows == [
+        {"query": "a", "candidates": ["x", "z"], "grades": [1.0, 0.0]},
+        {"query": "b", "candidates": ["y"], "grades": [0.5]},
+    ]
+    assert columns == {"query": "query", "candidates": "candidate", "grades": "label"}
+    # Not where a query has lists, of which some are of one candidate.
+    lists = [{"query": "a", "candidates": ["x"], "grades": [1]}] * 2
+    longer = {"query": "b", "candidates": ["x", "y"], "grades": [1, 0]}
+    assert form.prepared([*lists, longer]) == [*lists, longer]
 
 
 def test_each_choice_has_a_row_of_its_own():

@@ -17,6 +17,7 @@ from keras_bert_lite.serving.saved_model.other_encoder import (
     with_encoder,
 )
 from keras_bert_lite.tasks.text_model import TextModel
+from keras_bert_lite.text.inputs import PROMPT
 from keras_bert_lite.text.text_files import BOM, BROKEN, opened
 
 Texts = Sequence[str] | str | os.PathLike | None
@@ -168,5 +169,7 @@ def _inputs(model: TextModel, texts: list[str]) -> dict[str, tf.Tensor]:
         rows: Any = others if i else texts
         if len(tensor.shape) == 2:
             rows = list(zip(texts, others, strict=True))
+        if name == PROMPT:
+            rows = [""] * len(texts)
         found[name] = tf.constant(rows)
     return found
