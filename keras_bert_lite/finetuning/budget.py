@@ -57,6 +57,18 @@ class Budget:
         now = time.monotonic()
         return [Deadline(now + share * (self.deadline - now))]
 
+    def held_out(self, step: float, batch_size: int) -> int:
+        """Returns how many held-out rows there is time to read again and again.
+
+        Args:
+            step: Seconds of a training step.
+            batch_size: Its rows.
+        """
+        assert self.minutes is not None
+        row = self.reading(step, batch_size, 1)
+        affordable = int(RECIPE.evaluation_share * 60 * self.minutes / row)
+        return max(RECIPE.held_out_in_time, affordable)
+
     def linear_rows(self, step: float, batch_size: int, held_out: int) -> int:
         """Returns how many rows a linear model may be fitted to.
 

@@ -120,8 +120,9 @@ def finetune(
         minutes: How long it may take, from the first training step, which is
             traced, to the end; if the least that is possible is more, a warning says so
             once that step is timed. The linear model then reads as many rows as take a
-            quarter of it, if there are more. `None`: as long as the recipe takes. More
-            time than that is not used.
+            quarter of it, if there are more, and fewer rows are held out (but 100) if
+            reading them once takes more than a fiftieth of it. `None`: as long as the
+            recipe takes. More time than that is not used.
         epochs: Passes over the rows; `None`: 10 for up to 100 rows, falling to 1
             above 10,000; twice as many for tags and several labels.
         learning_rate: The peak rate; `None`: 1e-4 at width 384, less for wider
@@ -255,7 +256,10 @@ def finetune(
             encoder=str(encoder),
             columns=trainer.spec.columns,
             labels=trainer.spec.labels,
-            rows={"train": len(parts.train), "validation": len(parts.validation)},
+            rows={
+                "train": len(run.parts.train),
+                "validation": len(run.parts.validation),
+            },
             lengths=lengths,
             metric=trainer.spec.metric,
             class_weight=trainer.spec.class_weight,

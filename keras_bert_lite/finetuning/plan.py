@@ -17,6 +17,7 @@ class Plan:
         layer_decay: See `bert_adamw`.
         seed: Of the order, the dropout and the held-out rows.
         linear_rows: Rows that the linear model is fitted to; `None`: all.
+        held_out: The held-out rows that there is time to read; `None`: all.
         warmup: The share of the steps in which the rate rises.
         steps: Updates in total.
         evaluate_every: Steps between two evaluations; `steps` is a multiple.
@@ -29,6 +30,7 @@ class Plan:
     layer_decay: float | None
     seed: int
     linear_rows: int | None = None
+    held_out: int | None = None
     warmup: float = RECIPE.warmup
     steps: int = 1
     evaluate_every: int = 1

@@ -56,10 +56,13 @@ class Recipe:
     # Held-out targets from which on probabilities are calibrated.
     calibrated_from: int = 50
 
-    # Time, if it is limited: the share that the linear model's rows may take, the
-    # fewest of them, the share of a training step that reading its rows takes, the
+    # Time, if it is limited: the share that one reading of the held-out rows may take,
+    # and the fewest of them; the share that the linear model's rows may take, and the
+    # fewest of them; the share of a training step that reading its rows takes, the
     # share for the first of two fits, evaluations beside those during training, and
     # seconds for saving the model.
+    evaluation_share: float = 0.02
+    held_out_in_time: int = 100
     linear_share: float = 0.25
     linear_rows: int = 100
     reading: float = 1 / 3

@@ -129,6 +129,14 @@ def split(train: Rows, validation: Rows | None, seed: int) -> Split:
     )
 
 
+def with_held_out(parts: Split, count: int | None) -> Split:
+    """Holds out so many rows, if not all; the others are trained on."""
+    if count is None:
+        return parts
+    held_out, others = parts.validation[:count], parts.validation[count:]
+    return Split([*parts.train, *others], held_out, parts.given)
+
+
 def in_stages(
     rows: Rows, form: FineTuning, batch_size: int, seed: int, count: int
 ) -> Iterator[Record]:

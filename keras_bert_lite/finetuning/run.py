@@ -26,7 +26,7 @@ from keras_bert_lite.finetuning.calibration import calibrate, fold
 from keras_bert_lite.finetuning.plan import Plan, with_steps
 from keras_bert_lite.finetuning.recipe import RECIPE
 from keras_bert_lite.finetuning.report import REPORT, Judgement, Training
-from keras_bert_lite.finetuning.rows import Split, sample
+from keras_bert_lite.finetuning.rows import Split, sample, with_held_out
 from keras_bert_lite.finetuning.selection import (
     Selection,
 )
@@ -110,7 +110,6 @@ class Run:
         self._temporary = not saves
         self.budget = Budget(minutes, RECIPE.export_seconds if saves else 0.0)
         self.refits = not parts.given and len(parts.train) < RECIPE.second_fit
-        self._count = len(parts.validation)
         self._initial: list[np.ndarray] = []
 
     def train(self, plan: Plan, compared: Split | None) -> Training:
@@ -127,11 +126,15 @@ class Run:
         kept = self._kept_plan(asked)
         self._initial = self.trainer.snapshot()
         plan, times = (kept, None) if kept else self._timed(plan)
+        self.parts = with_held_out(self.parts, plan.held_out)
+        if times is not None:
+            self._scores()  # traces it
         self.budget.begin()
         probes = self._started(plan)
         simple: dict[str, Scores] = {}
         if compared:
-            simple = self.trainer.spec.baselines(compared.train, compared.validation)
+            train, held_out, _ = with_held_out(compared, plan.held_out)
+            simple = self.trainer.spec.baselines(train, held_out)
         if not kept:
             plan = self._new_plan(plan, asked, times)
         selection, diverged = self._selected(plan)
@@ -190,21 +193,24 @@ class Run:
             self._fit(rows, plan, self.state / "all", self.budget.deadlines())
 
     def _timed(self, plan: Plan) -> tuple[Plan, StepTimes | None]:
-        """Times training steps, if the time is limited, and the linear model's rows."""
+        """Times training steps, if the time is limited, and limits what is read."""
         if self.budget.minutes is None:
             return plan, None
-        self._scores()  # traces it
         times = self.trainer.time_steps(self.parts.train, plan)
-        self.budget.warn_if_below(self._least_seconds(plan, times))
-        most = self.budget.linear_rows(times.step, plan.batch_size, self._count)
+        held_out = self.budget.held_out(times.step, plan.batch_size)
+        if not self.parts.given and held_out < len(self.parts.validation):
+            plan = dataclasses.replace(plan, held_out=held_out)
+        count = plan.held_out or len(self.parts.validation)
+        self.budget.warn_if_below(self._least_seconds(plan, times, count))
+        most = self.budget.linear_rows(times.step, plan.batch_size, count)
         return dataclasses.replace(plan, linear_rows=most), times
 
-    def _least_seconds(self, plan: Plan, times: StepTimes) -> float:
+    def _least_seconds(self, plan: Plan, times: StepTimes, held_out: int) -> float:
         """Returns about how long the run takes, however little it trains."""
         fits = 2 if self.refits else 1
         rows = min(len(self.parts.train), RECIPE.linear_rows)
         # The rows of the linear model, then evaluations, as `_affordable` counts them.
-        read = fits * (rows + RECIPE.evaluations_beside * self._count)
+        read = fits * (rows + RECIPE.evaluations_beside * held_out)
         reading = self.budget.reading(times.step, plan.batch_size, read)
         return times.first + fits * times.step + reading + self.budget.reserve
 
@@ -230,7 +236,7 @@ class Run:
         selection = Selection(
             self._scores,
             spec.metric,
-            self._count,
+            len(self.parts.validation),
             first,
             self._keeps_linear(),
             int(least) if staged else 0,

@@ -23,7 +23,8 @@
 | `masked_lm` | cross-entropy of masked words | `text` | `tokens`, `scores`, `filled` |
   `top_k` |
 | `sentence_encoder` | your choice from `kbl.losses` | `text`, `text_pair` |
-  `sentence_embedding` | `dimensions`, `precision` |
+  `sentence_embedding` | `dimensions`, `precision`, `prompt_name` (which is then an
+  input) |
 | any other | | `text`, `text_pair` | the model's outputs on ids | |
 """
 

@@ -1,17 +1,19 @@
 """Which rules of the recipe a run follows, by its rows."""
 
+import dataclasses
 import types
 
 import numpy as np
 import pytest
 
-from keras_bert_lite.finetuning import run as module
+from keras_bert_lite.finetuning import budget, run as module
 from keras_bert_lite.finetuning.calibration import Calibration
 from keras_bert_lite.finetuning.plan import Plan
+from keras_bert_lite.finetuning.recipe import RECIPE
 from keras_bert_lite.finetuning.report import Judgement, Training
-from keras_bert_lite.finetuning.rows import Split
+from keras_bert_lite.finetuning.rows import Split, with_held_out
 from keras_bert_lite.finetuning.run import Run
-from keras_bert_lite.finetuning.trainer import Answered
+from keras_bert_lite.finetuning.trainer import Answered, StepTimes
 from tests.finetuning import samples
 
 PAIRS = {"text_pair": "second"}
@@ -124,6 +126,29 @@ def test_the_second_fit_is_on_all_rows_as_the_first_one_was(tmp_path, noted):
     assert trainer.rows_of("start_again") == trainer.rows_of("fit") == [TEXTS]
     assert len(trainer.rows_of("soften")) == 1
     assert noted == [("fold", "model", "logits", 2.0)]
+
+
+@pytest.mark.parametrize(
+    ("step", "given", "held_out"),
+    [(1e-4, False, None), (9.0, False, 2), (9.0, True, None)],
+)
+def test_fewer_rows_are_held_out_if_reading_them_takes_long(
+    step, given, held_out, tmp_path, monkeypatch
+):
+    few = dataclasses.replace(RECIPE, held_out_in_time=2)
+    monkeypatch.setattr(budget, "RECIPE", few)
+    trainer = Trainer()
+    trainer.time_steps = lambda rows, plan: StepTimes(0.0, step)
+    run = Run(trainer, Split(*PARTS[:2], given), tmp_path, 1, False, 0)
+    plan, times = run._timed(PLAN)
+    assert plan.held_out == held_out
+    assert times == StepTimes(0.0, step)
+
+
+def test_what_is_not_held_out_is_trained_on():
+    parts = with_held_out(PARTS, 2)
+    assert parts == Split([*TEXTS[:9], TEXTS[11]], TEXTS[9:11], False)
+    assert with_held_out(PARTS, None) is PARTS
 
 
 def test_a_linear_model_that_was_kept_is_fitted_again_and_not_trained(tmp_path, noted):

@@ -41,6 +41,23 @@ def test_the_default_prompt(sentence_transformers, tmp_path, pooling, include_pr
     compare(sentence_transformers, tmp_path / "saved")
 
 
+@pytest.mark.parametrize("default", [None, "query"])
+def test_a_prompt_by_its_name(sentence_transformers, tmp_path, default):
+    prompts = {"prompts": PROMPTS, "default_prompt_name": default}
+    pooling = {**MEAN, "word_embedding_dimension": 16}
+    write(tmp_path, pooling=pooling, prompts=prompts, sentences={"max_seq_length": 24})
+    switches = {"tokenizer_class": "BertTokenizer"}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(switches))
+    reference = sentence_transformers.SentenceTransformer(str(tmp_path), device="cpu")
+    preprocessor = kbl.load_preprocessor(tmp_path)
+    model = kbl.with_text(kbl.load_model(tmp_path), preprocessor, prompt_name=True)
+    for name in (*PROMPTS, ""):
+        expected = reference.encode(TEXTS, prompt_name=name or None)
+        given = {"text": TEXTS, "prompt_name": name}
+        vectors = model.predict(given, verbose=0)["sentence_embedding"]
+        np.testing.assert_allclose(vectors, expected, rtol=0, atol=1e-5)
+
+
 def test_text_in_lower_case(sentence_transformers, tmp_path):
     sentences = {"max_seq_length": 24, "do_lower_case": True}
     pooling = {**MEAN, "word_embedding_dimension": 16}

@@ -67,6 +67,24 @@ def test_pairs_are_two_named_inputs(tmp_path):
     np.testing.assert_allclose(answer["scores"], model(pair)["scores"], atol=1e-5)
 
 
+def test_the_name_of_a_prompt_is_an_input(tmp_path):
+    prompts = {"prompts": {"query": "not "}}
+    encoder = kbl.sentence_encoder(tiny.encoder())
+    model = kbl.with_text(encoder, tiny.preprocessor(**prompts), prompt_name=True)
+    path = kbl.export_saved_model(model, tmp_path)  # its warm-up names no other prompt
+    assert kbl.check_servable(path).ok
+    given = {"text": ["the day", "fine"], "prompt_name": ["query", ""]}
+    expected = model.predict(given, verbose=0)["sentence_embedding"]
+    signature = tf.saved_model.load(str(path)).signatures["serving_default"]
+    found = signature(**{name: tf.constant(x) for name, x in given.items()})
+    np.testing.assert_allclose(found["sentence_embedding"], expected, atol=1e-6)
+    rows = [("the day", "query"), "fine"]
+    for made in (model, path):
+        answers = kbl.predict_texts(made, rows, progress=False)
+        vectors = [x["sentence_embedding"] for x in answers]
+        np.testing.assert_allclose(vectors, expected, atol=1e-6)
+
+
 def test_encoder_outputs(tmp_path):
     encoder = kbl.encoder(tiny.config(), hidden_states=True)
     model = kbl.with_text(encoder, tiny.preprocessor())
