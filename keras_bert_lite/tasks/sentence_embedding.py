@@ -201,6 +201,7 @@ SENTENCE_EMBEDDING = Task(
     outputs=(Output(EMBEDDING, objective=None),),
     answer=EmbeddingAnswer,
     input_options=(PROMPT,),
+    string_inputs=(TEXT,),
     string_form=_string_form,
     hugging_face="Model",
     data_set=text_dataset,

@@ -1,3 +1,4 @@
+import itertools
 import json
 import re
 import types
@@ -9,6 +10,7 @@ import pytest
 
 import keras_bert_lite as kbl
 from keras_bert_lite.finetuning import decide, finetune as finetuning
+from keras_bert_lite.finetuning.rows import in_stages
 from keras_bert_lite.finetuning.run import Run
 from keras_bert_lite.finetuning.selection import Selection
 from keras_bert_lite.finetuning.spec import TUNABLE
@@ -364,7 +366,7 @@ def test_a_batch_has_no_row_twice(size, rows):
     stub = types.SimpleNamespace(
         spec=samples.spec("text_classification"), model=tiny.classifier()
     )
-    plan = decide.plan(stub, rows, None, None, size, 0)
+    plan = decide.plan(stub, samples.texts(rows), None, None, size, 0)
     assert plan.batch_size == min(size or 16, rows)
 
 
@@ -402,3 +404,90 @@ def test_a_run_that_diverges_without_a_trained_start_is_refused(tmp_path):
     with pytest.raises(Diverged, match="`learning_rate` must be smaller"):
         tune("question_answering", **options)
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Simple models score better")
+def test_vectors_of_sentences_with_prompts(tmp_path):
+    """Pairs, from an encoder with a pooling of its own; prompts come with the run."""
+    source = tmp_path / "source"
+    own = kbl.sentence_encoder(
+        kbl.encoder(tiny.config(num_layers=1, pooling=None)), "max", normalize=False
+    )
+    kbl.save_hugging_face(own, tiny.preprocessor(24), source)
+    rows = samples.rows("sentence_embedding")
+    prompts = {"query": "not ", "passage": "bad "}
+    directory = tmp_path / "run"
+    tuned = kbl.finetune(
+        "sentence_embedding",
+        rows,
+        encoder=source,
+        directory=directory,
+        epochs=1,
+        batch_size=4,
+        prompts=prompts,
+        verbose=0,
+    )
+    assert tuned.report.metric == "ndcg@10"
+    assert tuned.report.baselines["BM25"].keys() == tuned.report.scores.keys()
+    assert tuned.model.get_layer("pooling").pooling == "max"  # not the mean
+    assert list(tuned.text_model.input) == ["text", "prompt_name"]
+    loaded = keras.saving.load_model(directory / "model.keras")
+    given = {"text": ["the day", "fine"], "prompt_name": ["query", "passage"]}
+    found, expected = (
+        x.predict(given, verbose=0)["sentence_embedding"]
+        for x in (loaded, tuned.text_model)
+    )
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+    plain = kbl.with_text(tuned.model, tiny.preprocessor(24))
+    written = plain.predict(["not the day", "bad fine"], verbose=0)
+    np.testing.assert_allclose(found, written["sentence_embedding"], atol=1e-6)
+    scores = kbl.evaluate(directory, rows)["scores"]
+    assert scores == kbl.evaluate(tuned.text_model, rows)["scores"]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Simple models score better")
+@pytest.mark.parametrize(
+    ("column", "metric"), [("negative", "accuracy"), ("label", "spearman")]
+)
+def test_other_forms_of_rows_of_vectors(column, metric):
+    rows = samples.rows("sentence_embedding")
+    rows = [{**row, column: str(i)} for i, row in enumerate(rows)]
+    options = {"encoder": samples.encoder(), "epochs": 1, "batch_size": 2}
+    tuned = kbl.finetune("sentence_embedding", rows, **options, verbose=0)
+    assert tuned.report.metric == metric
+    assert tuned.report.scores.keys() >= {metric}
+    assert tuned.report.baselines
+
+
+def test_batches_have_no_text_twice():
+    stub = types.SimpleNamespace(
+        spec=samples.spec("sentence_embedding"),
+        model=kbl.sentence_encoder(tiny.encoder()),
+    )
+    row = {"text": "a", "text_pair": "b"}
+    apart = [{"text": f"a{i}", "text_pair": f"b{i}"} for i in range(40)]
+    sizes = [
+        decide.plan(stub, rows, None, None, size, 0).batch_size
+        for rows, size in (
+            (apart, None),
+            ([*apart[:10], *[row] * 30], None),  # 11 differ, of which half
+            ([*apart[:10], *[row] * 30], 11),
+        )
+    ]
+    assert sizes == [16, 5, 11]
+    for rows, size in (([row] * 40, None), ([*apart[:10], *[row] * 30], 12)):
+        with pytest.raises(ValueError, match="as many rows with different texts"):
+            decide.plan(stub, rows, None, None, size, 0)
+
+
+def test_the_order_of_rows_keeps_texts_apart():
+    form = samples.spec("sentence_embedding").fine_tuning
+    rows = [{"text": f"a{i % 7}", "text_pair": f"b{i}"} for i in range(30)]
+    found = list(itertools.islice(in_stages(rows, form, 5, 0, 0), 90))
+    batches = [found[i : i + 5] for i in range(0, 90, 5)]
+    assert all(len({x["text"] for x in batch}) == 5 for batch in batches)
+    assert {x["text_pair"] for x in found} == {x["text_pair"] for x in rows}
+    again = list(itertools.islice(in_stages(rows, form, 5, 0, 0), 90))
+    assert again == found  # an interrupted run goes on with the same
