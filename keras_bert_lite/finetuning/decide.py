@@ -247,13 +247,13 @@ def plan(
     """
     task, config = trainer.spec.fine_tuning, config_of(encoder_of(trainer.model))
     deep = config.num_layers >= RECIPE.layer_decay_from
-    size = batch_size or task.batch_size or batch_size_for(len(rows))
+    # More would repeat rows within a batch.
+    size = min(len(rows), batch_size or task.batch_size or batch_size_for(len(rows)))
     if task.distinct:
         size = _distinct_size(rows, trainer.spec, size, batch_size is not None)
     return Plan(
         epochs=epochs or epochs_for(len(rows), task.epochs),
-        # More would repeat rows within a batch.
-        batch_size=min(len(rows), size),
+        batch_size=size,
         learning_rate=learning_rate or rate_for(config.hidden_dim, task.rate),
         layer_decay=RECIPE.layer_decay if deep else None,
         seed=seed,

@@ -88,7 +88,9 @@ def finetune(
 
     1. The head starts from a linear model of the encoder's vectors
        (`tuning.warm_start`), and of their cosine, if texts are compared; if not, the
-       logits of a text's labels are divided by three.
+       logits of a text's labels are divided by three. Rankers, sentence encoders and
+       answers to questions have no such start; a sentence encoder or a cross-encoder of
+       sentence-transformers is trained on as it is.
     2. All weights are trained with Keras's `fit`. If some questions have no answer, the
        first half of training reads the others only.
     3. The last weights are kept whose score on the held-out rows is within a standard

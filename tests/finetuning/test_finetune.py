@@ -472,11 +472,12 @@ def test_batches_have_no_text_twice():
         decide.plan(stub, rows, None, None, size, 0).batch_size
         for rows, size in (
             (apart, None),
+            (apart, 4096),
             ([*apart[:10], *[row] * 30], None),  # 11 differ, of which half
             ([*apart[:10], *[row] * 30], 11),
         )
     ]
-    assert sizes == [16, 5, 11]
+    assert sizes == [16, 40, 5, 11]
     for rows, size in (([row] * 40, None), ([*apart[:10], *[row] * 30], 12)):
         with pytest.raises(ValueError, match="as many rows with different texts"):
             decide.plan(stub, rows, None, None, size, 0)
