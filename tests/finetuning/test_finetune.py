@@ -461,6 +461,27 @@ def test_other_forms_of_rows_of_vectors(column, metric):
     assert tuned.report.baselines
 
 
+def test_a_checkpoint_of_the_task_is_trained_on_as_it_is(tmp_path):
+    encoder = kbl.encoder(tiny.config(num_layers=1, pooling="cls_dense"))
+    vectors = kbl.sentence_encoder(encoder, "max", normalize=False)
+    kbl.save_hugging_face(vectors, tiny.preprocessor(24), tmp_path / "vectors")
+    ranker = kbl.ranker(encoder)
+    kbl.save_hugging_face(ranker, tiny.preprocessor(24), tmp_path / "ranker")
+    made = {
+        name: decide.trainer(samples.spec(task), tmp_path / name, tiny.preprocessor(24))
+        for name, task in (("vectors", "sentence_embedding"), ("ranker", "ranking"))
+    }
+    answering = made["vectors"].spec.fine_tuning.answering(made["vectors"].model)
+    assert answering.get_layer("pooling").pooling == "max"
+    heads = (x.get_layer("head").get_weights() for x in (made["ranker"].model, ranker))
+    for found, expected in zip(*heads, strict=True):
+        np.testing.assert_array_equal(found, expected)
+    spec, other = samples.spec("sentence_embedding"), tmp_path / "ranker"
+    with pytest.warns(UserWarning, match="not used"):  # only the encoder is
+        trainer = decide.trainer(spec, other, tiny.preprocessor(24))
+    assert "sentence_embedding" in trainer.model.output
+
+
 def test_batches_have_no_text_twice():
     stub = types.SimpleNamespace(
         spec=samples.spec("sentence_embedding"),

@@ -18,9 +18,11 @@ CORPUS = {
 }
 QUERIES = {"p": "fine day", "q": "the weather", "r": "not asked"}
 DATA = kbl.data.RetrievalSet(
-    QUERIES, CORPUS, {"p": {"a": 2, "c": 1}, "q": {"e": 1, "a": 0}, "r": {"a": 0}}
+    QUERIES,
+    CORPUS,
+    {"p": {"a": 2, "b": 1, "c": 1}, "q": {"e": 1, "a": 0}, "r": {"a": 0}},
 )
-GRADES = {"p": [2, 0, 1, 0, 0], "q": [0, 0, 0, 0, 1]}
+GRADES = {"p": [2, 1, 1, 0, 0], "q": [0, 0, 0, 0, 1]}
 
 
 def expected_scores(orders):
@@ -85,6 +87,7 @@ def test_a_ranker_puts_what_bm25_finds_in_order(monkeypatch):
     assert kbl.evaluate(strings, DATA)["scores"] == expected_scores(orders)
     monkeypatch.setattr("keras_bert_lite.tasks.ranking.RERANKED", 2)
     best, _ = BM25(texts).rank(["fine day", "the weather"], 2)
+    assert 1 not in best[0]  # relevant, but without the query's words
     both = zip(orders, best, strict=True)
     orders = [[x for x in order if x in found] for order, found in both]
     assert kbl.evaluate(strings, DATA)["scores"] == expected_scores(orders)
