@@ -1,3 +1,5 @@
+import json
+
 import numpy as np
 import pytest
 
@@ -152,3 +154,15 @@ def test_compares_two_models_on_the_rows_that_they_answer_differently():
     paired = kbl.with_text(pairs, tiny.preprocessor(), pairs=True)
     with pytest.raises(ValueError, match="`second` must read texts or pairs"):
         kbl.compare(always("bad"), paired, rows)
+
+
+def test_rows_of_vectors_may_have_more_than_those_of_the_run(tmp_path):
+    """A run on pairs is scored on triplets, and on pairs with a number."""
+    model = kbl.with_text(kbl.sentence_encoder(tiny.encoder()), tiny.preprocessor())
+    model.save(tmp_path / "model.keras")
+    columns = {"text": "a", "text_pair": "b", "negative": None, "label": None}
+    (tmp_path / "report.json").write_text(json.dumps({"columns": columns}))
+    row = {"a": "fine weather", "b": "fine weather"}
+    for more, score in (({}, "mrr@10"), ({"negative": "bad"}, "accuracy")):
+        found = kbl.evaluate(tmp_path, [{**row, **more}])
+        assert found["scores"][score] == 1
