@@ -42,7 +42,8 @@ def mine_negatives(
             each; all of them are left out of its negatives.
         texts: The texts to choose from; `None`: the right texts of all queries.
         encoder: A `sentence_encoder` that takes strings, whose vectors are compared
-            by their cosine. `None`: texts are ranked by their words, with BM25.
+            by their cosine; if it takes `prompt_name`, queries and texts begin with
+            their prompts. `None`: texts are ranked by their words, with BM25.
         negatives: How many negatives each record has, at most: the best ones.
         skip: How many of the best are left out first: they may be right, although
             nobody said so.
