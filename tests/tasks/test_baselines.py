@@ -76,3 +76,33 @@ def test_intents_without_words():
     spec = samples.spec("intent_and_slots", labels)
     (scores,) = spec.baselines(rows, rows).values()
     assert scores["intent_accuracy"] == 2 / 3
+
+
+@pytest.mark.parametrize(
+    ("more", "name", "scores"),
+    [
+        ([{}, {}, {}], "BM25", {"accuracy@1": 1, "mrr@10": 1}),
+        ([{"negative": "no word"}] * 3, "BM25", {"accuracy": 1}),
+        (
+            [{"negative": "a red fox"}, *[{"negative": "x"}] * 2],
+            "BM25",
+            {"accuracy": 2 / 3},
+        ),
+        ([{"label": 2}, {"label": 1}, {"label": 0}], "TF-IDF", {"spearman": 1}),
+    ],
+)
+def test_texts_are_compared_by_their_words(more, name, scores):
+    texts = [
+        {"text": "red fox", "text_pair": "the red fox"},
+        {"text": "blue hen", "text_pair": "a hen that runs far away"},
+        {"text": "old cat", "text_pair": "who knows the cat so well as its cat"},
+    ]
+    rows = [{**x, **y} for x, y in zip(texts, more, strict=True)]
+    if "label" in rows[0]:
+        rows[2]["text_pair"] = "nothing alike"
+    columns = {x: x for x in rows[0] if x in ("negative", "label")}
+    found = samples.spec("sentence_embedding", columns=columns).baselines(rows, rows)
+    assert found[name] == {
+        **found[name],
+        **{k: pytest.approx(v) for k, v in scores.items()},
+    }
