@@ -191,12 +191,11 @@ assert after["scores"]["mrr@10"] > before["scores"]["mrr@10"] + 0.1
 #
 # ## The same with `fit`
 #
-# `finetune` chose the loss by the columns of the rows: triplets (`negative`) and
-# pairs with a number (`label`) have others, see [Which
-# loss](../docs/how_to/which_loss_for_sentence_vectors.md). With Keras's own `fit` you
-# choose: `text_dataset` stacks the columns, `(B, 2, S)`, and
-# `sentence_encoder_trainer` runs the sentence encoder on each text. It shares its
-# weights, so training it trains the encoder.
+# `finetune` chose the loss by the columns of the rows; triplets (`negative`) and pairs
+# with a number (`label`) have others (`docs/how_to/which_loss_for_sentence_vectors.md`
+# lists them). With Keras's own `fit` you choose: `text_dataset` stacks the columns,
+# `(B, 2, S)`, and `sentence_encoder_trainer` runs the sentence encoder on each text. It
+# shares its weights, so training it trains the encoder.
 
 # %%
 columns = ["text", "text_pair"]
@@ -236,8 +235,8 @@ answer = ranker.text_model.predict(
 print(answer["order"])
 
 # %% [markdown]
-# The page [Rerank search results](../docs/how_to/rerank_search_results.md) goes on from
-# here; `kbl.evaluate(ranker.text_model, search)` puts what BM25 finds in order.
+# `kbl.evaluate(ranker.text_model, search)` puts what BM25 finds in order;
+# `docs/how_to/rerank_search_results.md` goes on from here.
 #
 # ## A SavedModel
 
