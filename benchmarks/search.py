@@ -100,7 +100,8 @@ def markdown(records: list[Result]) -> str:
     for x in records:
         name = f"{x['way']}, half {x['half']}"
         for way, scores in ((name, x["scores"]), ("BM25", x["baselines"]["BM25"])):
-            lines.append([way, x["rows"], *(f"{100 * scores[y]:.1f}" for y in SHOWN)])
+            cells = (f"{100 * scores[y]:.1f}" for y in SHOWN)
+            lines.append([way, str(x["rows"]), *cells])
     return table(["", "questions", *SHOWN], lines)
 
 

@@ -9,7 +9,7 @@ the paragraphs of the other articles. Theirs is `SentenceTransformerTrainer` wit
 rate, warm-up and batch size of its examples (2e-5, 10 %, 16; 32 pairs with negatives);
 its number of steps fits the minutes, by ten timed ones. Both sides are scored by
 `kbl.evaluate`. Each result is a line of `results/sentence_training.jsonl`, in which the
-next call goes on.
+next call goes on. It needs `pip install accelerate datasets` beside the extra `parity`.
 """
 
 import argparse
@@ -139,7 +139,8 @@ def markdown(records: list[Result]) -> str:
             if found:
                 each = ", ".join(f"{x:.1f}" for x in scores)
                 minutes = mean(x["seconds"] for x in found) / 60
-                lines.append([name, metric, way, f"{mean(scores):.1f}", each, minutes])
+                score = f"{mean(scores):.1f}"
+                lines.append([name, metric, way, score, each, f"{minutes:.1f}"])
     return table(["set", "score", "way", "mean", "seeds", "minutes"], lines)
 
 
