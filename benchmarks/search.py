@@ -68,15 +68,9 @@ def untrained(train: RetrievalSet, test: RetrievalSet, minutes: float, seed: int
     return scored(kbl.with_text(kbl.load_model(minilm()), preprocessor), test)
 
 
-def trained(
-    task: str,
-    length: int,
-    train: RetrievalSet,
-    test: RetrievalSet,
-    minutes: float,
-    seed: int,
-):
-    found = kbl.finetune(
+def tuned(task: str, train: Any, minutes: float, seed: int, length: int = LENGTH):
+    """Fine-tunes MiniLM."""
+    return kbl.finetune(
         task,
         train,
         encoder=minilm(),
@@ -86,6 +80,17 @@ def trained(
         seed=seed,
         verbose=0,
     )
+
+
+def trained(
+    task: str,
+    length: int,
+    train: RetrievalSet,
+    test: RetrievalSet,
+    minutes: float,
+    seed: int,
+):
+    found = tuned(task, train, minutes, seed, length)
     plan = found.report.recipe
     return {
         "minutes": minutes,

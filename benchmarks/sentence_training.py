@@ -24,11 +24,10 @@ import keras_bert_lite as kbl
 from benchmarks.inference.models import minilm
 from benchmarks.inference.tables import table
 from benchmarks.recipes.log import Log
-from benchmarks.search import halves
+from benchmarks.search import LENGTH, halves, tuned
 
 RESULTS = Path(__file__).parent / "results" / "sentence_training.jsonl"
 STS = Path("glue", "STS-B")
-LENGTH = 256
 TIMED = 10  # steps
 METRICS = {"stsb": "spearman", "squad": "mrr@10"}
 Result = dict[str, Any]
@@ -50,16 +49,7 @@ def sets(data: Path) -> dict[str, tuple[Any, Any]]:
 
 def ours(train: list[Result], test: Any, minutes: float, seed: int) -> Result:
     began = time.monotonic()
-    found = kbl.finetune(
-        "sentence_embedding",
-        train,
-        encoder=minilm(),
-        minutes=minutes,
-        sequence_length=LENGTH,
-        baseline=False,
-        seed=seed,
-        verbose=0,
-    )
+    found = tuned("sentence_embedding", train, minutes, seed)
     seconds, plan = time.monotonic() - began, found.report.recipe
     scores = kbl.evaluate(found.text_model, test)["scores"]
     return {"seconds": seconds, "steps": plan.steps, "scores": scores}

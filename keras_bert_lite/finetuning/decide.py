@@ -144,7 +144,7 @@ def with_texts_apart(spec: Spec, pairs: str) -> Spec:
             f"of choices. Received: 'apart' for {spec.task.name!r} with the columns "
             f"{[x for x in columns if x]}"
         )
-    return dataclasses.replace(spec, apart=pairs == "apart")  # or as always
+    return dataclasses.replace(spec, apart=pairs == "apart")
 
 
 def compares(spec: Spec, rows: Rows) -> bool:

@@ -95,7 +95,7 @@ def evaluate(
     answers = spec.answer(run.scored_model(spec), rows)
     details = scorer.details(rows, answers, labels)
     # Simple models that learn nothing but how frequent words are.
-    simple = spec.baselines(rows, rows) if spec.fine_tuning.untrained else {}
+    simple = spec.baselines(rows, rows) if spec.fine_tuning.untrained_baselines else {}
     return {
         "rows": len(rows),
         "scores": scorer.combine(details),

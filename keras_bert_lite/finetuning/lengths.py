@@ -1,7 +1,6 @@
 """How long rows are, in tokens, and how much of them a model reads."""
 
 import dataclasses
-import itertools
 import re
 from typing import Any
 
@@ -46,11 +45,10 @@ def count_tokens(rows: Rows, spec: Spec, preprocessor: Preprocessor) -> np.ndarr
             part = tf.constant(texts[start : start + CHUNK])
             lengths = preprocessor.tokenizer(part).row_lengths()
             column[start : start + CHUNK] = lengths.numpy()
-    prompts = [*map(preprocessor.prompts.get, spec.prompt_names(preprocessor))]
-    for column, prompt in itertools.zip_longest(
-        counts[: len(counts) if spec.apart else 1], prompts
-    ):
-        column += _size(preprocessor.prompt if prompt is None else prompt, preprocessor)
+    prompted = counts if spec.apart else counts[:1]
+    for column, name in zip(prompted, spec.prompt_names(preprocessor), strict=False):
+        prompt = preprocessor.prompts[name] if name else preprocessor.prompt
+        column += _size(prompt, preprocessor)
     if spec.apart or len(counts) == 1:  # each text has a row
         return AROUND + counts.max(0)
     return AROUND + preprocessor.num_separators + counts.sum(0)

@@ -37,7 +37,8 @@ class Training:
             penalty, and the loss of the linear model.
         history: The scores of each evaluation on the held-out rows; the first is that
             of the start.
-        best: The evaluation whose weights were kept; 0 is the linear model.
+        best: The evaluation whose weights were kept; 0 is the start,
+            such as a linear model.
         diverged: Why training diverged; empty if it did not.
         refitted: Whether the model was then trained once more, on all rows.
     """

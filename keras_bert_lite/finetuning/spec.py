@@ -14,7 +14,7 @@ from keras_bert_lite.checks import check_choice
 from keras_bert_lite.tasks.registry import TASKS, task_of
 from keras_bert_lite.tasks.task import FineTuning, Task, labels_by_output
 from keras_bert_lite.tasks.text_model import TextModel, with_text
-from keras_bert_lite.tasks.text_parts import answered, preprocessor_of
+from keras_bert_lite.tasks.text_parts import answers_to, preprocessor_of
 from keras_bert_lite.text.inputs import PROMPT
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.training.data.row_formats import Columns, Labels, RowFormat, Rows
@@ -166,7 +166,8 @@ class Spec:
 
         It is empty for the default one.
         """
-        return [preprocessor.prompt_for(x) for x in self.fine_tuning.prompts]
+        names = self.fine_tuning.prompts or [()] * len(self.text_names)
+        return [preprocessor.prompt_for(x) for x in names]
 
     def texts(self, rows: Rows) -> dict[str, list[Any]]:
         """Returns the texts of rows as models take them."""
@@ -195,11 +196,11 @@ class Spec:
             return self._answer_texts(model, rows, batch_size)
         most = max(map(self.format.num_sequences, rows), default=1)
         lengths = [self.format.length(row) for row in rows]
-        return answered(model, self.texts(rows), lengths, max(1, batch_size // most))
+        return answers_to(model, self.texts(rows), lengths, max(1, batch_size // most))
 
     def _answer_texts(self, model: TextModel, rows: Rows, batch_size: int) -> Answers:
         names = self.text_names
-        prompts = self.prompt_names(preprocessor_of(model)) or [""] * len(names)
+        prompts = self.prompt_names(preprocessor_of(model))
         both = [*zip(names, prompts, strict=True)]
         every = [(row[name], prompt) for row in rows for name, prompt in both]
         distinct = {text: i for i, text in enumerate(dict.fromkeys(every))}
@@ -208,7 +209,7 @@ class Spec:
         if PROMPT in model.input:
             inputs[PROMPT] = [prompt for _, prompt in distinct]
         lengths = [*map(len, texts)]
-        answers = answered(model, inputs, lengths, batch_size)
+        answers = answers_to(model, inputs, lengths, batch_size)
         places = np.reshape([distinct[x] for x in every], (len(rows), -1))
         return {name: value[places] for name, value in answers.items()}
 

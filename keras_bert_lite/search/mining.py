@@ -17,7 +17,7 @@ from keras_bert_lite.tasks.text_model import TextModel
 from keras_bert_lite.training.bm25 import BM25
 from keras_bert_lite.training.data.record_values import check_candidates, text_of
 from keras_bert_lite.training.data.records import Record, records
-from keras_bert_lite.training.scores.sentences import best_places, searched
+from keras_bert_lite.training.scores.sentences import all_cosines, best_places
 
 
 def mine_negatives(
@@ -123,4 +123,4 @@ def _scores(
     place = {text: i for i, text in enumerate(distinct)}
     asked = embed(encoder, distinct, QUERY, batch_size, "encoder")
     vectors = embed(encoder, texts, DOCUMENT, batch_size, "encoder")
-    yield from searched(asked[[place[x] for x in queries]], vectors)
+    yield from all_cosines(asked[[place[x] for x in queries]], vectors)

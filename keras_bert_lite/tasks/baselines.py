@@ -117,16 +117,11 @@ def intent_and_common_tags(
 
 def most_similar_choice(train: Rows, test: Rows, labels: Labels, score: Any) -> Answers:
     """The choice whose TF-IDF is nearest to the text's; the first without words."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    words = TfidfVectorizer(sublinear_tf=True)
-    try:
-        words.fit([x for row in train for x in (row["text"], *row["choices"])])
-    except ValueError:  # no words at all
+    known = [x for row in train for x in (row["text"], *row["choices"])]
+    texts = [row["text"] for row in test for _ in row["choices"]]
+    cosines = _tf_idf_cosines(known, texts, [x for row in test for x in row["choices"]])
+    if cosines is None:
         return {"choice": np.zeros(len(test), int)}
-    texts = words.transform([row["text"] for row in test for _ in row["choices"]])
-    offered = words.transform([x for row in test for x in row["choices"]])
-    cosines = np.asarray(texts.multiply(offered).sum(1))
     return {"choice": cosines.reshape(len(test), -1).argmax(1)}
 
 
@@ -152,15 +147,28 @@ def bm25_triplets(train: Rows, test: Rows, labels: Labels, score: Any) -> Answer
 
 def tf_idf_similarity(train: Rows, test: Rows, labels: Labels, score: Any) -> Answers:
     """The cosine of the TF-IDF of words; without words none."""
+    names = ("text", "text_pair")
+    known = [row[name] for row in train for name in names]
+    cosines = _tf_idf_cosines(known, *([row[x] for row in test] for x in names))
+    return {} if cosines is None else {"similarity": cosines[:, None]}
+
+
+def _tf_idf_cosines(
+    known: list[str], first: list[str], second: list[str]
+) -> np.ndarray | None:
+    """Returns the cosines of pairs `(N,)`, by the words of known texts.
+
+    Without words it is `None`.
+    """
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     words = TfidfVectorizer(sublinear_tf=True)
     try:
-        words.fit([row[x] for row in train for x in ("text", "text_pair")])
+        words.fit(known)
     except ValueError:  # no words at all
-        return {}
-    sides = [words.transform([row[x] for row in test]) for x in ("text", "text_pair")]
-    return {"similarity": np.asarray(sides[0].multiply(sides[1]).sum(1))}
+        return None
+    products = words.transform(first).multiply(words.transform(second))
+    return np.asarray(products.sum(1)).ravel()
 
 
 def _tf_idf(train: Rows, test: Rows) -> tuple[Any, Any] | None:

@@ -33,7 +33,7 @@ from keras_bert_lite.tasks.task import (
     options_of,
     task_model,
 )
-from keras_bert_lite.tasks.text_parts import answered
+from keras_bert_lite.tasks.text_parts import answers_to
 from keras_bert_lite.text.inputs import CANDIDATES, TEXT
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.training import objectives
@@ -138,7 +138,7 @@ def _rerank(model: Any, queries: list[str], texts: list[str]) -> list[np.ndarray
     lists = [[texts[i] for i in places] for places in found]
     lengths = [sum(map(len, x)) for x in lists]
     inputs: dict[str, list[Any]] = {TEXT: queries, CANDIDATES: lists}
-    answers = answered(model, inputs, lengths, max(1, AT_ONCE // RERANKED))
+    answers = answers_to(model, inputs, lengths, max(1, AT_ONCE // RERANKED))
     return [x[order] for x, order in zip(found, answers["order"], strict=True)]
 
 
@@ -155,7 +155,7 @@ RANKING = Task(
         continues=lambda model: model,
         scorer=RankingScorer(),
         baselines={"BM25": baselines.bm25},
-        untrained=True,
+        untrained_baselines=True,
         search=_rerank,
         batch_size=8,  # lists, each of several texts
     ),

@@ -30,7 +30,7 @@ from keras_bert_lite.tasks.task import (
     options_of,
     task_model,
 )
-from keras_bert_lite.tasks.text_parts import answered, preprocessor_of
+from keras_bert_lite.tasks.text_parts import answers_to, preprocessor_of
 from keras_bert_lite.text.inputs import PROMPT, TEXT
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.training.data import text_dataset
@@ -42,8 +42,8 @@ from keras_bert_lite.training.scores.sentences import (
     PairScorer,
     SimilarityScorer,
     TripletScorer,
+    all_cosines,
     best_places,
-    searched,
 )
 
 EMBEDDING = "sentence_embedding"
@@ -170,12 +170,12 @@ def embed(
     if PROMPT in model.input:
         inputs[PROMPT] = [preprocessor_of(model).prompt_for(prompts)] * len(texts)
     lengths = [len(text) for text in texts]
-    return answered(model, inputs, lengths, batch_size, argument)[EMBEDDING]
+    return answers_to(model, inputs, lengths, batch_size, argument)[EMBEDDING]
 
 
 def _search(model: Any, queries: list[str], texts: list[str]) -> list[np.ndarray]:
     asked, offered = embed(model, queries, QUERY), embed(model, texts, DOCUMENT)
-    return [best_places(scores, FOUND) for scores in searched(asked, offered)]
+    return [best_places(scores, FOUND) for scores in all_cosines(asked, offered)]
 
 
 _PAIRS = FineTuning(
@@ -187,7 +187,7 @@ _PAIRS = FineTuning(
     answering=_answering,
     scorer=PairScorer(),
     baselines={"BM25": baselines.bm25_pairs},
-    untrained=True,
+    untrained_baselines=True,
     data_options=_data_options("text", "text_pair"),
     kept_options=("dimensions", "precision"),
     loss=InBatchNegativesLoss,

@@ -56,8 +56,8 @@ class FineTuning:
         loss: The loss, if the objective leaves it open.
         scorer: Scores answers.
         baselines: Simple models to compare with, by name.
-        untrained: Whether these learn no more from rows than how frequent words are, so
-            that they can be compared with any model.
+        untrained_baselines: Whether these learn no more from rows than how frequent
+            words are, so that they can be compared with any model.
         data_options: Options of the data set, besides columns and labels, by whether
             rows are pairs and whether their texts are encoded apart.
         answer_options: Options of `with_text` for a model on ids.
@@ -84,7 +84,7 @@ class FineTuning:
     answering: Callable[[keras.Model], keras.Model] = lambda model: model
     loss: Callable[[], keras.losses.Loss] | None = None
     baselines: Mapping[str, Baseline] = dataclasses.field(default_factory=dict)
-    untrained: bool = False
+    untrained_baselines: bool = False
     data_options: Callable[[bool, bool], dict[str, Any]] = lambda pairs, apart: {}
     answer_options: Callable[[keras.Model], dict[str, Any]] = lambda model: {}
     scored_options: Mapping[str, Any] = dataclasses.field(default_factory=dict)

@@ -35,7 +35,7 @@ def absent_in(model: keras.Model) -> dict[str, float]:
     return {} if answer is None else dict(answer.absent)
 
 
-def answered(
+def answers_to(
     model: Any,
     texts: Mapping[str, Sequence[Any]],
     lengths: Sequence[int],

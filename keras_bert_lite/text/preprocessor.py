@@ -139,7 +139,7 @@ class Preprocessor(TextLayer):
         if names is not None:
             names = as_strings(names, PROMPT)
             names = tf.reshape(tf.broadcast_to(names, shape), [-1])
-            texts[0] = tf.strings.join([self._prompts_named(names), texts[0]])
+            texts[0] = tf.strings.join([self._prompt_texts(names), texts[0]])
         elif self.prompt:
             texts[0] = tf.strings.join([self.prompt, texts[0]])
         return [self.tokenizer.ids_of(text) for text in texts], shape
@@ -251,7 +251,7 @@ class Preprocessor(TextLayer):
                 f"Received: {unknown}"
             )
 
-    def _prompts_named(self, names: tf.Tensor) -> tf.Tensor:
+    def _prompt_texts(self, names: tf.Tensor) -> tf.Tensor:
         """Returns the prompts of some names, `(N,)`."""
         known = tf.constant(["", *self.prompts])
         same = tf.equal(names[:, None], known)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -164,8 +164,7 @@ def _judges(path: Path) -> bool:
     """Whether a file is a table of BEIR's judgements."""
     if path.suffix != ".tsv" or not path.is_file():
         return False
-    first: Iterator = iter(read_lines(path))
-    line = next(first, None)
+    line = next(read_lines(path), None)
     return line is not None and line.text.split("\t") == HEADER
 
 

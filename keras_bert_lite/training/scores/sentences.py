@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from keras_bert_lite.training.data.record_values import LARGEST
 from keras_bert_lite.training.data.row_formats import Labels, Rows
 from keras_bert_lite.training.scores.ranking import Ranking, RankingScorer
 from keras_bert_lite.training.scores.scorer import (
@@ -50,14 +49,12 @@ class SimilarityScorer(Scorer):
         return {**scores, **_binary(true, answered)} if details["binary"][0] else scores
 
     def verdicts(self, rows: Rows, answers: Answers, labels: Labels) -> list[Verdict]:
-        true, answered = (
-            _shares(x) for x in (targets(rows), similarities(answers)[:, 0])
-        )
+        cosines = similarities(answers)[:, 0]
+        # Numbers may have any scale.
+        losses = np.abs(_shares(targets(rows)) - _shares(cosines)).tolist()
         return [
-            Verdict(shown(row), f"{row['label']:.6g}", f"{found:.3f}", abs(x - y))
-            for row, found, x, y in zip(
-                rows, similarities(answers)[:, 0], true, answered, strict=True
-            )
+            Verdict(shown(row), f"{row['label']:.6g}", f"{cosine:.3f}", loss)
+            for row, cosine, loss in zip(rows, cosines, losses, strict=True)
         ]
 
 
@@ -149,7 +146,7 @@ def best_places(scores: np.ndarray, count: int) -> np.ndarray:
     return best[np.isfinite(scores[best])]
 
 
-def searched(queries: np.ndarray, texts: np.ndarray) -> Iterator[np.ndarray]:
+def all_cosines(queries: np.ndarray, texts: np.ndarray) -> Iterator[np.ndarray]:
     """Yields the cosine of each query `(Q, H)` with all texts `(N, H)`, `(N,)` each."""
     queries, texts = unit_vectors(queries), unit_vectors(texts)
     for start in range(0, len(queries), CHUNK):
@@ -160,13 +157,13 @@ def _orders(rows: Rows, answers: Answers) -> list[np.ndarray]:
     place = {row["text_pair"]: i for i, row in reversed([*enumerate(rows)])}
     first = [place[text] for text in second_texts(rows)]
     queries, texts = answers[VECTORS][:, 0], answers[VECTORS][first, 1]
-    return [best_places(scores, FOUND) for scores in searched(queries, texts)]
+    return [best_places(scores, FOUND) for scores in all_cosines(queries, texts)]
 
 
 def _binary(true: np.ndarray, answered: np.ndarray) -> Scores:
-    """Returns scores of telling 1 from 0, as `BinaryClassificationEvaluator` does.
+    """Returns scores of telling 1 from 0.
 
-    (That is in sentence-transformers.)
+    Reference: `BinaryClassificationEvaluator` of sentence-transformers.
     """
     order = np.argsort(-answered, kind="stable")
     # A threshold lies between two scores that differ.
@@ -185,5 +182,5 @@ def _binary(true: np.ndarray, answered: np.ndarray) -> Scores:
 
 def _shares(values: Sequence[Any] | np.ndarray) -> np.ndarray:
     """Scales values so that the lowest is 0 and the highest 1."""
-    x = np.clip(np.asarray(values, float), -LARGEST, LARGEST)
+    x = np.asarray(values, float)
     return (x - x.min()) / max(np.ptp(x), 1e-12)

@@ -8,8 +8,8 @@ from keras_bert_lite.training.scores.sentences import (
     PairScorer,
     SimilarityScorer,
     TripletScorer,
+    all_cosines,
     best_places,
-    searched,
     similarities,
 )
 
@@ -126,6 +126,6 @@ def test_best_places(scores, count, places):
 def test_a_search_of_more_queries_than_are_compared_at_once():
     rng = np.random.default_rng(0)
     queries, texts = rng.normal(size=(150, 4)), rng.normal(size=(7, 4))
-    found = [*searched(queries, texts)]
+    found = [*all_cosines(queries, texts)]
     lengths = np.linalg.norm(queries, axis=1)[:, None] * np.linalg.norm(texts, axis=1)
     np.testing.assert_allclose(found, queries @ texts.T / lengths, atol=1e-6)
