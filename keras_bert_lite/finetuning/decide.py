@@ -246,6 +246,7 @@ def plan(
         ValueError: If not as many rows as a batch needs have different texts.
     """
     task, config = trainer.spec.fine_tuning, config_of(encoder_of(trainer.model))
+    rows = trainer.spec.format.training_rows(rows)
     deep = config.num_layers >= RECIPE.layer_decay_from
     # More would repeat rows within a batch.
     size = min(len(rows), batch_size or task.batch_size or batch_size_for(len(rows)))

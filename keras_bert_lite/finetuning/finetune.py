@@ -130,8 +130,9 @@ def finetune(
         learning_rate: The peak rate; `None`: 1e-4 at width 384, less for wider
             encoders; twice as much for tags, several labels and answers to questions.
         batch_size: Rows of a step, at most all of them; `None`: 16 below 500 rows,
-            else 32; 8 for answers to questions and lists of candidates. Pairs that
-            belong together, and triplets, have no text twice in a batch.
+            else 32; 8 for answers to questions and lists of candidates, of which
+            those of more than eight are read in parts. Pairs that belong together, and
+            triplets, have no text twice in a batch.
         sequence_length: The most tokens that the model reads of a row; `None`: the
             shortest length from 128 to 512 that holds 99 % of the rows, or twice the
             longest of fewer than 200, if the encoder reads as many.

@@ -196,7 +196,7 @@ class Run:
         """Times training steps, if the time is limited, and limits what is read."""
         if self.budget.minutes is None:
             return plan, None
-        times = self.trainer.time_steps(self.parts.train, plan)
+        times = self.trainer.time_steps(self._read(self.parts.train), plan)
         held_out = self.budget.held_out(times.step, plan.batch_size)
         if not self.parts.given and held_out < len(self.parts.validation):
             plan = dataclasses.replace(plan, held_out=held_out)
@@ -246,7 +246,7 @@ class Run:
             deadlines = self.budget.deadlines(RECIPE.first_fit if self.refits else 1.0)
             diverged = ""
             try:
-                self._fit(rows, plan, first, [selection, *deadlines])
+                self._fit(self._read(rows), plan, first, [selection, *deadlines])
             except Diverged as error:
                 if not (trainer.starts_linear or selection.best["epoch"]):
                     self.tidy()
@@ -311,7 +311,7 @@ class Run:
     ) -> Plan:
         """Returns the plan with its number of steps, which a run keeps."""
         # The same steps serve to train on all rows in the end.
-        rows = self._all_rows if self.refits else self.parts.train
+        rows = self._all_rows if self.refits else self._read(self.parts.train)
         per_epoch = self.trainer.steps_per_epoch(rows, plan.batch_size)
         plan = dataclasses.replace(plan, rows=len(rows))
         whole = with_steps(plan, per_epoch)
@@ -341,7 +341,11 @@ class Run:
 
     @property
     def _all_rows(self) -> Rows:
-        return [*self.parts.train, *self.parts.validation]
+        return self._read([*self.parts.train, *self.parts.validation])
+
+    def _read(self, rows: Rows) -> Rows:
+        """Returns the rows as an epoch of training reads them."""
+        return self.trainer.spec.format.training_rows(rows)
 
 
 def _digest(rows: Rows) -> str:

@@ -128,6 +128,28 @@ def test_the_second_fit_is_on_all_rows_as_the_first_one_was(tmp_path, noted):
     assert noted == [("fold", "model", "logits", 2.0)]
 
 
+def test_both_fits_read_long_lists_in_parts(tmp_path, noted, monkeypatch):
+    rows = [
+        {"query": x, "candidates": [*"abcdefghijkl"], "grades": [1] + [0] * 11}
+        for x in "wxyz"
+    ]
+    trainer = Trainer()
+    trainer.spec = samples.spec("ranking")
+    trainer.time_steps = lambda rows, plan: trainer.fit(rows) or StepTimes(0.0, 1.0)
+    run = Run(trainer, Split(rows[:3], rows[3:], False), tmp_path, 1, False, 0)
+    run._timed(PLAN)
+    run.train_on_all(trained(), JUDGED)
+    (tmp_path / module.STATE / "held_out").mkdir(parents=True)
+    trainer.steps_per_epoch = lambda rows, size: len(rows)
+    assert run._new_plan(PLAN, {}, None).rows == 8
+    chosen = types.SimpleNamespace(restore=lambda model: None)
+    monkeypatch.setattr(module, "Selection", lambda *_: chosen)
+    run._selected(PLAN)
+    timed, again, first = trainer.rows_of("fit")
+    assert [len(x) for x in (timed, again, first)] == [6, 8, 6]
+    assert {len(x["candidates"]) for x in (*timed, *again, *first)} <= {6, 7}
+
+
 @pytest.mark.parametrize(
     ("step", "given", "held_out"),
     [(1e-4, False, None), (9.0, False, 2), (9.0, True, None)],

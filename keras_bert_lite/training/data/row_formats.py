@@ -5,10 +5,14 @@ source are called; it is checked once, when it is read.
 """
 
 import abc
+import itertools
+import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
+
+import numpy as np
 
 from keras_bert_lite.checks import check_label
 from keras_bert_lite.tagging import OUTSIDE, has_scheme, to_bio
@@ -25,6 +29,8 @@ Rows = Sequence[Record]
 Labels = dict[str, Any]  # lists of names, by the builder's argument
 Columns = dict[str, str | None]  # of a source, by a format's own names
 SEPARATOR = ","  # between the labels of a row in a table
+LISTS = ("candidates", "grades")
+LONGEST_LIST = 8  # candidates that are read with a query in training
 LARGEST = 1e15  # number of a row; the square of it is still a float32
 
 
@@ -119,6 +125,10 @@ class RowFormat(abc.ABC):
 
     def prepared(self, rows: Rows) -> Rows:
         """Changes, or refuses, what only all rows together tell."""
+        return rows
+
+    def training_rows(self, rows: Rows) -> Rows:
+        """Returns what an epoch reads, which is the rows unless some are too long."""
         return rows
 
     def prepared_labels(self, labels: Labels) -> Labels:
@@ -493,8 +503,35 @@ class RankedCandidates(_TextsWithLists):
             joined["grades"] += row["grades"]
         return list(lists.values())
 
+    def training_rows(self, rows: Rows) -> Rows:
+        """Deals the candidates of long lists to several, so that memory is bounded."""
+        rng = np.random.default_rng(0)
+        return [part for row in rows for part in _short_lists(row, rng)]
+
     def classes(self, row: Record) -> list[str]:
         return [f"{'with' if any(row['grades']) else 'without'} a relevant candidate"]
+
+
+def _short_lists(row: Record, rng: np.random.Generator) -> list[Record]:
+    """Returns lists with each candidate, relevant ones again where there are too few.
+
+    A list without a relevant candidate would teach nothing.
+    """
+    grades, most = row["grades"], LONGEST_LIST
+    if len(grades) <= most:
+        return [row]
+    order = rng.permutation(len(grades)).tolist()
+    relevant = [i for i in order if grades[i]]
+    others = [i for i in order if not grades[i]]
+    count = max(math.ceil(len(order) / most), math.ceil(len(others) / (most - 1)))
+    if relevant:
+        again = max(count, len(relevant))
+        relevant = [*itertools.islice(itertools.cycle(relevant), again)]
+    dealt = [*relevant, *others]
+    return [
+        {**row, **{x: [row[x][i] for i in dealt[part::count]] for x in LISTS}}
+        for part in range(count)
+    ]
 
 
 def as_number(value: Any, argument: str) -> Any:

@@ -153,6 +153,41 @@ def test_a_table_has_a_candidate_a_row():
     assert form.prepared([*lists, longer]) == [*lists, longer]
 
 
+@pytest.mark.parametrize(
+    ("relevant", "others", "lengths"),
+    [
+        (1, 7, [8]),
+        (1, 8, [5, 5]),  # the relevant one twice
+        (3, 17, [7, 7, 6]),
+        (1, 24, [7, 7, 7, 7]),
+        (20, 1, [7, 7, 7]),
+        (0, 9, [5, 4]),
+    ],
+)
+def test_long_lists_are_dealt_in_training(relevant, others, lengths):
+    form = TUNABLE["ranking"].rows
+    grades = [2] * relevant + [0] * others
+    names = [f"c{i}" for i in range(len(grades))]
+    row = {"query": "a", "candidates": names, "grades": grades}
+    found = form.training_rows([row, {**row, "query": "b"}])
+    assert found == form.training_rows([row, {**row, "query": "b"}])
+    first = [x for x in found if x["query"] == "a"]
+    assert [len(x["candidates"]) for x in first] == lengths
+    assert all(any(x["grades"]) for x in first) == bool(relevant)
+    dealt = [
+        pair for x in first for pair in zip(x["candidates"], x["grades"], strict=True)
+    ]
+    assert set(dealt) == set(zip(names, grades, strict=True))
+    assert sum(not grade for _, grade in dealt) == others
+    if relevant + others > 8:
+        assert [x["candidates"] for x in first] != [names[: len(x)] for x in first]
+
+
+def test_other_rows_are_trained_on_as_they_are():
+    rows = samples.texts(3)
+    assert TUNABLE["text_classification"].rows.training_rows(rows) is rows
+
+
 def test_each_choice_has_a_row_of_its_own():
     row = {"text": "a", "choices": ["b", "longer"], "label": 0}
     assert TUNABLE["multiple_choice"].rows.as_text(row, "choices") == "longer"
