@@ -30,5 +30,5 @@ class Log:
         self.records.append(record)
         with self.path.open("a") as file:
             file.write(json.dumps(record) + "\n")
-        print(json.dumps({**key, **made["scores"]}), flush=True)
+        print(json.dumps({**key, **made.get("scores", made)}), flush=True)
         return record

@@ -33,7 +33,6 @@ TABLES = {
     "forms_on_cores": ("forms_on_cores", "markdown"),
     "int8_accuracy": ("int8_accuracy", "markdown"),
     "long_rows": ("long_rows.report", "markdown"),
-    "few_labels": ("few_labels.__main__", "table"),
     "gpu": ("gpu.__main__", "summary"),
     "pretraining_data": ("pretraining_data.__main__", "summary"),
     "pretraining_speed": ("pretraining_speed", "summary"),
