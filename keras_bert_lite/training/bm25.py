@@ -42,6 +42,10 @@ class BM25:
         self._idf = np.log(1 + (len(texts) - having + 0.5) / (having + 0.5))
         self._documents = self._weights(counts, lengths)
 
+    def weights(self) -> tuple[list[str], Any]:
+        """Returns the words, and what each adds to a text's score, sparse `(N, V)`."""
+        return self._words.get_feature_names_out().tolist(), self._documents
+
     def all_scores(self, queries: Sequence[str]) -> Iterator[np.ndarray]:
         """Yields the scores of all documents for each query, `(N,)`."""
         for start in range(0, len(queries), CHUNK):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from keras_bert_lite._files import check_directory, draft_directory, move_to_new
+from keras_bert_lite._files import check_directory, draft_directory
 from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.checks import check_choice
 from keras_bert_lite.serving.saved_model.bfloat16 import in_bfloat16
@@ -17,6 +17,7 @@ from keras_bert_lite.serving.saved_model.exported_signatures import (
 )
 from keras_bert_lite.serving.saved_model.metadata import write_metadata
 from keras_bert_lite.serving.saved_model.server_config import batching_parameters
+from keras_bert_lite.serving.saved_model.versions import publish, version_path
 from keras_bert_lite.serving.saved_model.warmup import replay_warmup, write_warmup
 from keras_bert_lite.tasks.text_model import TextModel, load_text_model
 from keras_bert_lite.tasks.text_parts import preprocessor_of
@@ -127,7 +128,7 @@ def export_saved_model(
     texts = _warmup_texts(model, warmup)
     folder = Path(directory)
     check_directory(folder)
-    name = _version_path(folder, version).name
+    name = version_path(folder, version).name
     options = {"calibration": calibration, "keep": keep}
     served, weights, others = _in_fewer_bits(model, compute, int8, verbose, **options)
     with draft_directory(folder, name) as draft:
@@ -140,7 +141,7 @@ def export_saved_model(
         if texts:
             write_warmup(draft, _requests(model, texts, signatures))
             replay_warmup(draft)
-        return _publish(draft, folder, version)
+        return publish(draft, folder, version)
 
 
 def _in_fewer_bits(
@@ -220,30 +221,3 @@ def _requests(
             requests.append(("tokenize", strings))
             requests.append(("token_ids", signatures["tokenize"](**strings)))
     return requests
-
-
-def _publish(draft: Path, directory: Path, version: int | None) -> Path:
-    """Moves a complete version to its place, and returns that."""
-    while True:
-        target = _version_path(directory, version)
-        try:
-            move_to_new(draft, target)
-        except FileExistsError:
-            if version is not None:
-                raise
-        else:
-            return target
-
-
-def _version_path(directory: Path, version: int | None) -> Path:
-    if version is None:
-        taken = [int(p.name) for p in directory.glob("*") if p.name.isdigit()]
-        version = max(taken, default=0) + 1
-    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
-        raise ValueError(f"`version` must be a positive integer. Received: {version!r}")
-    target = directory / str(version)
-    if target.exists():
-        raise FileExistsError(
-            f"{target} exists. Pass another `version`, or None for the next one."
-        )
-    return target

@@ -38,15 +38,15 @@ def signatures_of(model: TextModel) -> dict[str, Any]:
         values = body(inputs, training=False)
         return _as_float32(answer(values["logits"]) if on_logits else values)
 
-    functions = {"token_ids": _traced(from_ids, **ids)}
+    functions = {"token_ids": traced(from_ids, **ids)}
     if not takes_windows(model):
-        functions["tokenize"] = _traced(lambda **x: ids_of(model, x), **texts)
+        functions["tokenize"] = traced(lambda **x: ids_of(model, x), **texts)
     if answer is None or on_logits:
         # Reuse the traced functions, so that their graphs are stored once.
         tokenize, values = functions["tokenize"], functions["token_ids"]
-        serve = _traced(lambda **x: values(**tokenize(**x)), **texts)
+        serve = traced(lambda **x: values(**tokenize(**x)), **texts)
     else:
-        serve = _traced(lambda **x: _as_float32(model(x, training=False)), **texts)
+        serve = traced(lambda **x: _as_float32(model(x, training=False)), **texts)
     functions["serving_default"] = serve
     if labels := text_labels(model):
         functions["classify"] = _classify(serve, labels, texts)
@@ -62,10 +62,10 @@ def _classify(answer: Any, labels: list[str], texts: dict[str, tf.TensorSpec]) -
         classes = tf.broadcast_to(tf.constant(labels), tf.shape(scores))
         return {"classes": classes, "scores": scores}
 
-    return _traced(classify, inputs=tf.TensorSpec([None], tf.string, "inputs"))
+    return traced(classify, inputs=tf.TensorSpec([None], tf.string, "inputs"))
 
 
-def _traced(function: Any, **specs: tf.TensorSpec) -> Any:
+def traced(function: Any, **specs: tf.TensorSpec) -> Any:
     return tf.function(function, autograph=False).get_concrete_function(**specs)
 
 

@@ -18,11 +18,11 @@ from keras_bert_lite.tasks.text_parts import answer_of, preprocessor_of
 FILE = Path("assets.extra") / "keras_bert_lite.json"
 
 
-def write_metadata(draft: Path, model: TextModel) -> None:
+def write_metadata(draft: Path, model: TextModel, **others: Any) -> None:
     """Writes `assets.extra/keras_bert_lite.json` into a SavedModel."""
     path = draft / FILE
     path.parent.mkdir(exist_ok=True)
-    text = json.dumps(_metadata(draft, model), indent=2, ensure_ascii=False)
+    text = json.dumps({**_metadata(draft, model), **others}, indent=2, ensure_ascii=False)
     path.write_text(text + "\n", encoding="utf-8")
 
 

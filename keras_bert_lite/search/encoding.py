@@ -1,0 +1,141 @@
+"""The vectors of a corpus, made part by part in a file that a later run goes on from."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from keras_bert_lite._files import write_text
+from keras_bert_lite._finite import NotFinite
+from keras_bert_lite._progress_bar import progress_bar
+
+WORK = ".vectors-"  # prefix of the folder where vectors are made
+VECTORS, DONE, LOCK = "vectors.npy", "done.json", "lock"
+PART = 2048  # texts that are sorted by length and encoded together
+CHECKED = 16  # vectors of others that are made again
+ALIKE = 0.98  # cosine from which two vectors of a text are the same
+
+Encode = Callable[[Sequence[str]], np.ndarray]
+
+
+@contextlib.contextmanager
+def encoded(
+    texts: Sequence[str],
+    encode: Encode,
+    width: int,
+    key: str,
+    directory: Path,
+    verbose: bool,
+) -> Iterator[np.ndarray]:
+    """Yields the vectors of texts, float32 `(N, H)`, in a file that goes afterwards.
+
+    What was interrupted goes on where it was.
+
+    Args:
+        texts: The texts.
+        encode: From some of them to their vectors, of length 1.
+        width: H.
+        key: What the vectors depend on besides the texts.
+        directory: Where the file is made.
+        verbose: Whether a progress bar is shown.
+
+    Raises:
+        BlockingIOError: If another process is making them.
+        NotFinite: If a vector is not finite.
+    """
+    digest = hashlib.sha256(key.encode())
+    for text in texts:
+        digest.update(hashlib.sha256(text.encode()).digest())
+    folder = directory / f"{WORK}{digest.hexdigest()[:16]}"
+    with _locked(folder):
+        path, done = folder / VECTORS, _done(folder)
+        mode = "r+" if done else "w+"
+        shape = (len(texts), width)
+        vectors = np.lib.format.open_memmap(path, mode, np.float32, shape)
+        bar = progress_bar(len(texts), verbose, unit_name="text")
+        bar.update(done)
+        for start in range(done, len(texts), PART):
+            part = texts[start : start + PART]
+            vectors[start : start + len(part)] = _checked(encode(part), "encoder")
+            vectors.flush()
+            write_text(folder / DONE, json.dumps(start + len(part)))
+            bar.add(len(part))
+        yield vectors
+    shutil.rmtree(folder)
+
+
+def _done(folder: Path) -> int:
+    path = folder / DONE
+    return json.loads(path.read_text()) if path.is_file() else 0
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / LOCK, "w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise BlockingIOError(
+                "`directory` must not be one that another process makes the same index "
+                f"in. Received: {os.fspath(folder.parent)!r}"
+            ) from None
+        yield
+
+
+def given(
+    vectors: np.ndarray | str | os.PathLike,
+    texts: Sequence[str],
+    encode: Encode,
+    width: int,
+) -> np.ndarray:
+    """Returns vectors that were made elsewhere, scaled to length 1.
+
+    Raises:
+        ValueError: If they are not as many as the texts, not as wide as the encoder's,
+            or unlike those of some texts that are encoded again.
+        NotFinite: If one is not finite.
+    """
+    found = np.load(vectors, "r") if isinstance(vectors, (str, os.PathLike)) else vectors
+    found = np.asarray(found)
+    if found.shape != (len(texts), width) or found.dtype.kind not in "fiu":
+        raise ValueError(
+            f"`vectors` must be numbers of the shape {(len(texts), width)}: one vector "
+            f"for each text, as wide as the encoder's. Received: {found.dtype} "
+            f"{found.shape}"
+        )
+    scaled = _checked(unit(found), "vectors")
+    places = np.unique(np.linspace(0, len(texts) - 1, CHECKED).astype(int))
+    again = encode([texts[i] for i in places])
+    cosines = (scaled[places] * again).sum(1)
+    if cosines.min() < ALIKE:
+        i = places[cosines.argmin()]
+        raise ValueError(
+            "`vectors` must be the encoder's, of the same texts in the same order. "
+            f"Received: one of text {i} whose cosine with the encoder's is "
+            f"{cosines.min():.3f}"
+        )
+    return scaled
+
+
+def unit(vectors: np.ndarray) -> np.ndarray:
+    """Returns vectors scaled to length 1, in float32; zeros stay zeros."""
+    vectors = np.asarray(vectors, np.float32)
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors / np.where(lengths > 0, lengths, 1)
+
+
+def _checked(vectors: np.ndarray, argument: str) -> np.ndarray:
+    if not np.isfinite(vectors).all():
+        wrong = int((~np.isfinite(vectors).all(1)).argmax())
+        rule = f"`{argument}` must be finite numbers"
+        raise NotFinite(rule, f"NaN or infinity in vector {wrong}")
+    return vectors

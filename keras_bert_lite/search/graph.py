@@ -1,0 +1,135 @@
+"""A search from strings to the best texts of a corpus, in stock operations."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from keras_bert_lite._tensorflow import tf
+from keras_bert_lite.search.vectors import Vectors, best_of
+from keras_bert_lite.search.words import (
+    Words,
+    best_by_words,
+    standardized,
+    word_hashes,
+)
+from keras_bert_lite.text.inputs import CANDIDATES, TEXT
+
+CANDIDATES_EACH = 100  # that vectors and words each put forward, if both are used
+Outputs = dict[str, "tf.Tensor"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Form:
+    """What is fixed when an index is made.
+
+    Args:
+        k: How many texts a search returns.
+        probes: How many inverted lists are searched; 0: all vectors, exactly.
+        hybrid: Whether BM25's scores count too.
+        rerank: How many texts the ranker puts in order; 0: there is none.
+    """
+
+    k: int = 10
+    probes: int = 0
+    hybrid: bool = False
+    rerank: int = 0
+
+
+class Search:
+    """Finds the texts of a corpus that fit queries best.
+
+    Args:
+        form: What is fixed.
+        variables: `ids`, `texts`, `vectors` and, for a hybrid search, `words` and
+            `weight`, of the vectors' standardized score; BM25's has the rest of 1.
+        embed: From queries, strings `(B,)`, to vectors of length 1, `(B, H)`.
+        rank: From queries and candidates, `(B, C)`, to scores `(B, C)`, -inf for empty
+            candidates; `None`: there is no ranker.
+    """
+
+    def __init__(
+        self,
+        form: Form,
+        variables: dict[str, Any],
+        embed: Callable,
+        rank: Callable | None = None,
+    ) -> None:
+        self._form, self._embed, self._rank = form, embed, rank
+        self._ids, self._texts = variables["ids"], variables["texts"]
+        self._vectors = Vectors(variables["vectors"], form.probes)
+        self._words = Words(variables["words"]) if form.hybrid else None
+        self._weight = variables.get("weight")
+
+    def __call__(self, text: tf.Tensor) -> Outputs:
+        """Returns `ids`, `texts` and `scores` of the best texts, `(B, k)` each.
+
+        Where there are fewer, the id is -1 (or empty), the text empty and the score
+        -inf; for a query without any character but spaces there are none.
+        """
+        form = self._form
+        count = max(form.k, form.rerank)
+        vectors = self._embed(text)
+        if self._words is None:
+            places, scores = self._vectors.nearest(vectors, count)
+        else:
+            places, scores = self._by_both(text, vectors, count)
+        empty = tf.strings.length(tf.strings.strip(text)) == 0
+        places = tf.where(empty[:, tf.newaxis], -1, places)
+        if self._rank is not None:
+            places, scores = self._reranked(text, places[:, : form.rerank])
+        places = places[:, : form.k]
+        scores = tf.where(places < 0, -np.inf, scores[:, : form.k])
+        absent = "" if self._ids.dtype == tf.string else np.int64(-1)
+        return {
+            "ids": self._at(self._ids, places, absent),
+            "texts": self._at(self._texts, places, ""),
+            "scores": scores,
+        }
+
+    def _by_both(
+        self, text: tf.Tensor, vectors: tf.Tensor, count: int
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        each = max(CANDIDATES_EACH, count)
+        nearest = self._vectors.nearest(vectors, each)
+        hashes, total = word_hashes(text), tf.shape(self._texts)[0]
+
+        def of_one(query):
+            words, vector, near, cosines = query
+            assert self._words is not None
+            all_scores = self._words.scores(words, total)
+            shared, _ = best_by_words(all_scores, each)
+            also_near = tf.reduce_any(shared[:, tf.newaxis] == near, 1)
+            shared = tf.boolean_mask(shared, (shared >= 0) & ~also_near)
+            cosines = tf.concat([cosines, self._vectors.cosines(vector, shared)], 0)
+            places = tf.concat([near, shared], 0)
+            scores = tf.gather(all_scores, tf.maximum(places, 0))
+            by_vectors = self._vectors.standardized(vector, cosines)
+            by_words = standardized(all_scores, scores)
+            total_score = self._weight * by_vectors + (1 - self._weight) * by_words
+            total_score = tf.where(places < 0, -np.inf, total_score)
+            return best_of(places, total_score, count)
+
+        specs = (tf.TensorSpec([count], tf.int32), tf.TensorSpec([count], tf.float32))
+        queries = (hashes, vectors, *nearest)
+        return tf.map_fn(of_one, queries, fn_output_signature=specs)
+
+    def _reranked(
+        self, text: tf.Tensor, places: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        assert self._rank is not None
+        scores = self._rank(text, self._at(self._texts, places, ""))
+        scores, order = tf.math.top_k(scores, self._form.rerank)
+        return tf.gather(places, order, batch_dims=1), scores
+
+    def _at(self, values: Any, places: tf.Tensor, absent: Any) -> tf.Tensor:
+        known = tf.gather(values, tf.maximum(places, 0))
+        return tf.where(places < 0, tf.constant(absent, values.dtype), known)
+
+
+def text_specs(*names: str) -> dict[str, tf.TensorSpec]:
+    shapes = {TEXT: [None], CANDIDATES: [None, None]}
+    return {name: tf.TensorSpec(shapes[name], tf.string, name) for name in names}

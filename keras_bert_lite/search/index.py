@@ -1,0 +1,192 @@
+"""Indexes: a corpus, its vectors and words, and the search, in one SavedModel."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Unpack
+
+import numpy as np
+
+from keras_bert_lite._files import check_directory, draft_directory
+from keras_bert_lite._tensorflow import tf
+from keras_bert_lite.checks import check_choice, check_positive
+from keras_bert_lite.layers.unit_normalization import unit_vectors
+from keras_bert_lite.models.encoder_model import encoder_of
+from keras_bert_lite.search.corpus import ID, Corpus, read_corpus
+from keras_bert_lite.search.encoding import Encode, encoded, given, unit
+from keras_bert_lite.search.graph import Form, Search, text_specs
+from keras_bert_lite.search.models import text_encoder, text_ranker
+from keras_bert_lite.search.vectors import PRECISIONS, vector_table
+from keras_bert_lite.search.words import word_table
+from keras_bert_lite.serving.saved_model.exported_signatures import (
+    signatures_of,
+    traced,
+)
+from keras_bert_lite.serving.saved_model.metadata import write_metadata
+from keras_bert_lite.serving.saved_model.versions import publish, version_path
+from keras_bert_lite.tasks.sentence_embedding import DOCUMENT, EMBEDDING, QUERY
+from keras_bert_lite.tasks.text_model import TextModel
+from keras_bert_lite.tasks.text_parts import preprocessor_of
+from keras_bert_lite.text.inputs import CANDIDATES, PROMPT, TEXT
+from keras_bert_lite.training.data.readers.read import Reading
+from keras_bert_lite.training.resume.state import weights_digest
+
+WEIGHT = 0.5  # of vectors beside words
+Arrays = dict[str, Any]  # of an index, by name, nested
+
+
+def index(
+    encoder: TextModel | str | os.PathLike,
+    texts: Sequence[str] | Mapping[str, str] | str | os.PathLike,
+    directory: str | os.PathLike,
+    *,
+    ids: Sequence[ID] | None = None,
+    vectors: np.ndarray | str | os.PathLike | None = None,
+    hybrid: bool | float = False,
+    ranker: TextModel | str | os.PathLike | None = None,
+    rerank: int = 20,
+    k: int = 10,
+    probes: int | None = None,
+    precision: str = "float32",
+    batch_size: int = 32,
+    version: int | None = None,
+    verbose: int = 1,
+    **reading: Unpack[Reading],
+) -> Path:
+    """Writes a SavedModel that searches a corpus, for TF Serving.
+    """
+    check_positive("k", k)
+    check_positive("batch_size", batch_size)
+    check_choice("precision", precision, PRECISIONS)
+    if probes is not None:
+        check_positive("probes", probes)
+    folder = Path(directory)
+    check_directory(folder)
+    name = version_path(folder, version).name
+    weight = _weight(hybrid)
+    corpus = read_corpus(texts, ids, **reading)
+    model = text_encoder(encoder)
+    judge = None if ranker is None else text_ranker(ranker)
+    if judge is not None:
+        check_positive("rerank", rerank)
+        if rerank < k:
+            raise ValueError(
+                f"`rerank` must be at least `k`, {k}. Received: {rerank}"
+            )
+    lists = 1 if probes is None else max(1, round(len(corpus.texts) ** 0.5))
+    form = Form(
+        k=k,
+        probes=0 if probes is None else min(probes, lists),
+        hybrid=weight is not None,
+        rerank=0 if judge is None else rerank,
+    )
+    embed = signatures_of(model)["serving_default"]
+    encode = encoder_of_texts(embed, _prompt(model, DOCUMENT), batch_size)
+    width = model.output[EMBEDDING].shape[-1]
+
+    def written(found: np.ndarray) -> Path:
+        arrays: Arrays = {
+            "ids": np.array(corpus.ids),
+            "texts": np.array(corpus.texts, object),
+            "vectors": vector_table(found, precision, lists),
+        }
+        if weight is not None:
+            arrays["words"] = word_table(corpus.texts)
+            arrays["weight"] = np.float32(weight)
+        with draft_directory(folder, name) as draft:
+            _write(draft, model, judge, embed, form, arrays)
+            return publish(draft, folder, version)
+
+    if vectors is not None:
+        return written(given(vectors, corpus.texts, encode, width))
+    key = [weights_digest(encoder_of(model)), _prompt(model, DOCUMENT), width]
+    key += [preprocessor_of(model).get_config(), batch_size]
+    options = (width, json.dumps(key, default=str), folder, bool(verbose))
+    with encoded(corpus.texts, encode, *options) as found:
+        return written(found)
+
+
+def _weight(hybrid: bool | float) -> float | None:
+    if isinstance(hybrid, bool):
+        return WEIGHT if hybrid else None
+    if not 0 <= hybrid <= 1:
+        raise ValueError(
+            "`hybrid` must be True, False or the weight of the vectors, from 0 to 1. "
+            f"Received: {hybrid!r}"
+        )
+    return float(hybrid)
+
+
+def _prompt(model: TextModel, names: Sequence[str]) -> str | None:
+    """Returns the name of a prompt for a model that takes one."""
+    takes = PROMPT in model.input
+    return preprocessor_of(model).prompt_for(names) if takes else None
+
+
+def encoder_of_texts(embed: Callable, prompt: str | None, batch_size: int) -> Encode:
+    """Returns a function from texts to their vectors of length 1, float32 `(N, H)`."""
+
+    def encode(texts: Sequence[str]) -> np.ndarray:
+        order = np.argsort([len(text) for text in texts], kind="stable")
+        parts = []
+        for start in range(0, len(order), batch_size):
+            batch = [texts[i] for i in order[start : start + batch_size]]
+            found = embed(**_inputs(tf.constant(batch), prompt))
+            parts.append(unit(found[EMBEDDING].numpy()))
+        return np.concatenate(parts)[np.argsort(order)]
+
+    return encode
+
+
+def _inputs(text: tf.Tensor, prompt: str | None) -> dict[str, tf.Tensor]:
+    if prompt is None:
+        return {TEXT: text}
+    return {TEXT: text, PROMPT: tf.fill(tf.shape(text), prompt)}
+
+
+def _write(
+    draft: Path,
+    model: TextModel,
+    judge: TextModel | None,
+    embed: Callable,
+    form: Form,
+    arrays: Arrays,
+) -> None:
+    module = tf.Module()
+    module.index = _variables(arrays)
+    module.encoder = [x.value for x in model.variables]
+    prompt = _prompt(model, QUERY)
+    signatures, rank = {"embed": embed}, None
+    if judge is not None:
+        module.ranker = [x.value for x in judge.variables]
+        signatures["rerank"] = signatures_of(judge)["serving_default"]
+        rank = lambda text, texts: signatures["rerank"](  # noqa: E731
+            **{TEXT: text, CANDIDATES: texts}
+        )["scores"]
+
+    def vectors_of(text: tf.Tensor) -> tf.Tensor:
+        return unit_vectors(tf.cast(embed(**_inputs(text, prompt))[EMBEDDING], "float32"))
+
+    search = Search(form, module.index, vectors_of, rank)
+    signatures["search"] = traced(search, **text_specs(TEXT))
+    signatures["serving_default"] = signatures["search"]
+    tf.saved_model.save(module, str(draft), signatures=signatures)
+    write_metadata(draft, model, search=_described(form, arrays))
+
+
+def _described(form: Form, arrays: Arrays) -> dict[str, Any]:
+    return {**dataclasses.asdict(form), "texts": len(arrays["texts"])}
+
+
+def _variables(arrays: Any) -> Any:
+    """Returns arrays as variables, whose first axis may have any length later."""
+    if isinstance(arrays, dict):
+        return {name: _variables(x) for name, x in arrays.items()}
+    strings = np.asarray(arrays).dtype.kind in "UO"
+    value = tf.constant(arrays.tolist() if strings else arrays)
+    shape = value.shape if not value.shape.rank else [None, *value.shape[1:]]
+    return tf.Variable(value, trainable=False, shape=shape)
