@@ -116,7 +116,9 @@ def _from_file(
     if "://" not in os.fspath(source) and format_of(path, "texts", **reading) is None:
         return [line.text for line in read_lines(path) if line.text.strip()], None
     texts, ids = [], []
-    for record in read(source if "://" in os.fspath(source) else path, "texts", **reading):
+    for record in read(
+        source if "://" in os.fspath(source) else path, "texts", **reading
+    ):
         text, title = record.get("text"), record.get("title")
         texts.append(f"{title} {text}" if title and "_id" in record else text)
         ids.append(record.get("id", record.get("_id")))

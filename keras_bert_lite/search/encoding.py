@@ -1,4 +1,4 @@
-"""The vectors of a corpus, made part by part in a file that a later run goes on from."""
+"""The vectors of a corpus, in a file that an interrupted run goes on from."""
 
 from __future__ import annotations
 
@@ -104,7 +104,9 @@ def given(
             or unlike those of some texts that are encoded again.
         NotFinite: If one is not finite.
     """
-    found = np.load(vectors, "r") if isinstance(vectors, (str, os.PathLike)) else vectors
+    found = (
+        np.load(vectors, "r") if isinstance(vectors, (str, os.PathLike)) else vectors
+    )
     found = np.asarray(found)
     if found.shape != (len(texts), width) or found.dtype.kind not in "fiu":
         raise ValueError(

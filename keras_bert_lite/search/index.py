@@ -35,6 +35,7 @@ from keras_bert_lite.text.inputs import CANDIDATES, PROMPT, TEXT
 from keras_bert_lite.training.data.readers.read import Reading
 from keras_bert_lite.training.resume.state import weights_digest
 
+SEARCH = "search"  # of the metadata, and the name of the signature
 WEIGHT = 0.5  # of vectors beside words
 Arrays = dict[str, Any]  # of an index, by name, nested
 
@@ -57,8 +58,7 @@ def index(
     verbose: int = 1,
     **reading: Unpack[Reading],
 ) -> Path:
-    """Writes a SavedModel that searches a corpus, for TF Serving.
-    """
+    """Writes a SavedModel that searches a corpus, for TF Serving."""
     check_positive("k", k)
     check_positive("batch_size", batch_size)
     check_choice("precision", precision, PRECISIONS)
@@ -74,10 +74,8 @@ def index(
     if judge is not None:
         check_positive("rerank", rerank)
         if rerank < k:
-            raise ValueError(
-                f"`rerank` must be at least `k`, {k}. Received: {rerank}"
-            )
-    lists = 1 if probes is None else max(1, round(len(corpus.texts) ** 0.5))
+            raise ValueError(f"`rerank` must be at least `k`, {k}. Received: {rerank}")
+    lists = lists_of(len(corpus.texts))
     form = Form(
         k=k,
         probes=0 if probes is None else min(probes, lists),
@@ -89,14 +87,7 @@ def index(
     width = model.output[EMBEDDING].shape[-1]
 
     def written(found: np.ndarray) -> Path:
-        arrays: Arrays = {
-            "ids": np.array(corpus.ids),
-            "texts": np.array(corpus.texts, object),
-            "vectors": vector_table(found, precision, lists),
-        }
-        if weight is not None:
-            arrays["words"] = word_table(corpus.texts)
-            arrays["weight"] = np.float32(weight)
+        arrays = index_arrays(corpus, found, precision, form, weight)
         with draft_directory(folder, name) as draft:
             _write(draft, model, judge, embed, form, arrays)
             return publish(draft, folder, version)
@@ -108,6 +99,31 @@ def index(
     options = (width, json.dumps(key, default=str), folder, bool(verbose))
     with encoded(corpus.texts, encode, *options) as found:
         return written(found)
+
+
+def lists_of(count: int) -> int:
+    """Returns how many inverted lists suit a number of texts."""
+    return max(1, round(count**0.5))
+
+
+def index_arrays(
+    corpus: Corpus,
+    vectors: np.ndarray,
+    precision: str,
+    form: Form,
+    weight: float | None,
+) -> Arrays:
+    """Returns all that an index holds besides its models."""
+    lists = lists_of(len(corpus.texts)) if form.probes else 1
+    arrays: Arrays = {
+        "ids": np.array(corpus.ids),
+        "texts": np.array(corpus.texts, object),
+        "vectors": vector_table(vectors, precision, lists),
+    }
+    if form.hybrid:
+        arrays["words"] = word_table(corpus.texts)
+        arrays["weight"] = np.float32(weight)
+    return arrays
 
 
 def _weight(hybrid: bool | float) -> float | None:
@@ -169,24 +185,27 @@ def _write(
         )["scores"]
 
     def vectors_of(text: tf.Tensor) -> tf.Tensor:
-        return unit_vectors(tf.cast(embed(**_inputs(text, prompt))[EMBEDDING], "float32"))
+        return unit_vectors(
+            tf.cast(embed(**_inputs(text, prompt))[EMBEDDING], "float32")
+        )
 
     search = Search(form, module.index, vectors_of, rank)
     signatures["search"] = traced(search, **text_specs(TEXT))
     signatures["serving_default"] = signatures["search"]
     tf.saved_model.save(module, str(draft), signatures=signatures)
-    write_metadata(draft, model, search=_described(form, arrays))
+    prompts = {"prompt": _prompt(model, DOCUMENT)}
+    about = {**dataclasses.asdict(form), **prompts, "texts": len(arrays["texts"])}
+    write_metadata(draft, model, **{SEARCH: about})
 
 
-def _described(form: Form, arrays: Arrays) -> dict[str, Any]:
-    return {**dataclasses.asdict(form), "texts": len(arrays["texts"])}
+def tensor_of(array: np.ndarray) -> tf.Tensor:
+    return tf.constant(array.tolist() if array.dtype.kind in "UO" else array)
 
 
 def _variables(arrays: Any) -> Any:
     """Returns arrays as variables, whose first axis may have any length later."""
     if isinstance(arrays, dict):
         return {name: _variables(x) for name, x in arrays.items()}
-    strings = np.asarray(arrays).dtype.kind in "UO"
-    value = tf.constant(arrays.tolist() if strings else arrays)
+    value = tensor_of(arrays)
     shape = value.shape if not value.shape.rank else [None, *value.shape[1:]]
     return tf.Variable(value, trainable=False, shape=shape)

@@ -27,18 +27,25 @@ def vector_table(
             finds; 1: the search is exact.
         seed: Of k-means.
     """
-    order = np.zeros(len(vectors), np.int64)
+    blocks = [slice(i, i + BLOCK) for i in range(0, len(vectors), BLOCK)]
     centres = np.zeros((1, vectors.shape[1]), np.float32)
+    nearest = np.zeros(len(vectors), np.int64)
     if lists > 1:
         centres = _centres(vectors, lists, seed)
-        blocks = range(0, len(vectors), BLOCK)
-        nearest = [(vectors[i : i + BLOCK] @ centres.T).argmax(1) for i in blocks]
-        order = np.concatenate(nearest)
-    counts = np.bincount(order, minlength=lists)
-    order = np.argsort(order, kind="stable")
+        nearest = np.concatenate([(vectors[x] @ centres.T).argmax(1) for x in blocks])
+    counts = np.bincount(nearest, minlength=lists)
+    order = np.argsort(nearest, kind="stable")
     mean = vectors.mean(0, dtype=np.float64)
-    products = vectors.T.astype(np.float64) @ vectors
-    table, scales = _stored(vectors[order], precision)
+    wide = (vectors[x].astype(np.float64) for x in blocks)
+    products = sum(block.T @ block for block in wide)
+    table = np.empty(vectors.shape, precision)
+    scales = np.ones(len(vectors) if precision == "int8" else 0, np.float32)
+    for block in blocks:
+        part = vectors[order[block]]
+        if precision == "int8":
+            scales[block] = np.maximum(np.abs(part).max(1), 1e-12) / LARGEST
+            part = np.rint(part / scales[block, None])
+        table[block] = part
     return {
         "table": table,
         "scales": scales,
@@ -51,6 +58,14 @@ def vector_table(
     }
 
 
+def float_vectors(table: dict[str, np.ndarray]) -> np.ndarray:
+    """Returns the vectors of a `vector_table` in their order, float32 `(N, H)`."""
+    vectors = table["table"].astype(np.float32)
+    if len(table["scales"]):
+        vectors *= table["scales"][:, None]
+    return vectors[table["rows"]]
+
+
 def _centres(vectors: np.ndarray, lists: int, seed: int) -> np.ndarray:
     from sklearn.cluster import MiniBatchKMeans  # slow to import
 
@@ -61,13 +76,6 @@ def _centres(vectors: np.ndarray, lists: int, seed: int) -> np.ndarray:
     found = MiniBatchKMeans(lists, random_state=seed, n_init=1, batch_size=4096)
     centres = found.fit(sample).cluster_centers_.astype(np.float32)
     return centres / np.maximum(np.linalg.norm(centres, axis=1, keepdims=True), 1e-12)
-
-
-def _stored(vectors: np.ndarray, precision: str) -> tuple[np.ndarray, np.ndarray]:
-    if precision != "int8":
-        return vectors.astype(precision), np.ones(0, np.float32)
-    scales = np.maximum(np.abs(vectors).max(1), 1e-12) / LARGEST
-    return np.rint(vectors / scales[:, None]).astype(np.int8), scales.astype("f4")
 
 
 class Vectors:

@@ -22,7 +22,8 @@ def write_metadata(draft: Path, model: TextModel, **others: Any) -> None:
     """Writes `assets.extra/keras_bert_lite.json` into a SavedModel."""
     path = draft / FILE
     path.parent.mkdir(exist_ok=True)
-    text = json.dumps({**_metadata(draft, model), **others}, indent=2, ensure_ascii=False)
+    found = {**_metadata(draft, model), **others}
+    text = json.dumps(found, indent=2, ensure_ascii=False)
     path.write_text(text + "\n", encoding="utf-8")
 
 

@@ -1,0 +1,164 @@
+"""An index in Python: search it, and make other versions of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Unpack
+
+import numpy as np
+
+from keras_bert_lite._files import draft_directory, to_json, write_text
+from keras_bert_lite._tensorflow import tf
+from keras_bert_lite.search.corpus import ID, Corpus, read_corpus
+from keras_bert_lite.search.graph import Form
+from keras_bert_lite.search.index import (
+    SEARCH,
+    encoder_of_texts,
+    index_arrays,
+    tensor_of,
+)
+from keras_bert_lite.search.vectors import float_vectors
+from keras_bert_lite.serving.check.saved_model_files import find_version
+from keras_bert_lite.serving.saved_model.metadata import FILE
+from keras_bert_lite.serving.saved_model.versions import publish, version_path
+from keras_bert_lite.tasks.text_model import as_array
+from keras_bert_lite.text.inputs import TEXT
+from keras_bert_lite.training.data.readers.read import Reading
+
+
+class Index:
+    """An index that was made by `index`, loaded.
+
+    It needs only TensorFlow and TensorFlow Text to search; the encoder is inside.
+
+    Args:
+        path: The directory of an index, for its newest version, or of a version.
+
+    Raises:
+        FileNotFoundError: If there is none.
+        ValueError: If it is another SavedModel.
+    """
+
+    def __init__(self, path: str | os.PathLike) -> None:
+        import tensorflow_text  # noqa: F401  registers its operations
+
+        self.path, _ = find_version(path)
+        metadata = self.path / FILE
+        about = json.loads(metadata.read_text()) if metadata.is_file() else {}
+        if SEARCH not in about:
+            raise ValueError(
+                "`path` must be an index made by `index`. "
+                f"Received: {os.fspath(path)!r}"
+            )
+        self._about, self._loaded = about, tf.saved_model.load(str(self.path))
+
+    def __len__(self) -> int:
+        return int(tf.shape(self._loaded.index["ids"])[0])
+
+    def search(
+        self, texts: Sequence[str], batch_size: int = 32
+    ) -> dict[str, np.ndarray]:
+        """Returns the best texts of the corpus for each query.
+
+        Args:
+            texts: The queries.
+            batch_size: How many are searched for at once.
+
+        Returns:
+            `ids`, `texts` and `scores`, `(B, k)` each, the best first. Where there are
+            fewer texts, the id is -1 (or empty), the text empty and the score -inf.
+        """
+        if isinstance(texts, str):
+            raise TypeError(f"`texts` must be a list of strings. Received: {texts!r}")
+        run = self._loaded.signatures[SEARCH]
+        parts = [
+            run(**{TEXT: tf.constant([*texts[start : start + batch_size]])})
+            for start in range(0, len(texts), batch_size)
+        ] or [run(**{TEXT: tf.zeros([0], tf.string)})]
+        return {
+            name: as_array(tf.concat([part[name] for part in parts], 0))
+            for name in parts[0]
+        }
+
+    def add(
+        self,
+        texts: Sequence[str] | Mapping[str, str] | str | os.PathLike,
+        ids: Sequence[ID] | None = None,
+        batch_size: int = 32,
+        **reading: Unpack[Reading],
+    ) -> Path:
+        """Writes a new version with more texts; only these are encoded.
+
+        Args:
+            texts, ids, reading: See `index`. Texts without ids are numbered from the
+                next free number.
+            batch_size: Texts that are encoded at once.
+
+        Returns:
+            The directory of the new version. This one stays as it is.
+
+        Raises:
+            ValueError: If ids are there already, or of another kind.
+        """
+        old = self._corpus()
+        first = 0 if old.named else max(old.ids) + 1
+        new = read_corpus(texts, ids, first, **reading)
+        both = Corpus([*old.texts, *new.texts], [*old.ids, *new.ids])
+        embed, prompt = self._loaded.signatures["embed"], self._about[SEARCH]["prompt"]
+        found = encoder_of_texts(embed, prompt, batch_size)(new.texts)
+        return self._written(both, np.concatenate([self._vectors(), found]))
+
+    def remove(self, ids: Sequence[ID]) -> Path:
+        """Writes a new version without some texts.
+
+        Returns:
+            The directory of the new version. This one stays as it is.
+
+        Raises:
+            ValueError: If an id is unknown, or no text is left.
+        """
+        old = self._corpus()
+        if unknown := [x for x in ids if x not in {*old.ids}]:
+            raise ValueError(
+                f"`ids` must be of texts in the index. Received: {unknown[:3]}"
+            )
+        gone = {*ids}
+        kept = [i for i, name in enumerate(old.ids) if name not in gone]
+        new = Corpus([old.texts[i] for i in kept], [old.ids[i] for i in kept])
+        return self._written(new, self._vectors()[kept])
+
+    def _corpus(self) -> Corpus:
+        held = self._loaded.index
+        texts, ids = (as_array(held[name]).tolist() for name in ("texts", "ids"))
+        return Corpus(texts, ids)
+
+    def _vectors(self) -> np.ndarray:
+        held = self._loaded.index["vectors"]
+        return float_vectors({name: value.numpy() for name, value in held.items()})
+
+    def _written(self, corpus: Corpus, vectors: np.ndarray) -> Path:
+        about = self._about[SEARCH]
+        form = Form(**{x.name: about[x.name] for x in dataclasses.fields(Form)})
+        new = tf.saved_model.load(str(self.path))
+        precision = new.index["vectors"]["table"].dtype.name
+        weight = new.index["weight"].numpy() if form.hybrid else None
+        _assign(new.index, index_arrays(corpus, vectors, precision, form, weight))
+        folder = self.path.parent
+        with draft_directory(folder, version_path(folder, None).name) as draft:
+            tf.saved_model.save(new, str(draft), signatures=dict(new.signatures))
+            about = {**self._about, SEARCH: {**about, "texts": len(corpus.texts)}}
+            (draft / FILE).parent.mkdir(exist_ok=True)
+            write_text(draft / FILE, to_json(about, indent=2, ensure_ascii=False))
+            return publish(draft, folder, None)
+
+
+def _assign(held: Any, values: Any) -> None:
+    if isinstance(values, dict):
+        for name, value in values.items():
+            _assign(held[name], value)
+    else:
+        held.assign(tensor_of(values))
