@@ -2,7 +2,8 @@
 
 The most common names are here. The others are in modules: `data`,
 `distillation`, `distribution`, `evaluation`, `layers`, `losses`, `metrics`,
-`optimizers`, `pretraining`, `serving`, `surgery`, `tuning` and `visualization`.
+`optimizers`, `pretraining`, `search`, `serving`, `surgery`, `tuning` and
+`visualization`.
 """
 
 from keras_bert_lite import (
@@ -16,6 +17,7 @@ from keras_bert_lite import (
     metrics,
     optimizers,
     pretraining,
+    search,
     serving,
     surgery,
     tuning,
@@ -126,6 +128,7 @@ __all__ = [
     "ranking_dataset",
     "regressor",
     "save_hugging_face",
+    "search",
     "sentence_encoder",
     "sentence_encoder_trainer",
     "serving",

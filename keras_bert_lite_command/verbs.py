@@ -97,6 +97,11 @@ def _show_path(form: str) -> Callable[[Any, Mapping[str, Any]], None]:
     return lambda path, options: print(f"{path}: {form}")
 
 
+def _show_texts(texts: list[dict[str, Any]], options: Mapping[str, Any]) -> None:
+    for row in texts:
+        print(f"{row['score']:8.3f}  {row['id']}  {row['text']}")
+
+
 def _show_converted(path: Any, options: Mapping[str, Any]) -> None:
     print(f"{path}: {options['form']}")
 
@@ -173,6 +178,15 @@ VERBS = {
         f"{PACKAGE}.finetuning.debug.debug",
         "text_classification train.tsv",
         _show_findings,
+    ),
+    "index": Verb(
+        f"{PACKAGE}.search.index.index",
+        "hf://sentence-transformers/all-MiniLM-L6-v2 texts.txt indexes/texts",
+        _show_path("for TensorFlow Serving"),
+        resumes=True,
+    ),
+    "search": Verb(
+        f"{PACKAGE}.search.load.search", "indexes/texts 'a query'", _show_texts
     ),
     "export saved-model": Verb(
         f"{PACKAGE}.serving.saved_model.export.export_saved_model",

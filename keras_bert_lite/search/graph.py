@@ -62,7 +62,7 @@ class Search:
         self._ids, self._texts = variables["ids"], variables["texts"]
         self._vectors = Vectors(variables["vectors"], form.probes)
         self._words = Words(variables["words"]) if form.hybrid else None
-        self._weight = variables.get("weight")
+        self._weight: Any = variables.get("weight")
 
     def __call__(self, text: tf.Tensor) -> Outputs:
         """Returns `ids`, `texts` and `scores` of the best texts, `(B, k)` each.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from keras_bert_lite._files import check_directory, draft_directory
 from keras_bert_lite._tensorflow import tf
-from keras_bert_lite.checks import check_choice, check_positive
+from keras_bert_lite.checks import check_choice, check_positive, check_share
 from keras_bert_lite.layers.unit_normalization import unit_vectors
 from keras_bert_lite.models.encoder_model import encoder_of
 from keras_bert_lite.search.corpus import ID, Corpus, read_corpus
@@ -32,6 +32,7 @@ from keras_bert_lite.tasks.sentence_embedding import DOCUMENT, EMBEDDING, QUERY
 from keras_bert_lite.tasks.text_model import TextModel
 from keras_bert_lite.tasks.text_parts import preprocessor_of
 from keras_bert_lite.text.inputs import CANDIDATES, PROMPT, TEXT
+from keras_bert_lite.text.text_layer import require_tensorflow
 from keras_bert_lite.training.data.readers.read import Reading
 from keras_bert_lite.training.resume.state import weights_digest
 
@@ -42,12 +43,13 @@ Arrays = dict[str, Any]  # of an index, by name, nested
 
 def index(
     encoder: TextModel | str | os.PathLike,
-    texts: Sequence[str] | Mapping[str, str] | str | os.PathLike,
+    texts: Any,
     directory: str | os.PathLike,
     *,
     ids: Sequence[ID] | None = None,
     vectors: np.ndarray | str | os.PathLike | None = None,
-    hybrid: bool | float = False,
+    hybrid: bool = False,
+    weight: float = WEIGHT,
     ranker: TextModel | str | os.PathLike | None = None,
     rerank: int = 20,
     k: int = 10,
@@ -58,7 +60,79 @@ def index(
     verbose: int = 1,
     **reading: Unpack[Reading],
 ) -> Path:
-    """Writes a SavedModel that searches a corpus, for TF Serving."""
+    """Writes a SavedModel that searches a corpus, for TF Serving.
+
+    It needs only operations of stock servers, and has these signatures:
+
+    - `search`, which is also `serving_default`: from `text`, strings `(B,)`, to the
+      best texts, the best first: `ids`, int64 or strings, `texts` and `scores`,
+      float32, `(B, k)` each. Where there are fewer, the id is -1 (or empty), the text
+      empty and the score -inf; a query of nothing but spaces finds none;
+    - `embed`: from `text` (and `prompt_name`, if the encoder has prompts) to
+      `sentence_embedding`, `(B, H)`;
+    - `rerank`, with a ranker: from `text` and `candidates`, `(B, C)`, to `scores`,
+      `order` and `best`.
+
+    Scores are cosines; in a hybrid search, the weighted sum of the cosine and BM25's
+    score, each less its mean over all texts and divided by its standard deviation; with
+    a ranker, the ranker's.
+
+    The corpus is encoded in parts, in a hidden folder of `directory`: what was
+    interrupted goes on when it is called again with the same arguments. Old versions
+    stay as they are, and the new one appears when it is whole.
+
+    Args:
+        encoder: A `sentence_encoder` that takes strings, the directory of a run, or a
+            source as in `load_model`. If it has prompts, queries begin with the one
+            called `query`, texts with `document`, `passage` or `corpus`.
+        texts: The corpus: texts in a list; texts by their ids; or a file: BEIR's
+            `corpus.jsonl`, another that `data.read` reads, with the columns `text` and
+            perhaps `id`, or one of a text per line. It is held in memory.
+        directory: The model's directory; the version becomes a folder in it.
+        ids: The ids of texts without ids: all strings, or all numbers from 0. `None`:
+            their places in the corpus.
+        vectors: Vectors of the texts, made elsewhere by the same encoder: an array
+            `(N, H)` or an `.npy` file. A sample is encoded again to check them. `None`:
+            the texts are encoded.
+        hybrid: Whether words count too, by BM25.
+        weight: The share of the vectors' score in a hybrid search, from 0 to 1.
+        ranker: A `ranker` that takes strings, the directory of a run, or a source as in
+            `load_model`: it puts the best texts in order.
+        rerank: How many texts the ranker reads for a query.
+        k: How many texts a search returns.
+        probes: Sorts the vectors into inverted lists, the square root of their number,
+            and searches only so many of them, those nearest to the query. That is
+            faster, and misses some texts. `None`: all vectors are compared.
+        precision: How vectors are stored: `"float32"`, `"float16"` or `"int8"`.
+        batch_size: Texts that are encoded at once.
+        version: A positive number; `None` uses the next free one.
+        verbose: 1 shows a progress bar, 0 nothing.
+        **reading: Options of `data.read`, if `texts` is a file that it reads.
+
+    Returns:
+        The path of the new version.
+
+    Raises:
+        BlockingIOError: If another process makes the same index in `directory`.
+        FileExistsError: If the version exists.
+        NotFinite: If a vector is NaN or infinite.
+        NotImplementedError: If the backend is not TensorFlow.
+        ValueError: If an argument, a text or an id is invalid, or `vectors` are not
+            those of the encoder.
+
+    Example:
+
+    >>> encoder = kbl.sentence_encoder(kbl.load_encoder("bert_mini_books"))
+    >>> model = kbl.with_text(encoder, kbl.load_preprocessor("bert_mini_books"))
+    >>> texts = ["It rains all day.", "She is a doctor.", "He ate an apple."]
+    >>> path = kbl.search.index(model, texts, "indexes/days", k=1, verbose=0)
+    >>> kbl.search.load(path).search(["the rain"])["texts"].tolist()
+    [['It rains all day.']]
+
+    Reference: [Jegou et al., 2011](https://doi.org/10.1109/TPAMI.2010.57), inverted
+    lists; for BM25 see `data.mine_negatives`.
+    """
+    require_tensorflow("`index`")
     check_positive("k", k)
     check_positive("batch_size", batch_size)
     check_choice("precision", precision, PRECISIONS)
@@ -67,7 +141,7 @@ def index(
     folder = Path(directory)
     check_directory(folder)
     name = version_path(folder, version).name
-    weight = _weight(hybrid)
+    check_share("weight", weight)
     corpus = read_corpus(texts, ids, **reading)
     model = text_encoder(encoder)
     judge = None if ranker is None else text_ranker(ranker)
@@ -79,7 +153,7 @@ def index(
     form = Form(
         k=k,
         probes=0 if probes is None else min(probes, lists),
-        hybrid=weight is not None,
+        hybrid=hybrid,
         rerank=0 if judge is None else rerank,
     )
     embed = signatures_of(model)["serving_default"]
@@ -111,7 +185,7 @@ def index_arrays(
     vectors: np.ndarray,
     precision: str,
     form: Form,
-    weight: float | None,
+    weight: float,
 ) -> Arrays:
     """Returns all that an index holds besides its models."""
     lists = lists_of(len(corpus.texts)) if form.probes else 1
@@ -124,17 +198,6 @@ def index_arrays(
         arrays["words"] = word_table(corpus.texts)
         arrays["weight"] = np.float32(weight)
     return arrays
-
-
-def _weight(hybrid: bool | float) -> float | None:
-    if isinstance(hybrid, bool):
-        return WEIGHT if hybrid else None
-    if not 0 <= hybrid <= 1:
-        raise ValueError(
-            "`hybrid` must be True, False or the weight of the vectors, from 0 to 1. "
-            f"Received: {hybrid!r}"
-        )
-    return float(hybrid)
 
 
 def _prompt(model: TextModel, names: Sequence[str]) -> str | None:

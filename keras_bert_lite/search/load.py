@@ -30,17 +30,44 @@ from keras_bert_lite.text.inputs import TEXT
 from keras_bert_lite.training.data.readers.read import Reading
 
 
-class Index:
-    """An index that was made by `index`, loaded.
+def load(path: str | os.PathLike) -> Index:
+    """Loads an index, to search it or to make another version of it.
 
-    It needs only TensorFlow and TensorFlow Text to search; the encoder is inside.
+    It needs neither the encoder nor the corpus that it was made from.
 
     Args:
         path: The directory of an index, for its newest version, or of a version.
 
     Raises:
-        FileNotFoundError: If there is none.
-        ValueError: If it is another SavedModel.
+        FileNotFoundError: If there is no SavedModel.
+        ValueError: If it is none that `index` made.
+
+    Example: see `index`.
+    """
+    return Index(path)
+
+
+def search(path: str | os.PathLike, query: str) -> list[dict[str, Any]]:
+    """Searches an index for one query.
+
+    Args:
+        path: See `load`.
+        query: The text to search for.
+
+    Returns:
+        The best texts, the best first: dictionaries of `id`, `score` and `text`.
+    """
+    found = load(path).search([query])
+    rows = zip(*(found[x][0].tolist() for x in ("ids", "scores", "texts")), strict=True)
+    named = ({"id": name, "score": x, "text": text} for name, x, text in rows)
+    return [row for row in named if row["text"]]
+
+
+class Index:
+    """An index, loaded; see `load`.
+
+    Attributes:
+        path: The directory of its version.
     """
 
     def __init__(self, path: str | os.PathLike) -> None:
@@ -105,7 +132,7 @@ class Index:
             ValueError: If ids are there already, or of another kind.
         """
         old = self._corpus()
-        first = 0 if old.named else max(old.ids) + 1
+        first = max((x for x in old.ids if isinstance(x, int)), default=-1) + 1
         new = read_corpus(texts, ids, first, **reading)
         both = Corpus([*old.texts, *new.texts], [*old.ids, *new.ids])
         embed, prompt = self._loaded.signatures["embed"], self._about[SEARCH]["prompt"]
@@ -145,7 +172,7 @@ class Index:
         form = Form(**{x.name: about[x.name] for x in dataclasses.fields(Form)})
         new = tf.saved_model.load(str(self.path))
         precision = new.index["vectors"]["table"].dtype.name
-        weight = new.index["weight"].numpy() if form.hybrid else None
+        weight = float(new.index["weight"].numpy()) if form.hybrid else 1.0
         _assign(new.index, index_arrays(corpus, vectors, precision, form, weight))
         folder = self.path.parent
         with draft_directory(folder, version_path(folder, None).name) as draft:
