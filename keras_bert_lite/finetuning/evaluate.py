@@ -16,6 +16,7 @@ from keras_bert_lite.finetuning.spec import (
     named_columns,
     scorable_task,
 )
+from keras_bert_lite.search.load import Index
 from keras_bert_lite.tasks.text_model import TextModel, with_text
 from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.training.data.readers.read import Reading, check_reading
@@ -26,7 +27,7 @@ from keras_bert_lite.training.scores.intervals import intervals
 
 
 def evaluate(
-    model: TextModel | str | os.PathLike,
+    model: TextModel | Index | str | os.PathLike,
     data: Any,
     columns: Mapping[str, str | None] | None = None,
     **reading: Unpack[Reading],
@@ -35,7 +36,7 @@ def evaluate(
 
     Args:
         model: The directory of a run of `finetune`, a `.keras` file, or a model made
-            by `with_text`.
+            by `with_text`; with a retrieval set also an index, or its directory.
         data: Rows: a file, a DataFrame, a list of dictionaries; see `data.read`. For
             rankers and sentence encoders also a retrieval set: `data.RetrievalSet`, or
             a path that `data.read_beir` reads.
@@ -69,7 +70,8 @@ def evaluate(
       nearer than the third; pairs with a number: Spearman's and Pearson's correlation
       of the cosine; of 0 and 1 also the average precision, and the accuracy and F1 of
       the threshold that is best for `data`;
-    - a retrieval set: as pairs. A ranker puts the 20 texts in order that BM25 finds.
+    - a retrieval set: as pairs. A ranker puts the 20 texts in order that BM25 finds,
+      an index is scored by the texts that it returns.
 
     Example:
 
@@ -82,14 +84,19 @@ def evaluate(
     ['accuracy', 'macro_f1', 'matthews']
     """
     check_reading(reading)
-    run = load_run(model, "model")
     if (searched := retrieval_set(data)) is not None:
         if columns or reading:
             raise ValueError(
                 "`data` must be rows for `columns` and options of files. Received: a "
                 f"retrieval set, with {[*(columns or {}), *reading]}"
             )
-        return evaluate_retrieval(run, searched)
+        return evaluate_retrieval(model, searched)
+    if isinstance(model, Index):
+        raise ValueError(
+            "`data` must be a retrieval set for an index. "
+            f"Received: {type(data).__name__}"
+        )
+    run = load_run(model, "model")
     spec, rows = _read(run.spec(columns), data, **reading)
     scorer, labels = spec.scorer, spec.labels
     answers = spec.answer(run.scored_model(spec), rows)

@@ -1,31 +1,70 @@
-"""Scores of a search: a model's, and BM25's on the same queries."""
+"""Scores of a search: a model's or an index's, and BM25's on the same queries."""
 
-from collections.abc import Iterable
+import os
 from typing import Any
 
-import numpy as np
-
-from keras_bert_lite.finetuning.saved_run import SavedRun
+from keras_bert_lite.finetuning.saved_run import load_run
 from keras_bert_lite.finetuning.spec import TUNABLE
+from keras_bert_lite.search.load import Index, is_index
 from keras_bert_lite.tasks.registry import task_of
+from keras_bert_lite.tasks.text_model import TextModel
 from keras_bert_lite.training.bm25 import BM25
 from keras_bert_lite.training.data.retrieval import RetrievalSet
 from keras_bert_lite.training.scores.intervals import intervals
 from keras_bert_lite.training.scores.ranking import (
-    Ranking,
     ranking_details,
     ranking_verdicts,
+    rankings_of,
 )
 from keras_bert_lite.training.scores.scorer import worst
 from keras_bert_lite.training.scores.sentences import FOUND, PairScorer
 
 
-def evaluate_retrieval(run: SavedRun, data: RetrievalSet) -> dict[str, Any]:
-    """Scores a model that searches, as `kbl.evaluate` returns it.
+def evaluate_retrieval(
+    model: TextModel | Index | str | os.PathLike, data: RetrievalSet
+) -> dict[str, Any]:
+    """Scores a search, as `kbl.evaluate` returns it.
 
     Raises:
-        ValueError: If the model's task is not to search.
+        ValueError: If the model's task is not to search, or an index has other ids.
     """
+    queries, texts = [data.queries[x] for x in data.asked], [*data.corpus.values()]
+    ids = [*data.corpus]
+    if isinstance(model, Index) or is_index(model):
+        found = _found_by_index(model, data, queries)
+    else:
+        found = [[ids[i] for i in x] for x in _found_by_model(model, queries, texts)]
+    simple, _ = BM25(texts).rank(queries, FOUND)
+    scorer, rankings = PairScorer(), rankings_of(data, found)
+    details = ranking_details(scorer.metrics, rankings)
+    by_words = rankings_of(data, [[ids[i] for i in places] for places in simple])
+    return {
+        "rows": len(queries),
+        "scores": scorer.combine(details),
+        "intervals": intervals(scorer, details),
+        "baselines": {
+            "BM25": scorer.combine(ranking_details(scorer.metrics, by_words))
+        },
+        "confused": [],
+        "worst": worst(ranking_verdicts(rankings)),
+    }
+
+
+def _found_by_index(
+    source: Any, data: RetrievalSet, queries: list[str]
+) -> list[list[str]]:
+    index = source if isinstance(source, Index) else Index(source)
+    found = index.found(queries)
+    if unknown := {x for ids in found for x in ids} - data.corpus.keys():
+        raise ValueError(
+            "`data` must have the texts of the index, by the same ids. Received: none "
+            f"of the ids {sorted(unknown)[:3]}, which the index found"
+        )
+    return found
+
+
+def _found_by_model(source: Any, queries: list[str], texts: list[str]) -> Any:
+    run = load_run(source, "model")
     task = task_of(run.model)
     form = task.fine_tuning if task else None
     search = form.search if form else None
@@ -35,29 +74,4 @@ def evaluate_retrieval(run: SavedRun, data: RetrievalSet) -> dict[str, Any]:
             f"`model` must be of one of the tasks {able} to be scored on a retrieval "
             f"set. Received: {task and task.name!r}"
         )
-    queries, texts = [data.queries[x] for x in data.asked], [*data.corpus.values()]
-    found = search(run.scored_model(run.spec()), queries, texts)
-    simple, _ = BM25(texts).rank(queries, FOUND)
-    scorer, rankings = PairScorer(), _rankings(data, found)
-    details = ranking_details(scorer.metrics, rankings)
-    beside = ranking_details(scorer.metrics, _rankings(data, simple))
-    return {
-        "rows": len(queries),
-        "scores": scorer.combine(details),
-        "intervals": intervals(scorer, details),
-        "baselines": {"BM25": scorer.combine(beside)},
-        "confused": [],
-        "worst": worst(ranking_verdicts(rankings)),
-    }
-
-
-def _rankings(data: RetrievalSet, found: Iterable[np.ndarray]) -> list[Ranking]:
-    ids, rankings = [*data.corpus], []
-    for query, places in zip(data.asked, found, strict=True):
-        judged = data.judgements[query]
-        grades = [float(judged.get(ids[i], 0)) for i in places]
-        best = max(judged, key=lambda text: judged[text])
-        first = data.corpus[ids[places[0]]]
-        text, right = data.queries[query], data.corpus[best]
-        rankings.append(Ranking(text, first, right, grades, [*judged.values()]))
-    return rankings
+    return search(run.scored_model(run.spec()), queries, texts)

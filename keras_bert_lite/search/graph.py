@@ -71,12 +71,7 @@ class Search:
         -inf; for a query without any character but spaces there are none.
         """
         form = self._form
-        count = max(form.k, form.rerank)
-        vectors = self._embed(text)
-        if self._words is None:
-            places, scores = self._vectors.nearest(vectors, count)
-        else:
-            places, scores = self._by_both(text, vectors, count)
+        places, scores = self.find(text, self._embed(text), max(form.k, form.rerank))
         empty = tf.strings.length(tf.strings.strip(text)) == 0
         places = tf.where(empty[:, tf.newaxis], -1, places)
         if self._rank is not None:
@@ -89,6 +84,14 @@ class Search:
             "texts": self._at(self._texts, places, ""),
             "scores": scores,
         }
+
+    def find(
+        self, text: tf.Tensor, vectors: tf.Tensor, count: int
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Returns the places of the best texts before reranking, and their scores."""
+        if self._words is None:
+            return self._vectors.nearest(vectors, count)
+        return self._by_both(text, vectors, count)
 
     def _by_both(
         self, text: tf.Tensor, vectors: tf.Tensor, count: int

@@ -21,6 +21,7 @@ from keras_bert_lite.search.encoding import Encode, encoded, given, unit
 from keras_bert_lite.search.graph import Form, Search, text_specs
 from keras_bert_lite.search.models import text_encoder, text_ranker
 from keras_bert_lite.search.vectors import PRECISIONS, vector_table
+from keras_bert_lite.search.weight import WEIGHT, best_weight
 from keras_bert_lite.search.words import word_table
 from keras_bert_lite.serving.saved_model.exported_signatures import (
     signatures_of,
@@ -34,10 +35,11 @@ from keras_bert_lite.tasks.text_parts import preprocessor_of
 from keras_bert_lite.text.inputs import CANDIDATES, PROMPT, TEXT
 from keras_bert_lite.text.text_layer import require_tensorflow
 from keras_bert_lite.training.data.readers.read import Reading
+from keras_bert_lite.training.data.retrieval import RetrievalSet, retrieval_set
 from keras_bert_lite.training.resume.state import weights_digest
 
 SEARCH = "search"  # of the metadata, and the name of the signature
-WEIGHT = 0.5  # of vectors beside words
+FOUND = 10  # texts by which the weight of a hybrid search is chosen
 Arrays = dict[str, Any]  # of an index, by name, nested
 
 
@@ -49,7 +51,8 @@ def index(
     ids: Sequence[ID] | None = None,
     vectors: np.ndarray | str | os.PathLike | None = None,
     hybrid: bool = False,
-    weight: float = WEIGHT,
+    weight: float | None = None,
+    judged: Any = None,
     ranker: TextModel | str | os.PathLike | None = None,
     rerank: int = 20,
     k: int = 10,
@@ -95,7 +98,11 @@ def index(
             `(N, H)` or an `.npy` file. A sample is encoded again to check them. `None`:
             the texts are encoded.
         hybrid: Whether words count too, by BM25.
-        weight: The share of the vectors' score in a hybrid search, from 0 to 1.
+        weight: The share of the vectors' score in a hybrid search, from 0 to 1. `None`:
+            the one that suits `judged` best, or 0.5.
+        judged: Judged queries about the corpus: a `data.RetrievalSet`, or a path that
+            `data.read_beir` reads, whose ids are those of the index. `None`: there are
+            none.
         ranker: A `ranker` that takes strings, the directory of a run, or a source as in
             `load_model`: it puts the best texts in order.
         rerank: How many texts the ranker reads for a query.
@@ -141,7 +148,9 @@ def index(
     folder = Path(directory)
     check_directory(folder)
     name = version_path(folder, version).name
-    check_share("weight", weight)
+    if weight is not None:
+        check_share("weight", weight)
+    known = None if judged is None else _judged(judged, hybrid, weight)
     corpus = read_corpus(texts, ids, **reading)
     model = text_encoder(encoder)
     judge = None if ranker is None else text_ranker(ranker)
@@ -161,9 +170,10 @@ def index(
     width = model.output[EMBEDDING].shape[-1]
 
     def written(found: np.ndarray) -> Path:
-        arrays = index_arrays(corpus, found, precision, form, weight)
+        share = WEIGHT if weight is None else weight
+        arrays = index_arrays(corpus, found, precision, form, share)
         with draft_directory(folder, name) as draft:
-            _write(draft, model, judge, embed, form, arrays)
+            _write(draft, model, judge, embed, form, arrays, known)
             return publish(draft, folder, version)
 
     if vectors is not None:
@@ -173,6 +183,21 @@ def index(
     options = (width, json.dumps(key, default=str), folder, bool(verbose))
     with encoded(corpus.texts, encode, *options) as found:
         return written(found)
+
+
+def _judged(judged: Any, hybrid: bool, weight: float | None) -> RetrievalSet:
+    if not hybrid or weight is not None:
+        raise ValueError(
+            "`judged` must be None unless `hybrid` is True and `weight` is None, which "
+            f"it chooses. Received: {type(judged).__name__}"
+        )
+    data = retrieval_set(judged)
+    if data is None:
+        raise ValueError(
+            "`judged` must be a `data.RetrievalSet` or a path of BEIR's files. "
+            f"Received: {judged!r:.200}"
+        )
+    return data
 
 
 def lists_of(count: int) -> int:
@@ -234,6 +259,7 @@ def _write(
     embed: Callable,
     form: Form,
     arrays: Arrays,
+    judged: RetrievalSet | None,
 ) -> None:
     module = tf.Module()
     module.index = _variables(arrays)
@@ -253,6 +279,10 @@ def _write(
         )
 
     search = Search(form, module.index, vectors_of, rank)
+    if judged is not None:
+        weight, ids = module.index["weight"], arrays["ids"].tolist()
+        find = tf.function(lambda text, vectors: search.find(text, vectors, FOUND)[0])
+        weight.assign(best_weight(find, tf.function(vectors_of), weight, ids, judged))
     signatures["search"] = traced(search, **text_specs(TEXT))
     signatures["serving_default"] = signatures["search"]
     tf.saved_model.save(module, str(draft), signatures=signatures)

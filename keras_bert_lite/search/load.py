@@ -63,6 +63,15 @@ def search(path: str | os.PathLike, query: str) -> list[dict[str, Any]]:
     return [row for row in named if row["text"]]
 
 
+def is_index(path: Any) -> bool:
+    """Whether a path is that of an index, or of a version of one."""
+    if not isinstance(path, (str, os.PathLike)) or not Path(path).is_dir():
+        return False
+    versions = [Path(path), *(x for x in Path(path).iterdir() if x.name.isdigit())]
+    files = [x / FILE for x in versions if (x / FILE).is_file()]
+    return any(SEARCH in json.loads(x.read_text()) for x in files)
+
+
 class Index:
     """An index, loaded; see `load`.
 
@@ -110,6 +119,14 @@ class Index:
             name: as_array(tf.concat([part[name] for part in parts], 0))
             for name in parts[0]
         }
+
+    def found(self, texts: Sequence[str]) -> list[list[str]]:
+        """Returns the ids of the best texts for each query, as strings."""
+        found = self.search(texts)
+        return [
+            [str(name) for name, text in zip(ids, texts, strict=True) if text]
+            for ids, texts in zip(found["ids"], found["texts"], strict=True)
+        ]
 
     def add(
         self,

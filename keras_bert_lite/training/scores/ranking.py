@@ -1,11 +1,12 @@
 """Scores of rankings: how early the relevant documents of a query come."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from keras_bert_lite.training.data.retrieval import RetrievalSet
 from keras_bert_lite.training.data.row_formats import Labels, Rows
 from keras_bert_lite.training.scores.scorer import (
     Answers,
@@ -164,6 +165,19 @@ class RankingScorer(Scorer):
         return ranking_verdicts(self.rankings(rows, answers))
 
 
+def rankings_of(data: RetrievalSet, found: Iterable[Sequence[str]]) -> list[Ranking]:
+    """Returns what a search found, by ids, with the judgements of each query."""
+    rankings = []
+    for query, ids in zip(data.asked, found, strict=True):
+        judged = data.judgements[query]
+        grades = [float(judged.get(x, 0)) for x in ids]
+        first = data.corpus[ids[0]] if len(ids) else ""
+        right = data.corpus[max(judged, key=lambda x: judged[x])]
+        ranking = Ranking(data.queries[query], first, right, grades, [*judged.values()])
+        rankings.append(ranking)
+    return rankings
+
+
 def ranking_details(names: Sequence[str], rankings: Sequence[Ranking]) -> Details:
     """Returns the scores of each ranking, by name."""
     scores = [ranking_scores(names, x.grades, x.judged) for x in rankings]
@@ -175,7 +189,7 @@ def ranking_verdicts(rankings: Sequence[Ranking]) -> list[Verdict]:
     verdicts = []
     for ranking in rankings:
         highest = max(ranking.grades if ranking.judged is None else ranking.judged)
-        expected = ranking.first if ranking.grades[0] == highest else ranking.best
+        expected = ranking.first if ranking.grades[:1] == [highest] else ranking.best
         loss = 1 - ranking_scores(["ndcg"], ranking.grades, ranking.judged)["ndcg"]
         verdicts.append(Verdict(ranking.query, expected, ranking.first, loss))
     return verdicts
