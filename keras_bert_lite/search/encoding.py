@@ -64,7 +64,7 @@ def encoded(
         bar.update(done)
         for start in range(done, len(texts), PART):
             part = texts[start : start + PART]
-            vectors[start : start + len(part)] = _checked(encode(part), "encoder")
+            vectors[start : start + len(part)] = encode(part)
             vectors.flush()
             write_text(folder / DONE, json.dumps(start + len(part)))
             bar.add(len(part))
@@ -114,7 +114,7 @@ def given(
             f"for each text, as wide as the encoder's. Received: {found.dtype} "
             f"{found.shape}"
         )
-    scaled = _checked(unit(found), "vectors")
+    scaled = unit(found, "vectors")
     places = np.unique(np.linspace(0, len(texts) - 1, CHECKED).astype(int))
     again = encode([texts[i] for i in places])
     cosines = (scaled[places] * again).sum(1)
@@ -128,16 +128,16 @@ def given(
     return scaled
 
 
-def unit(vectors: np.ndarray) -> np.ndarray:
-    """Returns vectors scaled to length 1, in float32; zeros stay zeros."""
+def unit(vectors: np.ndarray, argument: str = "encoder") -> np.ndarray:
+    """Returns vectors scaled to length 1, in float32; zeros stay zeros.
+
+    Raises:
+        NotFinite: If one is NaN or infinite.
+    """
     vectors = np.asarray(vectors, np.float32)
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return vectors / np.where(lengths > 0, lengths, 1)
-
-
-def _checked(vectors: np.ndarray, argument: str) -> np.ndarray:
     if not np.isfinite(vectors).all():
         wrong = int((~np.isfinite(vectors).all(1)).argmax())
         rule = f"`{argument}` must be finite numbers"
         raise NotFinite(rule, f"NaN or infinity in vector {wrong}")
-    return vectors
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors / np.where(lengths > 0, lengths, 1)

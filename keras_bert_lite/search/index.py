@@ -158,7 +158,7 @@ def index(
         check_positive("rerank", rerank)
         if rerank < k:
             raise ValueError(f"`rerank` must be at least `k`, {k}. Received: {rerank}")
-    lists = lists_of(len(corpus.texts))
+    lists = 1 if probes is None else max(1, round(len(corpus.texts) ** 0.5))
     form = Form(
         k=k,
         probes=0 if probes is None else min(probes, lists),
@@ -170,8 +170,8 @@ def index(
     width = model.output[EMBEDDING].shape[-1]
 
     def written(found: np.ndarray) -> Path:
-        share = WEIGHT if weight is None else weight
-        arrays = index_arrays(corpus, found, precision, form, share)
+        share = (WEIGHT if weight is None else weight) if hybrid else None
+        arrays = index_arrays(corpus, found, precision, lists, share)
         with draft_directory(folder, name) as draft:
             _write(draft, model, judge, embed, form, arrays, known)
             return publish(draft, folder, version)
@@ -200,26 +200,26 @@ def _judged(judged: Any, hybrid: bool, weight: float | None) -> RetrievalSet:
     return data
 
 
-def lists_of(count: int) -> int:
-    """Returns how many inverted lists suit a number of texts."""
-    return max(1, round(count**0.5))
-
-
 def index_arrays(
     corpus: Corpus,
     vectors: np.ndarray,
     precision: str,
-    form: Form,
-    weight: float,
+    lists: int,
+    weight: float | None,
 ) -> Arrays:
-    """Returns all that an index holds besides its models."""
-    lists = lists_of(len(corpus.texts)) if form.probes else 1
+    """Returns all that an index holds besides its models.
+
+    Args:
+        corpus, vectors: The texts and their vectors.
+        precision, lists: See `vector_table`.
+        weight: Of vectors beside words; `None`: words do not count.
+    """
     arrays: Arrays = {
         "ids": np.array(corpus.ids),
         "texts": np.array(corpus.texts, object),
         "vectors": vector_table(vectors, precision, lists),
     }
-    if form.hybrid:
+    if weight is not None:
         arrays["words"] = word_table(corpus.texts)
         arrays["weight"] = np.float32(weight)
     return arrays

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -14,7 +13,6 @@ import numpy as np
 from keras_bert_lite._files import draft_directory, to_json, write_text
 from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.search.corpus import ID, Corpus, read_corpus
-from keras_bert_lite.search.graph import Form
 from keras_bert_lite.search.index import (
     SEARCH,
     encoder_of_texts,
@@ -185,16 +183,17 @@ class Index:
         return float_vectors({name: value.numpy() for name, value in held.items()})
 
     def _written(self, corpus: Corpus, vectors: np.ndarray) -> Path:
-        about = self._about[SEARCH]
-        form = Form(**{x.name: about[x.name] for x in dataclasses.fields(Form)})
         new = tf.saved_model.load(str(self.path))
-        precision = new.index["vectors"]["table"].dtype.name
-        weight = float(new.index["weight"].numpy()) if form.hybrid else 1.0
-        _assign(new.index, index_arrays(corpus, vectors, precision, form, weight))
+        table = new.index["vectors"]
+        # As many lists as before, of which as many are searched.
+        form = (table["table"].dtype.name, len(table["centres"].numpy()))
+        weight = float(new.index["weight"].numpy()) if "weight" in new.index else None
+        _assign(new.index, index_arrays(corpus, vectors, *form, weight))
         folder = self.path.parent
         with draft_directory(folder, version_path(folder, None).name) as draft:
             tf.saved_model.save(new, str(draft), signatures=dict(new.signatures))
-            about = {**self._about, SEARCH: {**about, "texts": len(corpus.texts)}}
+            search = {**self._about[SEARCH], "texts": len(corpus.texts)}
+            about = {**self._about, SEARCH: search}
             (draft / FILE).parent.mkdir(exist_ok=True)
             write_text(draft / FILE, to_json(about, indent=2, ensure_ascii=False))
             return publish(draft, folder, None)

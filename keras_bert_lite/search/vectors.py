@@ -35,9 +35,6 @@ def vector_table(
         nearest = np.concatenate([(vectors[x] @ centres.T).argmax(1) for x in blocks])
     counts = np.bincount(nearest, minlength=lists)
     order = np.argsort(nearest, kind="stable")
-    mean = vectors.mean(0, dtype=np.float64)
-    wide = (vectors[x].astype(np.float64) for x in blocks)
-    products = sum(block.T @ block for block in wide)
     table = np.empty(vectors.shape, precision)
     scales = np.ones(len(vectors) if precision == "int8" else 0, np.float32)
     for block in blocks:
@@ -46,6 +43,12 @@ def vector_table(
             scales[block] = np.maximum(np.abs(part).max(1), 1e-12) / LARGEST
             part = np.rint(part / scales[block, None])
         table[block] = part
+    # Of the vectors as they are stored, whose cosines these standardize.
+    mean, products = np.zeros(table.shape[1]), np.zeros((table.shape[1],) * 2)
+    for block in blocks:
+        stored = _floats(table[block], scales[block]).astype(np.float64)
+        mean += stored.sum(0) / len(table)
+        products += stored.T @ stored / len(table)
     return {
         "table": table,
         "scales": scales,
@@ -54,16 +57,18 @@ def vector_table(
         "centres": centres,
         "starts": np.concatenate([[0], np.cumsum(counts)]).astype(np.int32),
         "mean": mean.astype(np.float32),
-        "covariance": (products / len(vectors) - np.outer(mean, mean)).astype("f4"),
+        "covariance": (products - np.outer(mean, mean)).astype("f4"),
     }
 
 
 def float_vectors(table: dict[str, np.ndarray]) -> np.ndarray:
     """Returns the vectors of a `vector_table` in their order, float32 `(N, H)`."""
-    vectors = table["table"].astype(np.float32)
-    if len(table["scales"]):
-        vectors *= table["scales"][:, None]
-    return vectors[table["rows"]]
+    return _floats(table["table"], table["scales"])[table["rows"]]
+
+
+def _floats(table: np.ndarray, scales: np.ndarray) -> np.ndarray:
+    vectors = table.astype(np.float32)
+    return vectors * scales[:, None] if len(scales) else vectors
 
 
 def _centres(vectors: np.ndarray, lists: int, seed: int) -> np.ndarray:

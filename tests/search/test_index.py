@@ -1,0 +1,366 @@
+"""Indexes: SavedModels that search a corpus."""
+
+import importlib
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import keras_bert_lite as kbl
+from keras_bert_lite._tensorflow import tf
+from keras_bert_lite.search import encoding
+from keras_bert_lite.training.bm25 import BM25
+from tests import tiny
+from tests.conformance import randomize
+
+pytestmark = pytest.mark.tensorflow(reason="an index is a SavedModel")
+LETTERS = "abcdefghij"
+WORDS = [f"{x}{y} {y}{z} the {x}" for x in LETTERS for y in LETTERS for z in "xyz"]
+CORPUS = [*dict.fromkeys([*tiny.TEXTS[:1], *tiny.TEXTS[2:], *WORDS])][:150]
+QUERIES = ["a fine day", "bad weather", "ab bz the a", "jj", "not the weather, is it"]
+
+
+def text_model(build, **preprocessing):
+    model = build(tiny.encoder())
+    randomize(model)
+    return kbl.with_text(model, tiny.preprocessor(**preprocessing))
+
+
+@pytest.fixture(scope="module")
+def encoder():
+    return text_model(kbl.sentence_encoder)
+
+
+@pytest.fixture(scope="module")
+def ranker():
+    return text_model(kbl.ranker)
+
+
+def vectors_of(encoder, texts):
+    return encoder.predict(texts, verbose=0)["sentence_embedding"]
+
+
+def indexed(encoder, folder, texts=CORPUS, **options):
+    path = kbl.search.index(encoder, texts, folder, verbose=0, **options)
+    return kbl.search.load(path)
+
+
+def test_finds_the_nearest_texts(encoder, tmp_path):
+    index = indexed(encoder, tmp_path / "index", k=5)
+    assert index.path == tmp_path / "index" / "1"
+    assert len(index) == len(CORPUS)
+    cosines = vectors_of(encoder, QUERIES) @ vectors_of(encoder, CORPUS).T
+    places = np.argsort(-cosines, 1)[:, :5]
+    found = index.search(QUERIES, batch_size=2)
+    np.testing.assert_allclose(
+        found["scores"], np.take_along_axis(cosines, places, 1), atol=1e-5
+    )
+    np.testing.assert_array_equal(found["ids"], places)
+    assert found["ids"].dtype == np.int64
+    np.testing.assert_array_equal(found["texts"], np.array(CORPUS)[places])
+    assert index.search([])["ids"].shape == (0, 5)
+    with pytest.raises(TypeError, match="`texts` must be a list of strings"):
+        index.search("a fine day")
+
+
+def both_scores(encoder, queries, weight):
+    """The sum of standardized scores of all texts, `(B, N)`."""
+    cosines = vectors_of(encoder, queries) @ vectors_of(encoder, CORPUS).T
+    words = np.array([*BM25(CORPUS).all_scores(queries)])
+
+    def standardized(x):
+        deviation = x.std(1, keepdims=True)
+        return (x - x.mean(1, keepdims=True)) / np.where(deviation, deviation, np.inf)
+
+    return weight * standardized(cosines) + (1 - weight) * standardized(words)
+
+
+@pytest.mark.parametrize("options", [{}, {"weight": 0.2}, {"probes": 12}])
+def test_vectors_and_words_count(encoder, tmp_path, options):
+    index = indexed(encoder, tmp_path / "index", hybrid=True, k=3, **options)
+    scores = both_scores(encoder, QUERIES, options.get("weight", 0.5))
+    found = index.search(QUERIES)
+    expected = -np.sort(-scores, 1)[:, :3]
+    np.testing.assert_allclose(found["scores"], expected, atol=1e-3)
+    again = np.take_along_axis(scores, found["ids"], 1)
+    np.testing.assert_allclose(again, expected, atol=1e-3)
+
+
+def test_the_ranker_orders_the_best(encoder, ranker, tmp_path):
+    plain = indexed(encoder, tmp_path / "plain", k=8)
+    index = indexed(encoder, tmp_path / "index", ranker=ranker, rerank=8, k=3)
+    found, before = index.search(QUERIES), plain.search(QUERIES)
+    candidates = before["texts"].tolist()
+    answers = ranker.predict({"text": QUERIES, "candidates": candidates}, verbose=0)
+    order = answers["order"][:, :3]
+    expected = np.take_along_axis(before["ids"], order, 1)
+    np.testing.assert_array_equal(found["ids"], expected)
+    scores = np.take_along_axis(answers["scores"], order, 1)
+    np.testing.assert_allclose(found["scores"], scores, atol=1e-5)
+    loaded = tf.saved_model.load(str(index.path))
+    again = loaded.signatures["rerank"](
+        text=tf.constant(QUERIES), candidates=tf.constant(candidates)
+    )
+    np.testing.assert_array_equal(again["order"], answers["order"])
+
+
+FORMS = [{}, {"hybrid": True}, {"hybrid": True, "probes": 2, "precision": "int8"}]
+
+
+@pytest.mark.parametrize("options", FORMS)
+@pytest.mark.parametrize("ids", [None, ["x", "y"]])
+def test_few_texts_and_empty_queries(encoder, ranker, tmp_path, options, ids):
+    texts = ["a fine day", "bad weather"]
+    judge = {"ranker": ranker, "rerank": 5} if options else {}
+    index = indexed(encoder, tmp_path / "i", texts, ids=ids, k=4, **judge, **options)
+    found = index.search(["bad weather", " \n", ""])
+    names, absent = ids or [0, 1], "" if ids else -1
+    assert {*found["ids"][0][:2].tolist()} <= {*names}
+    assert found["ids"][0, 2:].tolist() == [absent] * 2
+    assert found["texts"][0, 2:].tolist() == [""] * 2
+    assert np.isneginf(found["scores"][0, 2:]).all()
+    for row in (1, 2):
+        assert found["ids"][row].tolist() == [absent] * 4
+        assert np.isneginf(found["scores"][row]).all()
+    assert index.found(["bad weather"])[0] == [
+        str(x) for x in found["ids"][0] if x != absent
+    ]
+
+
+@pytest.mark.parametrize("options", FORMS)
+def test_a_batch_answers_as_its_parts_do(encoder, ranker, tmp_path, options):
+    index = indexed(
+        encoder, tmp_path / "index", ranker=ranker, rerank=4, k=4, **options
+    )
+    whole = index.search([*QUERIES, ""])
+    parts = [index.search(x) for x in (QUERIES[:1], QUERIES[1:], [""])]
+    for name, values in whole.items():
+        joined = np.concatenate([x[name] for x in parts])
+        if values.dtype.kind == "f":
+            np.testing.assert_allclose(values, joined, atol=1e-5)
+        else:
+            np.testing.assert_array_equal(values, joined)
+
+
+@pytest.mark.parametrize("options", FORMS)
+def test_servers_can_run_it(encoder, ranker, tmp_path, options):
+    index = indexed(encoder, tmp_path / "index", ranker=ranker, **options)
+    report = kbl.check_servable(index.path)
+    assert report.ok, report
+    loaded = tf.saved_model.load(str(index.path))
+    names = {"search", "serving_default", "embed", "rerank"}
+    assert {*loaded.signatures} == names
+
+
+def test_it_answers_without_this_package(encoder, tmp_path):
+    index = indexed(encoder, tmp_path / "index", hybrid=True, k=2)
+    program = (
+        "import sys, tensorflow as tf, tensorflow_text\n"
+        "found = tf.saved_model.load(sys.argv[1]).signatures['search']\n"
+        "print(found(text=tf.constant(['bad weather']))['ids'].numpy().tolist())\n"
+        "assert 'keras_bert_lite' not in sys.modules\n"
+    )
+    command = [sys.executable, "-c", program, str(index.path)]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True, cwd="/")
+    assert json.loads(ran.stdout) == index.search(["bad weather"])["ids"].tolist()
+
+
+def test_texts_and_queries_have_their_prompts(tmp_path):
+    prompts = {"query": "bad: ", "passage": "fine: "}
+    body = kbl.sentence_encoder(tiny.encoder())
+    randomize(body)
+    preprocessor = tiny.preprocessor(prompts=prompts)
+    encoder = kbl.with_text(body, preprocessor, prompt_name=True)
+    index = indexed(encoder, tmp_path / "index", k=150)
+    plain = kbl.with_text(body, tiny.preprocessor())
+    asked = vectors_of(plain, [f"bad: {x}" for x in QUERIES])
+    cosines = asked @ vectors_of(plain, [f"fine: {x}" for x in CORPUS]).T
+    found = index.search(QUERIES)
+    again = np.take_along_axis(cosines, found["ids"], 1)
+    np.testing.assert_allclose(found["scores"], again, atol=1e-5)
+    new = kbl.search.load(index.add(["the finest"]))
+    scores = new.search(QUERIES)
+    expected = asked @ vectors_of(plain, ["fine: the finest"])[0]
+    for row, score in enumerate(expected):
+        place = scores["ids"][row].tolist().index(len(CORPUS))
+        np.testing.assert_allclose(scores["scores"][row][place], score, atol=1e-5)
+
+
+CHANGED = [{}, {"hybrid": True}, {"hybrid": True, "probes": 12, "precision": "int8"}]
+
+
+@pytest.mark.parametrize("options", CHANGED)
+@pytest.mark.parametrize("named", [False, True])
+def test_changed_indexes_equal_new_ones(encoder, tmp_path, options, named):
+    names = [f"t{i}" for i in range(len(CORPUS) + 1)] if named else None
+    first = indexed(
+        encoder, tmp_path / "i", CORPUS[:-20], ids=names and names[:130], **options
+    )
+    before = first.search(QUERIES)
+    path = first.add(CORPUS[-20:], ids=names and names[130:150])
+    assert path == tmp_path / "i" / "2"
+    path = kbl.search.load(path).remove(["t3", "t0"] if named else [3, 0])
+    assert path == tmp_path / "i" / "3"
+    changed = kbl.search.load(path)
+    kept = [i for i in range(150) if i not in (0, 3)]
+    ids = [names[i] for i in kept] if names else kept
+    new = indexed(
+        encoder, tmp_path / "n", [CORPUS[i] for i in kept], ids=ids, **options
+    )
+    found, expected = changed.search(QUERIES), new.search(QUERIES)
+    np.testing.assert_allclose(found["scores"], expected["scores"], atol=1e-3)
+    if not options.get("probes"):
+        np.testing.assert_array_equal(found["ids"], expected["ids"])
+        np.testing.assert_array_equal(found["texts"], expected["texts"])
+    for name, values in kbl.search.load(tmp_path / "i" / "1").search(QUERIES).items():
+        np.testing.assert_array_equal(values, before[name])
+    assert kbl.check_servable(path).ok
+
+
+def test_changes_that_are_refused(encoder, tmp_path):
+    index = indexed(encoder, tmp_path / "index", ["a fine day", "bad weather"])
+    for change, message in (
+        (lambda: index.add(["fine"], ids=[1]), r"must differ. Received twice: \[1\]"),
+        (
+            lambda: index.add(["fine"], ids=["x"]),
+            "all be strings, or all whole numbers",
+        ),
+        (lambda: index.add([]), "`texts` must hold a text"),
+        (lambda: index.remove([2]), r"`ids` must be of texts in the index.*\[2\]"),
+        (lambda: index.remove([0, 1]), "`texts` must hold a text"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            change()
+    assert [x.name for x in (tmp_path / "index").iterdir()] == ["1"]
+
+
+def test_vectors_made_elsewhere(encoder, tmp_path):
+    made = vectors_of(encoder, CORPUS)
+    index = indexed(encoder, tmp_path / "index", vectors=made)
+    again = indexed(encoder, tmp_path / "again")
+    found, expected = index.search(QUERIES), again.search(QUERIES)
+    np.testing.assert_array_equal(found["ids"], expected["ids"])
+    with pytest.raises(ValueError, match="whose cosine with the encoder's is"):
+        indexed(encoder, tmp_path / "index", vectors=made[::-1])
+    assert [x.name for x in (tmp_path / "index").iterdir()] == ["1"]
+
+
+def test_an_interrupted_index_goes_on(encoder, tmp_path, monkeypatch):
+    monkeypatch.setattr(encoding, "PART", 40)
+    expected = indexed(encoder, tmp_path / "whole")
+    module = importlib.import_module("keras_bert_lite.search.index")
+    unit, calls = module.unit, []
+
+    def stops(vectors):
+        calls.append(len(vectors))
+        if sum(calls) > 90:
+            raise KeyboardInterrupt
+        return unit(vectors)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "unit", stops)
+        with pytest.raises(KeyboardInterrupt):
+            indexed(encoder, tmp_path / "index")
+    assert not [x for x in (tmp_path / "index").iterdir() if x.name.isdigit()]
+    index = indexed(encoder, tmp_path / "index")
+    for name in ("table", "rows"):
+        ours, theirs = (x._loaded.index["vectors"][name] for x in (index, expected))
+        np.testing.assert_array_equal(ours, theirs)
+    assert [x.name for x in (tmp_path / "index").iterdir()] == ["1"]
+
+
+JUDGED = kbl.data.RetrievalSet(
+    {"a": "the weather", "b": "jj jx"},
+    {str(i): x for i, x in enumerate(CORPUS)},
+    {"a": {"1": 1}, "b": {"2": 1}},
+)
+
+
+def test_judged_queries_choose_the_weight(encoder, tmp_path):
+    index = indexed(encoder, tmp_path / "i", hybrid=True, judged=JUDGED)
+    weight = float(index._loaded.index["weight"])
+    scores = kbl.evaluate(index, JUDGED)["scores"]
+    for other in (0.05, 0.5, 0.95):
+        path = tmp_path / f"{other}"
+        compared = indexed(encoder, path, hybrid=True, weight=other)
+        assert kbl.evaluate(compared, JUDGED)["scores"]["ndcg@10"] <= scores["ndcg@10"]
+    assert 0 < weight < 1
+
+
+def test_indexes_are_scored(encoder, tmp_path):
+    names = [f"t{i}" for i in range(len(CORPUS))]
+    data = kbl.data.RetrievalSet(
+        JUDGED.queries,
+        dict(zip(names, CORPUS, strict=True)),
+        {"a": {"t1": 2, "t5": 1}, "b": {"t2": 1}},
+    )
+    index = indexed(encoder, tmp_path / "index", dict(data.corpus))
+    found = kbl.evaluate(index, data)
+    expected = kbl.evaluate(encoder, data)
+    for name in ("ndcg@10", "mrr@10", "recall@10", "accuracy@1"):
+        assert found["scores"][name] == pytest.approx(expected["scores"][name])
+    assert found["baselines"] == expected["baselines"]
+    assert kbl.evaluate(tmp_path / "index", data) == found
+    with pytest.raises(ValueError, match="by the same ids"):
+        kbl.evaluate(index, JUDGED)
+    with pytest.raises(ValueError, match="must be a retrieval set for an index"):
+        kbl.evaluate(index, [{"text": "a"}])
+
+
+def test_a_search_in_a_line(encoder, tmp_path):
+    index = indexed(encoder, tmp_path / "index", ["a fine day", "bad weather"])
+    (best, other) = kbl.search.search(tmp_path / "index", "fine day")
+    found = index.search(["fine day"])
+    assert best["id"] == found["ids"][0, 0]
+    assert best["score"] == pytest.approx(found["scores"][0, 0])
+    assert {best["text"], other["text"]} == {"a fine day", "bad weather"}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"k": 0}, "`k` must be"),
+        ({"probes": 0}, "`probes` must be"),
+        ({"precision": "int4"}, "`precision` must be one of"),
+        ({"weight": 1.5}, "`weight` must be in"),
+        ({"batch_size": 0}, "`batch_size` must be"),
+        ({"version": -1}, "`version` must be"),
+        ({"texts": []}, "`texts` must hold a text"),
+        ({"judged": JUDGED}, "`judged` must be None unless `hybrid`"),
+        ({"judged": JUDGED, "hybrid": True, "weight": 0.5}, "`judged` must be None"),
+        ({"judged": "no path", "hybrid": True}, "`judged` must be a `data.Retr"),
+    ],
+)
+def test_refuses(encoder, tmp_path, options, message):
+    with pytest.raises(ValueError, match=message):
+        indexed(encoder, tmp_path / "index", **{"texts": CORPUS, **options})
+    assert not (tmp_path / "index").exists()
+
+
+def test_refuses_other_models(encoder, ranker, tmp_path):
+    for options, message in (
+        ({"encoder": ranker}, "`encoder` must be a model of the task 'sentence_emb"),
+        ({"ranker": encoder}, "`ranker` must be a model of the task 'ranking'"),
+        ({"ranker": ranker, "rerank": 5}, "`rerank` must be at least `k`, 10"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            indexed(folder=tmp_path / "index", **{"encoder": encoder, **options})
+    path = kbl.export_saved_model(encoder, tmp_path / "embed")
+    with pytest.raises(ValueError, match="`path` must be an index made by `index`"):
+        kbl.search.load(path)
+
+
+@pytest.mark.parametrize("kind", ["run", "directory"])
+def test_sources_are_loaded(encoder, tmp_path, kind):
+    source = tmp_path / "source"
+    if kind == "run":
+        source.mkdir()
+        encoder.save(source / "model.keras")
+    else:
+        body = encoder.get_layer("sentence_encoder")
+        kbl.save_hugging_face(body, tiny.preprocessor(), source)
+    found = indexed(source, tmp_path / "index").search(QUERIES)
+    expected = indexed(encoder, tmp_path / "again").search(QUERIES)
+    np.testing.assert_allclose(found["scores"], expected["scores"], atol=1e-5)
