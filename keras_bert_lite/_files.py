@@ -217,14 +217,14 @@ def remove_left_over(folder: Path) -> None:
 @contextlib.contextmanager
 def _draft(path: Path, tidy: bool = True) -> Iterator[Path]:
     """Yields the draft of a file or a directory."""
-    with folder_to_fill(path.parent), _full_disk_by_name(path):
+    with folder_to_fill(path.parent), full_disk_by_name(path):
         if tidy:
             remove_left_over(path.parent)
         draft, descriptor = _locked_draft(path.parent)
         try:
             (draft / NEW).mkdir()
             (draft / OLD).mkdir()
-            with _full_disk_by_name(path):  # before the draft's space is free again
+            with full_disk_by_name(path):  # before the draft's space is free again
                 yield draft
         finally:
             _remove(draft)
@@ -232,7 +232,7 @@ def _draft(path: Path, tidy: bool = True) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def _full_disk_by_name(path: Path) -> Iterator[None]:
+def full_disk_by_name(path: Path) -> Iterator[None]:
     """Names the disk and the file where writing failed because the disk is full.
 
     Libraries that write (h5py, NumPy, safetensors, TensorFlow) each say it in another

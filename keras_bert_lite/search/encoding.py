@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from keras_bert_lite._files import write_text
+from keras_bert_lite._files import full_disk_by_name, write_text
 from keras_bert_lite._finite import NotFinite
 from keras_bert_lite._progress_bar import progress_bar
 
@@ -57,9 +57,9 @@ def encoded(
     folder = directory / f"{WORK}{digest.hexdigest()[:16]}"
     with _locked(folder):
         path, done = folder / VECTORS, _done(folder)
-        mode = "r+" if done else "w+"
-        shape = (len(texts), width)
-        vectors = np.lib.format.open_memmap(path, mode, np.float32, shape)
+        if not done:
+            _allocate(path, (len(texts), width))
+        vectors = np.lib.format.open_memmap(path, "r+")
         bar = progress_bar(len(texts), verbose, unit_name="text")
         bar.update(done)
         for start in range(done, len(texts), PART):
@@ -70,6 +70,21 @@ def encoded(
             bar.add(len(part))
         yield vectors
     shutil.rmtree(folder)
+
+
+def _allocate(path: Path, shape: tuple[int, int]) -> None:
+    """Makes a file of vectors whose room on the disk is taken at once.
+
+    Writing to a mapped file where the disk is full would end the process.
+    """
+    with full_disk_by_name(path):
+        try:
+            np.lib.format.open_memmap(path, "w+", np.float32, shape)
+            with path.open("r+b") as file:
+                os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+        except OSError:
+            path.unlink()
+            raise
 
 
 def _done(folder: Path) -> int:

@@ -47,11 +47,12 @@ def _text_model(source: Source, argument: str, task: Task) -> TextModel:
         prompts = {PROMPT: True} if preprocessor.prompts else {}
         prompts = prompts if PROMPT in task.input_options else {}
         model = with_text(body, preprocessor, **prompts)
-    if task_of(model) is not task:
-        found = task_of(model)
+    found = task_of(model)
+    if found is not task:
+        received = f"one of {found.name!r}" if found else "one without a task"
         raise ValueError(
             f"`{argument}` must be a model of the task {task.name!r}. "
-            f"Received: one of {found and found.name!r}"
+            f"Received: {received}"
         )
     return model
 

@@ -49,6 +49,21 @@ def command(*arguments):
     keras_bert_lite_command.main([str(x) for x in arguments])
 
 
+def test_makes_an_index_and_searches_it(tmp_path, capsys):
+    (tmp_path / "texts.txt").write_text("bad weather\na fine day\n", encoding="utf-8")
+    index, encoder = tmp_path / "index", tmp_path / "encoder"
+    model = kbl.sentence_encoder(tiny.encoder(pooling=None))
+    kbl.save_hugging_face(model, tiny.preprocessor(), encoder)
+    command("index", encoder, tmp_path / "texts.txt", index, "--hybrid")
+    assert f"{index / '1'}: for TensorFlow Serving" in capsys.readouterr().out
+    command("search", index, "the day")
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[1:] for line in lines] == [
+        ["1", "a", "fine", "day"],
+        ["0", "bad", "weather"],
+    ]
+
+
 @pytest.fixture(scope="module")
 def train(tmp_path_factory):
     path = tmp_path_factory.mktemp("data") / "train.tsv"

@@ -8,6 +8,7 @@ import pytest
 from keras_bert_lite._finite import NotFinite
 from keras_bert_lite.search import encoding as module
 from keras_bert_lite.search.encoding import LOCK, WORK, encoded, given, unit
+from tests.full_disk import full_disk
 
 TEXTS = [f"text {i}" * (1 + i % 3) for i in range(7)]
 
@@ -68,6 +69,13 @@ def test_one_process_at_a_time(tmp_path):
         with pytest.raises(BlockingIOError, match="`directory` must not be one that"):
             vectors(Encoder(), tmp_path)
     vectors(Encoder(), tmp_path)
+
+
+def test_a_full_disk_is_an_error(tmp_path):
+    expected = vectors(Encoder(), tmp_path)
+    with full_disk(150), pytest.raises(OSError, match="File too large"):
+        vectors(Encoder(), tmp_path)
+    np.testing.assert_array_equal(vectors(Encoder(), tmp_path), expected)
 
 
 def test_vectors_that_are_not_finite_are_refused(tmp_path):
