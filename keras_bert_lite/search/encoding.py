@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import shutil
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -16,11 +17,15 @@ import numpy as np
 from keras_bert_lite._files import full_disk_by_name, write_text
 from keras_bert_lite._finite import NotFinite
 from keras_bert_lite._progress_bar import progress_bar
+from keras_bert_lite._tensorflow import tf
+from keras_bert_lite.text.preprocessor import Preprocessor
+from keras_bert_lite.training.data.truncation import TruncationWarning
 
 WORK = ".vectors-"  # prefix of the folder where vectors are made
 VECTORS, DONE, LOCK = "vectors.npy", "done.json", "lock"
 PART = 2048  # texts that are sorted by length and encoded together
 CHECKED = 16  # vectors of others that are made again
+AROUND = 2  # special tokens around a text
 ALIKE = 0.98  # cosine from which two vectors of a text are the same
 
 Encode = Callable[[Sequence[str]], np.ndarray]
@@ -104,6 +109,26 @@ def _locked(folder: Path) -> Iterator[None]:
                 f"in. Received: {os.fspath(folder.parent)!r}"
             ) from None
         yield
+
+
+def warn_of_cut_texts(texts: Sequence[str], preprocessor: Preprocessor) -> None:
+    """Warns of texts of which only the beginning is read."""
+    most = preprocessor.sequence_length
+    if most is None:
+        return
+    # A token has a character or more.
+    long = [text for text in texts if len(text) > most - AROUND]
+    cut = 0
+    for start in range(0, len(long), PART):
+        part = preprocessor.tokenizer(tf.constant(long[start : start + PART]))
+        cut += int(np.sum(part.row_lengths().numpy() > most - AROUND))
+    if cut:
+        warnings.warn(
+            f"{cut} of {len(texts)} texts are longer than {most} tokens: their vectors "
+            "are those of their beginnings. Paragraphs are found better",
+            TruncationWarning,
+            stacklevel=3,
+        )
 
 
 def given(

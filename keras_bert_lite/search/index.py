@@ -17,7 +17,13 @@ from keras_bert_lite.checks import check_choice, check_positive, check_share
 from keras_bert_lite.layers.unit_normalization import unit_vectors
 from keras_bert_lite.models.encoder_model import encoder_of
 from keras_bert_lite.search.corpus import ID, Corpus, read_corpus
-from keras_bert_lite.search.encoding import Encode, encoded, given, unit
+from keras_bert_lite.search.encoding import (
+    Encode,
+    encoded,
+    given,
+    unit,
+    warn_of_cut_texts,
+)
 from keras_bert_lite.search.graph import Form, Search, text_specs
 from keras_bert_lite.search.models import text_encoder, text_ranker
 from keras_bert_lite.search.vectors import PRECISIONS, vector_table
@@ -119,6 +125,9 @@ def index(
     Returns:
         The path of the new version.
 
+    Warns:
+        TruncationWarning: If texts are longer than the encoder reads.
+
     Raises:
         BlockingIOError: If another process makes the same index in `directory`.
         FileExistsError: If the version exists.
@@ -176,6 +185,7 @@ def index(
             _write(draft, model, judge, embed, form, arrays, known)
             return publish(draft, folder, version)
 
+    warn_of_cut_texts(corpus.texts, preprocessor_of(model))
     if vectors is not None:
         return written(given(vectors, corpus.texts, encode, width))
     key = [weights_digest(encoder_of(model)), _prompt(model, DOCUMENT), width]

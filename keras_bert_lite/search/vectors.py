@@ -44,7 +44,8 @@ def vector_table(
             part = np.rint(part / scales[block, None])
         table[block] = part
     # Of the vectors as they are stored, whose cosines these standardize.
-    mean, products = np.zeros(table.shape[1]), np.zeros((table.shape[1],) * 2)
+    width = vectors.shape[1]
+    mean, products = np.zeros(width), np.zeros((width, width))
     for block in blocks:
         stored = _floats(table[block], scales[block]).astype(np.float64)
         mean += stored.sum(0) / len(table)

@@ -309,6 +309,13 @@ def test_indexes_are_scored(encoder, tmp_path):
         kbl.evaluate(index, [{"text": "a"}])
 
 
+def test_long_texts_are_told(encoder, tmp_path):
+    texts = [*QUERIES, "day " * 15, "day " * 14, "a day " * 50_000]
+    with pytest.warns(UserWarning, match="2 of 8 texts are longer than 16 tokens"):
+        index = indexed(encoder, tmp_path / "index", texts, k=8)
+    assert np.isfinite(index.search(["a day " * 50_000])["scores"]).all()
+
+
 def test_a_search_in_a_line(encoder, tmp_path):
     index = indexed(encoder, tmp_path / "index", ["a fine day", "bad weather"])
     (best, other) = kbl.search.search(tmp_path / "index", "fine day")
