@@ -95,6 +95,24 @@ def bfloat16_calls(tmp_path_factory):
     return list(calls_of(kbl.export_saved_model(model, directory, **options)))
 
 
+@pytest.fixture(scope="module")
+def index_calls(tmp_path_factory):
+    keras.utils.set_random_seed(0)
+    encoder, ranker = (
+        kbl.with_text(build(tiny.encoder()), tiny.preprocessor())
+        for build in (kbl.sentence_encoder, kbl.ranker)
+    )
+    directory = tmp_path_factory.mktemp("indexes")
+    corpus = [f"{x} {y} weather" for x in "abcde" for y in ("day", "fine", "bad")]
+    few = {"probes": 3, "precision": "int8", "ranker": ranker}
+    paths = [
+        kbl.search.index(encoder, corpus, directory / name, verbose=0, **options)
+        for name, options in (("plain", {}), ("hybrid", {"hybrid": True, **few}))
+    ]
+    paths.append(kbl.search.load(paths[0]).add(["one more day"]))
+    return [call for path in paths for call in calls_of(path)]
+
+
 def answers(python, calls, directory, stderr=None, **variables):
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     environment |= variables
@@ -147,6 +165,22 @@ def test_answers_in_int8(variable, one_dnn, int8_calls, tmp_path):
     _, *got = answers(python, int8_calls, tmp_path, **options)
     for answer, (_, expected) in zip(got, int8_calls, strict=True):
         check(answer, expected)
+
+
+@pytest.mark.parametrize("variable", PYTHONS)
+def test_indexes_search(variable, index_calls, tmp_path):
+    python = interpreter(variable)
+    _, *got = answers(python, index_calls, tmp_path)
+    names = set()
+    for answer, ((_, name, _), expected) in zip(got, index_calls, strict=True):
+        names.add(name)
+        # Texts that are nearly alike may change places.
+        numbers = {x: y for x, y in expected.items() if y.dtype == tf.float32}
+        check({x: answer[x] for x in numbers}, numbers, atol=1e-4)
+        assert {x: answer[x][0] for x in expected} == {
+            x: list(y.shape) for x, y in expected.items()
+        }
+    assert names == {"search", "serving_default", "embed"}
 
 
 def test_older_servers_have_no_int8(int8_calls, tmp_path):
