@@ -54,7 +54,7 @@ def _found_by_index(
     source: Any, data: RetrievalSet, queries: list[str]
 ) -> list[list[str]]:
     index = source if isinstance(source, Index) else Index(source)
-    found = index.found(queries)
+    found = index.best_ids(queries)
     if unknown := {x for ids in found for x in ids} - data.corpus.keys():
         raise ValueError(
             "`data` must have the texts of the index, by the same ids. Received: none "

@@ -159,11 +159,11 @@ def index(
     name = version_path(folder, version).name
     if weight is not None:
         check_share("weight", weight)
-    known = None if judged is None else _judged(judged, hybrid, weight)
+    queries = None if judged is None else _judged(judged, hybrid, weight)
     corpus = read_corpus(texts, ids, **reading)
     model = text_encoder(encoder)
-    judge = None if ranker is None else text_ranker(ranker)
-    if judge is not None:
+    reranker = None if ranker is None else text_ranker(ranker)
+    if reranker is not None:
         check_positive("rerank", rerank)
         if rerank < k:
             raise ValueError(f"`rerank` must be at least `k`, {k}. Received: {rerank}")
@@ -172,17 +172,17 @@ def index(
         k=k,
         probes=0 if probes is None else min(probes, lists),
         hybrid=hybrid,
-        rerank=0 if judge is None else rerank,
+        rerank=0 if reranker is None else rerank,
     )
     embed = signatures_of(model)["serving_default"]
     encode = encoder_of_texts(embed, _prompt(model, DOCUMENT), batch_size)
     width = model.output[EMBEDDING].shape[-1]
 
-    def written(found: np.ndarray) -> Path:
+    def written(made: np.ndarray) -> Path:
         share = (WEIGHT if weight is None else weight) if hybrid else None
-        arrays = index_arrays(corpus, found, precision, lists, share)
+        arrays = index_arrays(corpus, made, precision, lists, share)
         with draft_directory(folder, name) as draft:
-            _write(draft, model, judge, embed, form, arrays, known)
+            _write(draft, model, reranker, embed, form, arrays, queries)
             return publish(draft, folder, version)
 
     warn_of_cut_texts(corpus.texts, preprocessor_of(model))
@@ -191,8 +191,8 @@ def index(
     key = [weights_digest(encoder_of(model)), _prompt(model, DOCUMENT), width]
     key += [preprocessor_of(model).get_config(), batch_size]
     options = (width, json.dumps(key, default=str), folder, bool(verbose))
-    with encoded(corpus.texts, encode, *options) as found:
-        return written(found)
+    with encoded(corpus.texts, encode, *options) as made:
+        return written(made)
 
 
 def _judged(judged: Any, hybrid: bool, weight: float | None) -> RetrievalSet:
@@ -265,7 +265,7 @@ def _inputs(text: tf.Tensor, prompt: str | None) -> dict[str, tf.Tensor]:
 def _write(
     draft: Path,
     model: TextModel,
-    judge: TextModel | None,
+    reranker: TextModel | None,
     embed: Callable,
     form: Form,
     arrays: Arrays,
@@ -275,26 +275,26 @@ def _write(
     module.index = _variables(arrays)
     module.encoder = [x.value for x in model.variables]
     prompt = _prompt(model, QUERY)
-    signatures, rank = {"embed": embed}, None
-    if judge is not None:
-        module.ranker = [x.value for x in judge.variables]
-        signatures["rerank"] = signatures_of(judge)["serving_default"]
-        rank = lambda text, texts: signatures["rerank"](  # noqa: E731
-            **{TEXT: text, CANDIDATES: texts}
-        )["scores"]
+    signatures = {"embed": embed}
+    if reranker is not None:
+        module.ranker = [x.value for x in reranker.variables]
+        signatures["rerank"] = signatures_of(reranker)["serving_default"]
 
     def vectors_of(text: tf.Tensor) -> tf.Tensor:
-        return unit_vectors(
-            tf.cast(embed(**_inputs(text, prompt))[EMBEDDING], "float32")
-        )
+        vectors = embed(**_inputs(text, prompt))[EMBEDDING]
+        return unit_vectors(tf.cast(vectors, tf.float32))
 
+    def scores_of(text: tf.Tensor, candidates: tf.Tensor) -> tf.Tensor:
+        return signatures["rerank"](**{TEXT: text, CANDIDATES: candidates})["scores"]
+
+    rank = None if reranker is None else scores_of
     search = Search(form, module.index, vectors_of, rank)
     if judged is not None:
         weight, ids = module.index["weight"], arrays["ids"].tolist()
         find = tf.function(lambda text, vectors: search.find(text, vectors, FOUND)[0])
         weight.assign(best_weight(find, tf.function(vectors_of), weight, ids, judged))
-    signatures["search"] = traced(search, **text_specs(TEXT))
-    signatures["serving_default"] = signatures["search"]
+    signatures[SEARCH] = traced(search, **text_specs(TEXT))
+    signatures["serving_default"] = signatures[SEARCH]
     tf.saved_model.save(module, str(draft), signatures=signatures)
     prompts = {"prompt": _prompt(model, DOCUMENT)}
     about = {**dataclasses.asdict(form), **prompts, "texts": len(arrays["texts"])}

@@ -118,7 +118,7 @@ class Index:
             for name in parts[0]
         }
 
-    def found(self, texts: Sequence[str]) -> list[list[str]]:
+    def best_ids(self, texts: Sequence[str]) -> list[list[str]]:
         """Returns the ids of the best texts for each query, as strings."""
         found = self.search(texts)
         return [
@@ -151,8 +151,8 @@ class Index:
         new = read_corpus(texts, ids, first, **reading)
         both = Corpus([*old.texts, *new.texts], [*old.ids, *new.ids])
         embed, prompt = self._loaded.signatures["embed"], self._about[SEARCH]["prompt"]
-        found = encoder_of_texts(embed, prompt, batch_size)(new.texts)
-        return self._written(both, np.concatenate([self._vectors(), found]))
+        vectors = encoder_of_texts(embed, prompt, batch_size)(new.texts)
+        return self._written(both, np.concatenate([self._vectors(), vectors]))
 
     def remove(self, ids: Sequence[ID]) -> Path:
         """Writes a new version without some texts.
@@ -164,19 +164,19 @@ class Index:
             ValueError: If an id is unknown, or no text is left.
         """
         old = self._corpus()
-        if unknown := [x for x in ids if x not in {*old.ids}]:
+        gone, known = {*ids}, {*old.ids}
+        if unknown := [x for x in gone if x not in known]:
             raise ValueError(
                 f"`ids` must be of texts in the index. Received: {unknown[:3]}"
             )
-        gone = {*ids}
         kept = [i for i, name in enumerate(old.ids) if name not in gone]
         new = Corpus([old.texts[i] for i in kept], [old.ids[i] for i in kept])
         return self._written(new, self._vectors()[kept])
 
     def _corpus(self) -> Corpus:
-        held = self._loaded.index
-        texts, ids = (as_array(held[name]).tolist() for name in ("texts", "ids"))
-        return Corpus(texts, ids)
+        # Not as an array of strings, which gives each the room of the longest.
+        texts = [x.decode() for x in self._loaded.index["texts"].numpy()]
+        return Corpus(texts, as_array(self._loaded.index["ids"]).tolist())
 
     def _vectors(self) -> np.ndarray:
         held = self._loaded.index["vectors"]

@@ -124,7 +124,7 @@ def test_few_texts_and_empty_queries(encoder, ranker, tmp_path, options, ids):
     for row in (1, 2):
         assert found["ids"][row].tolist() == [absent] * 4
         assert np.isneginf(found["scores"][row]).all()
-    assert index.found(["bad weather"])[0] == [
+    assert index.best_ids(["bad weather"])[0] == [
         str(x) for x in found["ids"][0] if x != absent
     ]
 
