@@ -4,7 +4,8 @@
 
 SQuAD 1.1's development set as retrieval: 10,570 questions, 2,067 paragraphs. Articles
 are two halves; what is trained on questions about one half is scored on questions about
-the other, among all paragraphs. `untrained` is MiniLM as it comes, `vectors` the same
+the other, among all paragraphs. `untrained` is MiniLM as it comes; `hybrid` an index of
+it, which counts words too (`kbl.search.index`), without any training; `vectors` MiniLM
 after `kbl.finetune("sentence_embedding")`; `ranker` puts the 20 best paragraphs of BM25
 in order, for 1,000 questions about the second half, after `kbl.finetune("ranking")` on
 lists of the right paragraph and four that BM25 takes for the best. Each result is a
@@ -13,6 +14,7 @@ line of `results/search.jsonl`, in which the next call goes on.
 
 import argparse
 import functools
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +31,6 @@ SQUAD = Path("squad", "dev-v1.1.json")
 LENGTH = 256  # tokens; nearly all paragraphs are shorter
 SHORTER = 192  # for a ranker, whose time is dear
 QUESTIONS = 1000  # of a ranker
-WAYS = ("untrained", "vectors", "ranker")
 SHOWN = ("mrr@10", "accuracy@1", "ndcg@10", "recall@10")
 Result = dict[str, Any]
 
@@ -63,9 +64,20 @@ def scored(model: Any, data: RetrievalSet) -> Result:
     return {x: found[x] for x in ("rows", "scores", "intervals", "baselines")}
 
 
-def untrained(train: RetrievalSet, test: RetrievalSet, minutes: float, seed: int):
+def text_model() -> kbl.TextModel:
     preprocessor = kbl.load_preprocessor(minilm(), sequence_length=LENGTH)
-    return scored(kbl.with_text(kbl.load_model(minilm()), preprocessor), test)
+    return kbl.with_text(kbl.load_model(minilm()), preprocessor)
+
+
+def untrained(train: RetrievalSet, test: RetrievalSet, minutes: float, seed: int):
+    return scored(text_model(), test)
+
+
+def hybrid(train: RetrievalSet, test: RetrievalSet, minutes: float, seed: int):
+    with tempfile.TemporaryDirectory() as folder:
+        corpus = dict(test.corpus)
+        path = kbl.search.index(text_model(), corpus, folder, hybrid=True, verbose=0)
+        return scored(path, test)
 
 
 def tuned(task: str, train: Any, minutes: float, seed: int, length: int = LENGTH):
@@ -100,6 +112,14 @@ def trained(
     }
 
 
+WAYS = {
+    "untrained": untrained,
+    "hybrid": hybrid,
+    "vectors": functools.partial(trained, "sentence_embedding", LENGTH),
+    "ranker": functools.partial(trained, "ranking", SHORTER),
+}
+
+
 def markdown(records: list[Result]) -> str:
     lines = []
     for x in records:
@@ -113,7 +133,7 @@ def markdown(records: list[Result]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.search")
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--ways", nargs="+", choices=WAYS, default=WAYS)
+    parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS))
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--ranker-minutes", type=float, default=15)
     parser.add_argument("--questions", type=int, default=QUESTIONS)
@@ -121,19 +141,16 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=RESULTS)
     options = parser.parse_args()
     log, sets, seed = Log(options.results), halves(options.data), options.seed
+    minutes = {"vectors": options.minutes, "ranker": options.ranker_minutes}
     for half in range(2):
         train, test = sets[1 - half], sets[half]
-        for way, task, length, minutes in (
-            ("untrained", "", 0, 0.0),
-            ("vectors", "sentence_embedding", LENGTH, options.minutes),
-            ("ranker", "ranking", SHORTER, options.ranker_minutes),
-        ):
+        for way, make in WAYS.items():
             if way not in options.ways or (way == "ranker" and half == 0):
                 continue
-            make = functools.partial(trained, task, length) if task else untrained
             asked = some(test, options.questions, seed) if way == "ranker" else test
             given = {"way": way, "half": half, "seed": seed}
-            log.once(given, functools.partial(make, train, asked, minutes, seed))
+            run = functools.partial(make, train, asked, minutes.get(way, 0.0), seed)
+            log.once(given, run)
     print(markdown(log.records))
 
 

@@ -21,12 +21,12 @@ the seeds, whose number is in brackets. `finetune` is `kbl.finetune` as it comes
 `plain` the same encoder, which reads as many rows, 32 a step, with a random head at one
 rate and tags as they come; `plain_twice` twice as many rows; `simple` the best of the
 report's simple models; `vectors` a linear model of MiniLM's vectors. Made by
-`python -m benchmarks.recipes --data DATA`. A rule that has left the recipe, learning from pairs of
-texts ([ablation](ablation.md)), had decided 15 runs, which were run again without it.
-So was `finetune` of MiniLM with the present code: three draws of 64 rows (emotions:
-ten), the first one or two of 500, and one of 2,000 and of 6,000 (snips: two). These
-took the place of the old runs, from which they differ, in the mean of the sets, by
--0.03 points at 64 rows, +0.11 at 500, -0.02 at 2,000 and -0.22 at 6,000.
+`python -m benchmarks.recipes --data DATA`. A rule that has left the recipe, learning
+from pairs of texts ([ablation](ablation.md)), had decided 15 runs, which were run again
+without it. So was `finetune` of MiniLM with the present code: three draws of 64 rows
+(emotions: ten), the first one or two of 500, and one of 2,000 and of 6,000 (snips:
+two). These took the place of the old runs, from which they differ, in the mean of the
+sets, by -0.03 points at 64 rows, +0.11 at 500, -0.02 at 2,000 and -0.22 at 6,000.
 
 {scores}
 
