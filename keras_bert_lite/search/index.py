@@ -105,7 +105,8 @@ def index(
             the texts are encoded.
         hybrid: Whether words count too, by BM25.
         weight: The share of the vectors' score in a hybrid search, from 0 to 1. `None`:
-            the one that suits `judged` best, or 0.5.
+            the one that suits `judged` best, or 0.6, which did on the Cranfield
+            collection (`benchmarks.hybrid_weight`).
         judged: Judged queries about the corpus: a `data.RetrievalSet`, or a path that
             `data.read_beir` reads, whose ids are those of the index. `None`: there are
             none.

@@ -29,9 +29,8 @@ def given(words, capsys):
 def test_options_are_those_of_the_function(verb):
     """The source says what the signature does."""
     module, _, name = VERBS[verb].function.rpartition(".")
-    theirs = dict(
-        inspect.signature(getattr(importlib.import_module(module), name)).parameters
-    )
+    function = getattr(importlib.import_module(module), name)
+    theirs = dict(inspect.signature(function, eval_str=True).parameters)
     groups = [x for x in theirs.values() if x.kind is x.VAR_KEYWORD]
     shared = [
         name for x in groups for name in get_args(x.annotation)[0].__annotations__

@@ -80,7 +80,7 @@ def both_scores(encoder, queries, weight):
 @pytest.mark.parametrize("options", [{}, {"weight": 0.2}, {"probes": 12}])
 def test_vectors_and_words_count(encoder, tmp_path, options):
     index = indexed(encoder, tmp_path / "index", hybrid=True, k=3, **options)
-    scores = both_scores(encoder, QUERIES, options.get("weight", 0.5))
+    scores = both_scores(encoder, QUERIES, options.get("weight", 0.6))
     found = index.search(QUERIES)
     expected = -np.sort(-scores, 1)[:, :3]
     np.testing.assert_allclose(found["scores"], expected, atol=1e-3)
@@ -282,7 +282,7 @@ def test_judged_queries_choose_the_weight(encoder, tmp_path):
     index = indexed(encoder, tmp_path / "i", hybrid=True, judged=JUDGED)
     weight = float(index._loaded.index["weight"])
     scores = kbl.evaluate(index, JUDGED)["scores"]
-    for other in (0.05, 0.5, 0.95):
+    for other in (0.05, 0.6, 0.95):
         path = tmp_path / f"{other}"
         compared = indexed(encoder, path, hybrid=True, weight=other)
         assert kbl.evaluate(compared, JUDGED)["scores"]["ndcg@10"] <= scores["ndcg@10"]
