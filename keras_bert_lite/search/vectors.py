@@ -160,15 +160,13 @@ class Vectors:
 
     def _in_lists(self, queries: tf.Tensor, count: int) -> tuple[tf.Tensor, tf.Tensor]:
         likeness = tf.matmul(queries, self._of["centres"], transpose_b=True)
-        lists = tf.math.top_k(likeness, self._probes, sorted=False).indices
+        lists = tf.math.top_k(likeness, self._probes).indices
 
         def of_one(pair):
             query, chosen = pair
             starts = tf.gather(self._of["starts"], chosen)
             ends = tf.gather(self._of["starts"], chosen + 1)
             rows = tf.ragged.range(starts, ends).flat_values
-            # Equal cosines are in the order of the rows, as in exact search.
-            rows = tf.sort(rows)
             cosines = self._cosines(query, rows)
             return best_of(rows, cosines, count)
 
