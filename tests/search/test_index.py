@@ -219,6 +219,13 @@ def test_changed_indexes_equal_new_ones(encoder, tmp_path, options, named):
     assert kbl.check_servable(path).ok
 
 
+def test_the_number_of_a_removed_text_is_not_given_again(encoder, tmp_path):
+    index = indexed(encoder, tmp_path / "index", ["a fine day", "bad", "weather"])
+    path = kbl.search.load(index.remove([0])).add(["the day"])
+    found = kbl.search.load(path).search(["the day"])["ids"][0]
+    assert {*found.tolist()} == {1, 2, 3, -1}
+
+
 def test_changes_that_are_refused(encoder, tmp_path):
     index = indexed(encoder, tmp_path / "index", ["a fine day", "bad weather"])
     for change, message in (
