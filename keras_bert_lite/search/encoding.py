@@ -85,8 +85,9 @@ def _allocate(path: Path, shape: tuple[int, int]) -> None:
     with full_disk_by_name(path):
         try:
             np.lib.format.open_memmap(path, "w+", np.float32, shape)
-            with path.open("r+b") as file:
-                os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+            if hasattr(os, "posix_fallocate"):  # macOS has none
+                with path.open("r+b") as file:
+                    os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
         except OSError:
             path.unlink()
             raise
