@@ -81,6 +81,9 @@ QUICK = (
     "training/losses/",
     "training/metrics/",
     "training/test_schedules.py",
+    # Search: texts and ids, vectors in parts.
+    "search/test_corpus.py",
+    "search/test_encoding.py",
     # Fine-tuning and the command: choices, errors, options.
     "cli/test_functions.py::test_help_has_an_example_and_every_option",
     "cli/test_signatures.py",
