@@ -32,7 +32,7 @@ Encode = Callable[[Sequence[str]], np.ndarray]
 
 
 @contextlib.contextmanager
-def encoded(
+def corpus_vectors(
     texts: Sequence[str],
     encode: Encode,
     width: int,
@@ -60,7 +60,7 @@ def encoded(
     for text in texts:
         digest.update(hashlib.sha256(text.encode()).digest())
     folder = directory / f"{WORK}{digest.hexdigest()[:16]}"
-    with _locked(folder):
+    with _lock(folder):
         path, done = folder / VECTORS, _done(folder)
         if not done:
             _allocate(path, (len(texts), width))
@@ -99,7 +99,7 @@ def _done(folder: Path) -> int:
 
 
 @contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def _lock(folder: Path) -> Iterator[None]:
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / LOCK, "w") as lock:
         try:
@@ -132,7 +132,7 @@ def warn_of_cut_texts(texts: Sequence[str], preprocessor: Preprocessor) -> None:
         )
 
 
-def given(
+def checked_vectors(
     vectors: np.ndarray | str | os.PathLike,
     texts: Sequence[str],
     encode: Encode,

@@ -16,7 +16,6 @@ from keras_bert_lite.search.words import (
     standardized,
     word_hashes,
 )
-from keras_bert_lite.text.inputs import CANDIDATES, TEXT
 
 CANDIDATES_EACH = 100  # that vectors and words each put forward, if both are used
 Outputs = dict[str, "tf.Tensor"]
@@ -33,10 +32,10 @@ class Form:
         rerank: How many texts the ranker puts in order; 0: there is none.
     """
 
-    k: int = 10
-    probes: int = 0
-    hybrid: bool = False
-    rerank: int = 0
+    k: int
+    probes: int
+    hybrid: bool
+    rerank: int
 
 
 class Search:
@@ -131,8 +130,3 @@ class Search:
     def _at(self, values: Any, places: tf.Tensor, absent: Any) -> tf.Tensor:
         known = tf.gather(values, tf.maximum(places, 0))
         return tf.where(places < 0, tf.constant(absent, values.dtype), known)
-
-
-def text_specs(*names: str) -> dict[str, tf.TensorSpec]:
-    shapes = {TEXT: [None], CANDIDATES: [None, None]}
-    return {name: tf.TensorSpec(shapes[name], tf.string, name) for name in names}

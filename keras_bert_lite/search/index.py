@@ -15,19 +15,18 @@ from keras_bert_lite._files import check_directory, draft_directory
 from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.checks import check_choice, check_positive, check_share
 from keras_bert_lite.layers.unit_normalization import unit_vectors
-from keras_bert_lite.models.encoder_model import encoder_of
 from keras_bert_lite.search.corpus import ID, Corpus, read_corpus
 from keras_bert_lite.search.encoding import (
     Encode,
-    encoded,
-    given,
+    checked_vectors,
+    corpus_vectors,
     unit,
     warn_of_cut_texts,
 )
-from keras_bert_lite.search.graph import Form, Search, text_specs
+from keras_bert_lite.search.graph import Form, Search
 from keras_bert_lite.search.models import text_encoder, text_ranker
 from keras_bert_lite.search.vectors import PRECISIONS, vector_table
-from keras_bert_lite.search.weight import WEIGHT, best_weight
+from keras_bert_lite.search.weight import FOUND, WEIGHT, best_weight
 from keras_bert_lite.search.words import word_table
 from keras_bert_lite.serving.saved_model.exported_signatures import (
     signatures_of,
@@ -36,7 +35,8 @@ from keras_bert_lite.serving.saved_model.exported_signatures import (
 from keras_bert_lite.serving.saved_model.metadata import write_metadata
 from keras_bert_lite.serving.saved_model.versions import publish, version_path
 from keras_bert_lite.tasks.sentence_embedding import DOCUMENT, EMBEDDING, QUERY
-from keras_bert_lite.tasks.text_model import TextModel
+from keras_bert_lite.tasks.task import options_of
+from keras_bert_lite.tasks.text_model import TextModel, model_on_ids
 from keras_bert_lite.tasks.text_parts import preprocessor_of
 from keras_bert_lite.text.inputs import CANDIDATES, PROMPT, TEXT
 from keras_bert_lite.text.text_layer import require_tensorflow
@@ -45,7 +45,6 @@ from keras_bert_lite.training.data.retrieval import RetrievalSet, retrieval_set
 from keras_bert_lite.training.resume.state import weights_digest
 
 SEARCH = "search"  # of the metadata, and the name of the signature
-FOUND = 10  # texts by which the weight of a hybrid search is chosen
 Arrays = dict[str, Any]  # of an index, by name, nested
 
 
@@ -188,12 +187,23 @@ def index(
 
     warn_of_cut_texts(corpus.texts, preprocessor_of(model))
     if vectors is not None:
-        return written(given(vectors, corpus.texts, encode, width))
-    key = [weights_digest(encoder_of(model)), _prompt(model, DOCUMENT), width]
-    key += [preprocessor_of(model).get_config(), batch_size]
+        return written(checked_vectors(vectors, corpus.texts, encode, width))
+    key = [weights_digest(model), options_of(model_on_ids(model)), width]
+    key += [
+        _nameless(preprocessor_of(model).get_config()),
+        _prompt(model, DOCUMENT),
+        batch_size,
+    ]
     options = (width, json.dumps(key, default=str), folder, bool(verbose))
-    with encoded(corpus.texts, encode, *options) as made:
+    with corpus_vectors(corpus.texts, encode, *options) as made:
         return written(made)
+
+
+def _nameless(config: Any) -> Any:
+    """Returns a configuration without the names of layers, which Keras counts up."""
+    if isinstance(config, dict):
+        return {x: _nameless(y) for x, y in config.items() if x != "name"}
+    return config
 
 
 def _judged(judged: Any, hybrid: bool, weight: float | None) -> RetrievalSet:
@@ -294,7 +304,7 @@ def _write(
         weight, ids = module.index["weight"], arrays["ids"].tolist()
         find = tf.function(lambda text, vectors: search.find(text, vectors, FOUND)[0])
         weight.assign(best_weight(find, tf.function(vectors_of), weight, ids, judged))
-    signatures[SEARCH] = traced(search, **text_specs(TEXT))
+    signatures[SEARCH] = traced(search, text=tf.TensorSpec([None], tf.string, TEXT))
     signatures["serving_default"] = signatures[SEARCH]
     tf.saved_model.save(module, str(draft), signatures=signatures)
     prompts = {"prompt": _prompt(model, DOCUMENT)}

@@ -16,7 +16,8 @@ from keras_bert_lite.training.scores.ranking import (
 
 WEIGHT = 0.6  # if there are no judged queries; see benchmarks.hybrid_weight
 TRIED = [round(0.05 * x, 2) for x in range(1, 20)]
-METRIC = "ndcg@10"
+FOUND = 10  # texts of a query that count
+METRIC = f"ndcg@{FOUND}"
 BATCH = 32
 
 

@@ -20,17 +20,17 @@ def word_hashes(texts: tf.Tensor) -> tf.RaggedTensor:
     """Returns the hashes of the words of texts, int64 `(B, words)`."""
     words = tf.strings.lower(texts, encoding="utf-8")
     words = tf.strings.split(tf.strings.regex_replace(words, OTHERS, " "))
-    return tf.ragged.map_flat_values(hashed, words)
+    return tf.ragged.map_flat_values(hash_words, words)
 
 
-def hashed(words: tf.Tensor) -> tf.Tensor:
+def hash_words(words: tf.Tensor) -> tf.Tensor:
     return tf.strings.to_hash_bucket_fast(words, HASHES)
 
 
 def word_table(texts: Sequence[str]) -> dict[str, np.ndarray]:
     """Returns what `Words` is made of: for each word, texts and what it adds there."""
     words, weights = BM25(texts).weights()
-    hashes = hashed(tf.constant(words)).numpy()
+    hashes = hash_words(tf.constant(words)).numpy()
     order = np.argsort(hashes)
     postings = weights[:, order].tocsc()
     postings.sort_indices()

@@ -7,7 +7,13 @@ import pytest
 
 from keras_bert_lite._finite import NotFinite
 from keras_bert_lite.search import encoding as module
-from keras_bert_lite.search.encoding import LOCK, WORK, encoded, given, unit
+from keras_bert_lite.search.encoding import (
+    LOCK,
+    WORK,
+    checked_vectors,
+    corpus_vectors,
+    unit,
+)
 from tests.full_disk import full_disk
 
 TEXTS = [f"text {i}" * (1 + i % 3) for i in range(7)]
@@ -32,7 +38,7 @@ def _small_parts(monkeypatch):
 
 
 def vectors(encode, folder, texts=TEXTS, key="key"):
-    with encoded(texts, encode, 3, key, folder, False) as found:
+    with corpus_vectors(texts, encode, 3, key, folder, False) as found:
         return found.copy()
 
 
@@ -89,7 +95,7 @@ def test_vectors_that_are_not_finite_are_refused(tmp_path):
 def test_given_vectors_are_checked_and_scaled(tmp_path):
     right = Encoder()(TEXTS)
     np.save(tmp_path / "vectors.npy", 3 * right.astype(np.float16))
-    found = given(tmp_path / "vectors.npy", TEXTS, Encoder(), 3)
+    found = checked_vectors(tmp_path / "vectors.npy", TEXTS, Encoder(), 3)
     np.testing.assert_allclose(found, right, atol=1e-3)
     wrong = right.copy()
     wrong[3] = right[0] @ [[0, 1, 0], [-1, 0, 0], [0, 0, -1]]
@@ -103,4 +109,4 @@ def test_given_vectors_are_checked_and_scaled(tmp_path):
         (infinite, NotFinite, "`vectors` must be finite numbers.*vector 4"),
     ):
         with pytest.raises(error, match=message):
-            given(value, TEXTS, Encoder(), 3)
+            checked_vectors(value, TEXTS, Encoder(), 3)

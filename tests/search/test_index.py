@@ -316,6 +316,20 @@ def test_indexes_are_scored(encoder, tmp_path):
         kbl.evaluate(index, [{"text": "a"}])
 
 
+def test_another_pooling_does_not_go_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(encoding, "PART", 40)
+    module = importlib.import_module("keras_bert_lite.search.index")
+    body, keys = tiny.encoder(), []
+    corpus_vectors = module.corpus_vectors
+    monkeypatch.setattr(
+        module, "corpus_vectors", lambda *x: keys.append(x[3]) or corpus_vectors(*x)
+    )
+    for pooling in ("mean", "max", "max"):
+        model = kbl.with_text(kbl.sentence_encoder(body, pooling), tiny.preprocessor())
+        indexed(model, tmp_path / "index", QUERIES)
+    assert keys[0] != keys[1] == keys[2]
+
+
 def test_long_texts_are_told(encoder, tmp_path):
     texts = [*QUERIES, "day " * 15, "day " * 14, "a day " * 50_000]
     with pytest.warns(UserWarning, match="2 of 8 texts are longer than 16 tokens"):
