@@ -132,7 +132,7 @@ def finetune(
         batch_size: Rows of a step, at most all of them; `None`: 16 below 500 rows,
             else 32; 8 for answers to questions and lists of candidates, of which
             those of more than eight are read in parts. Pairs that belong together, and
-            triplets, have no text twice in a batch.
+            triplets, have no text twice in a batch, which is mostly about one topic.
         sequence_length: The most tokens that the model reads of a row; `None`: the
             shortest length from 128 to 512 that holds 99 % of the rows, or twice the
             longest of fewer than 200, if the encoder reads as many.

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 
 from keras_bert_lite.finetuning.recipe import RECIPE
+from keras_bert_lite.finetuning.topics import topic_batches
 from keras_bert_lite.tasks.task import FineTuning
 from keras_bert_lite.training.data.batches import POOL
-from keras_bert_lite.training.data.distinct import Texts, places_of
+from keras_bert_lite.training.data.distinct import Texts
 from keras_bert_lite.training.data.readers.read import Reading, read
 from keras_bert_lite.training.data.records import Record
 from keras_bert_lite.training.data.retrieval import retrieval_set
@@ -157,8 +158,9 @@ def ordered(
     """Yields rows forever, each epoch in another order, batches of similar length.
 
     The rows of 50 batches at a time are sorted by their length, and the batches
-    shuffled, as `group_by_length` of `batches` does. The order depends on the seed
-    alone, so that an interrupted run can go on.
+    shuffled, as `group_by_length` of `batches` does; batches without repeated texts are
+    `topic_batches` instead. The order depends on the seed alone, so that an interrupted
+    run can go on.
 
     Args:
         rows: The rows.
@@ -167,9 +169,11 @@ def ordered(
         seed: Seed of the orders.
         distinct: Whether no text may occur twice in a batch.
     """
-    orders = _orders(rows, form, batch_size, seed)
-    if distinct:
-        orders = places_of(distinct_texts(rows, form), batch_size, orders)
+    orders = (
+        topic_batches(distinct_texts(rows, form), batch_size, seed)
+        if distinct
+        else _orders(rows, form, batch_size, seed)
+    )
     for order in orders:
         yield from (rows[i] for i in order)
 
