@@ -28,7 +28,7 @@ def evaluate_retrieval(
     Raises:
         ValueError: If the model's task is not to search, or an index has other ids.
     """
-    queries, texts = [data.queries[x] for x in data.asked], [*data.corpus.values()]
+    queries, texts = [data.queries[x] for x in data.answerable], [*data.corpus.values()]
     ids = [*data.corpus]
     if isinstance(model, Index) or is_index(model):
         found = _found_by_index(model, data, queries)

@@ -38,7 +38,7 @@ def best_weight(
         ids: The ids of the texts.
         judged: Queries and judgements; its ids are those of the texts.
     """
-    queries = [judged.queries[x] for x in judged.asked]
+    queries = [judged.queries[x] for x in judged.answerable]
     batches = [
         tf.constant(queries[i : i + BATCH]) for i in range(0, len(queries), BATCH)
     ]

@@ -65,14 +65,14 @@ class RetrievalSet:
                         "`judgements` must be numbers from 0. Received: "
                         f"{grade!r} for {query!r} and {text!r}"
                     )
-        if not self.asked:
+        if not self.answerable:
             raise ValueError(
                 "`judgements` must name a relevant text (a grade above 0). "
                 f"Received: {len(texts)} judged texts, none of them relevant"
             )
 
     @property
-    def asked(self) -> list[str]:
+    def answerable(self) -> list[str]:
         """The ids of the queries that have a relevant text."""
         return [query for query, x in self.judgements.items() if any(x.values())]
 
@@ -80,7 +80,7 @@ class RetrievalSet:
         """Returns each query with each of its relevant texts."""
         return [
             {"text": self.queries[query], "text_pair": self.corpus[text]}
-            for query in self.asked
+            for query in self.answerable
             for text, grade in self.judgements[query].items()
             if grade
         ]
@@ -91,13 +91,13 @@ class RetrievalSet:
         These are up to four relevant texts, those with the highest grades, and up to
         four others: judged ones first, then those that BM25 takes for the best.
         """
-        ids, asked = [*self.corpus], self.asked
-        most = max(len(self.judgements[query]) for query in asked)
+        ids, queries = [*self.corpus], self.answerable
+        most = max(len(self.judgements[query]) for query in queries)
         words = BM25([*self.corpus.values()])
-        found, _ = words.rank([self.queries[x] for x in asked], MOST + most)
+        found, _ = words.rank([self.queries[x] for x in queries], MOST + most)
         return [
             self._list(query, [ids[i] for i in places])
-            for query, places in zip(asked, found, strict=True)
+            for query, places in zip(queries, found, strict=True)
         ]
 
     def _list(self, query: str, found: list[str]) -> Record:

@@ -168,7 +168,7 @@ class RankingScorer(Scorer):
 def rankings_of(data: RetrievalSet, found: Iterable[Sequence[str]]) -> list[Ranking]:
     """Returns what a search found, by ids, with the judgements of each query."""
     rankings = []
-    for query, ids in zip(data.asked, found, strict=True):
+    for query, ids in zip(data.answerable, found, strict=True):
         judged = data.judgements[query]
         grades = [float(judged.get(x, 0)) for x in ids]
         first = data.corpus[ids[0]] if len(ids) else ""

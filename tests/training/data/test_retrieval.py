@@ -42,7 +42,7 @@ def write(folder, judgements="qrels.tsv", corpus=None, lines=None):
 
 def test_pairs_are_those_that_are_relevant():
     data = RetrievalSet(QUERIES, CORPUS, JUDGEMENTS)
-    assert data.asked == ["q1", "q2"]
+    assert data.answerable == ["q1", "q2"]
     assert data.pairs() == [
         {"text": "rain today", "text_pair": "it will rain"},
         {"text": "who sings", "text_pair": "he sings, who else"},
