@@ -26,7 +26,9 @@ PAGES = {
 }
 TABLES = {
     "ablation": ("ablation", "markdown"),
+    "answer_selection": ("answer_selection", "markdown"),
     "architectures": ("architectures", "markdown"),
+    "cached_negatives": ("cached_negatives", "markdown"),
     "compute_types": ("compute_types", "markdown"),
     "encoders": ("encoders", "markdown"),
     "first_answer": ("first_answer", "markdown"),
@@ -39,6 +41,8 @@ TABLES = {
     "pretraining_speed": ("pretraining_speed", "summary"),
     "recipe_choices": ("recipe_choices", "markdown"),
     "search": ("search", "markdown"),
+    "search_speed": ("search_speed", "markdown"),
+    "sentence_training": ("sentence_training", "markdown"),
     "squad2": ("squad2", "markdown"),
     "tpu": ("tpu.report", "summary"),
     "warm_start": ("warm_start", "markdown"),

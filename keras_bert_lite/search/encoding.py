@@ -18,14 +18,12 @@ from keras_bert_lite._files import full_disk_by_name, write_text
 from keras_bert_lite._finite import NotFinite
 from keras_bert_lite._progress_bar import progress_bar
 from keras_bert_lite._tensorflow import tf
-from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.training.data.truncation import TruncationWarning
 
 WORK = ".vectors-"  # prefix of the folder where vectors are made
 VECTORS, DONE, LOCK = "vectors.npy", "done.json", "lock"
 PART = 2048  # texts that are sorted by length and encoded together
 CHECKED = 16  # vectors of others that are made again
-AROUND = 2  # special tokens around a text
 ALIKE = 0.98  # cosine from which two vectors of a text are the same
 
 Encode = Callable[[Sequence[str]], np.ndarray]
@@ -45,7 +43,7 @@ def corpus_vectors(
     What was interrupted goes on where it was.
 
     Args:
-        texts: The texts.
+        texts: The texts; there may be none.
         encode: From some of them to their vectors, of length 1.
         width: H.
         key: What the vectors depend on besides the texts.
@@ -56,6 +54,9 @@ def corpus_vectors(
         BlockingIOError: If another process is making them.
         NotFinite: If a vector is not finite.
     """
+    if not texts:  # and a file of nothing cannot be mapped
+        yield np.zeros((0, width), np.float32)
+        return
     digest = hashlib.sha256(key.encode())
     for text in texts:
         digest.update(hashlib.sha256(text.encode()).digest())
@@ -112,21 +113,27 @@ def _lock(folder: Path) -> Iterator[None]:
         yield
 
 
-def warn_of_cut_texts(texts: Sequence[str], preprocessor: Preprocessor) -> None:
-    """Warns of texts of which only the beginning is read."""
-    most = preprocessor.sequence_length
-    if most is None:
+def warn_of_cut_texts(
+    texts: Sequence[str], truncates: Callable, limit: int | None
+) -> None:
+    """Warns of texts of which only the beginning is read.
+
+    Args:
+        texts: The texts.
+        truncates: From strings `(B,)` to which of them are too long, booleans `(B,)`.
+        limit: The tokens of a text that are read, the special ones included; `None`:
+            all.
+    """
+    if limit is None:
         return
-    # A token has a character or more.
-    long = [text for text in texts if len(text) > most - AROUND]
     cut = 0
-    for start in range(0, len(long), PART):
-        part = preprocessor.tokenizer(tf.constant(long[start : start + PART]))
-        cut += int(np.sum(part.row_lengths().numpy() > most - AROUND))
+    for start in range(0, len(texts), PART):
+        part = tf.constant(texts[start : start + PART])
+        cut += int(np.count_nonzero(truncates(part).numpy()))
     if cut:
         warnings.warn(
-            f"{cut} of {len(texts)} texts are longer than {most} tokens: their vectors "
-            "are those of their beginnings. Paragraphs are found better",
+            f"{cut} of {len(texts)} texts are longer than {limit} tokens: their "
+            "vectors are those of their beginnings. Paragraphs are found better",
             TruncationWarning,
             stacklevel=3,
         )

@@ -30,12 +30,15 @@ class Form:
         probes: How many inverted lists are searched; 0: all vectors, exactly.
         hybrid: Whether BM25's scores count too.
         rerank: How many texts the ranker puts in order; 0: there is none.
+        ranker_weight: Of the ranker's standardized score; the search's has the rest
+            of 1, where its score remains the ranker's own.
     """
 
     k: int
     probes: int
     hybrid: bool
     rerank: int
+    ranker_weight: float
 
 
 class Search:
@@ -74,7 +77,8 @@ class Search:
         empty = tf.strings.length(tf.strings.strip(text)) == 0
         places = tf.where(empty[:, tf.newaxis], -1, places)
         if self._rank is not None:
-            places, scores = self._reranked(text, places[:, : form.rerank])
+            best = places[:, : form.rerank], scores[:, : form.rerank]
+            places, scores = self._reranked(text, *best)
         places = places[:, : form.k]
         scores = tf.where(places < 0, -np.inf, scores[:, : form.k])
         absent = "" if self._ids.dtype == tf.string else np.int64(-1)
@@ -120,13 +124,36 @@ class Search:
         return tf.map_fn(of_one, queries, fn_output_signature=specs)
 
     def _reranked(
-        self, text: tf.Tensor, places: tf.Tensor
+        self, text: tf.Tensor, places: tf.Tensor, before: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor]:
         assert self._rank is not None
+        weight = self._form.ranker_weight
         scores = self._rank(text, self._at(self._texts, places, ""))
+        if weight < 1:
+            by_ranker, by_search = map(standardized_rows, (scores, before))
+            both = weight * by_ranker + (1 - weight) * by_search
+            scores = tf.where(scores > -np.inf, both, -np.inf)
         scores, order = tf.math.top_k(scores, self._form.rerank)
         return tf.gather(places, order, batch_dims=1), scores
 
     def _at(self, values: Any, places: tf.Tensor, absent: Any) -> tf.Tensor:
         known = tf.gather(values, tf.maximum(places, 0))
         return tf.where(places < 0, tf.constant(absent, values.dtype), known)
+
+
+def standardized_rows(scores: tf.Tensor) -> tf.Tensor:
+    """Returns by how many standard deviations scores exceed the mean of their row.
+
+    Args:
+        scores: float32 `(B, C)`; those of -inf do not count and remain.
+    """
+    known = scores > -np.inf
+    count = tf.reduce_sum(tf.cast(known, tf.float32), 1, keepdims=True)
+
+    def mean(x):
+        total = tf.reduce_sum(tf.where(known, x, 0.0), 1, keepdims=True)
+        return tf.math.divide_no_nan(total, count)
+
+    centred = tf.where(known, scores, 0.0) - mean(scores)
+    deviation = tf.sqrt(mean(centred**2))
+    return tf.where(known, tf.math.divide_no_nan(centred, deviation), -np.inf)

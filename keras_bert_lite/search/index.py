@@ -60,6 +60,7 @@ def index(
     judged: Any = None,
     ranker: TextModel | str | os.PathLike | None = None,
     rerank: int = 20,
+    ranker_weight: float = 0.5,
     k: int = 10,
     probes: int | None = None,
     precision: str = "float32",
@@ -82,8 +83,9 @@ def index(
       `order` and `best`.
 
     Scores are cosines; in a hybrid search, the weighted sum of the cosine and BM25's
-    score, each less its mean over all texts and divided by its standard deviation; with
-    a ranker, the ranker's.
+    score, each less its mean over all texts and divided by its standard deviation. With
+    a ranker, its score and the search's are added up in the same way, over the texts
+    that it read.
 
     The corpus is encoded in parts, in a hidden folder of `directory`: what was
     interrupted goes on when it is called again with the same arguments. Old versions
@@ -112,6 +114,9 @@ def index(
         ranker: A `ranker` that takes strings, the directory of a run, or a source as in
             `load_model`: it puts the best texts in order.
         rerank: How many texts the ranker reads for a query.
+        ranker_weight: The share of the ranker's score, from 0 to 1. With 1, the order
+            and the scores are the ranker's alone, as suits one that was trained on many
+            queries.
         k: How many texts a search returns.
         probes: Sorts the vectors into inverted lists, the square root of their number,
             and searches only so many of them, those nearest to the query. That is
@@ -163,6 +168,7 @@ def index(
     corpus = read_corpus(texts, ids, **reading)
     model = text_encoder(encoder)
     reranker = None if ranker is None else text_ranker(ranker)
+    check_share("ranker_weight", ranker_weight)
     if reranker is not None:
         check_positive("rerank", rerank)
         if rerank < k:
@@ -173,6 +179,7 @@ def index(
         probes=0 if probes is None else min(probes, lists),
         hybrid=hybrid,
         rerank=0 if reranker is None else rerank,
+        ranker_weight=ranker_weight,
     )
     embed = signatures_of(model)["serving_default"]
     encode = encoder_of_texts(embed, _prompt(model, DOCUMENT), batch_size)
@@ -182,10 +189,11 @@ def index(
         share = (WEIGHT if weight is None else weight) if hybrid else None
         arrays = index_arrays(corpus, made, precision, lists, share)
         with draft_directory(folder, name) as draft:
-            _write(draft, model, reranker, embed, form, arrays, queries)
+            _write(draft, model, reranker, embed, truncates, form, arrays, queries)
             return publish(draft, folder, version)
 
-    warn_of_cut_texts(corpus.texts, preprocessor_of(model))
+    truncates = _truncates(model)
+    warn_of_cut_texts(corpus.texts, truncates, preprocessor_of(model).sequence_length)
     if vectors is not None:
         return written(checked_vectors(vectors, corpus.texts, encode, width))
     key = [weights_digest(model), options_of(model_on_ids(model)), width]
@@ -252,6 +260,17 @@ def _prompt(model: TextModel, names: Sequence[str]) -> str | None:
     return preprocessor_of(model).prompt_for(names) if takes else None
 
 
+def _truncates(model: TextModel) -> Callable:
+    """Returns a function from texts `(B,)` to which of them are cut, booleans."""
+    preprocessor, prompt = preprocessor_of(model), _prompt(model, DOCUMENT)
+
+    def truncates(text):
+        segments, _ = preprocessor.segments(_inputs(text, prompt))
+        return preprocessor.truncates(segments)
+
+    return tf.function(truncates, [tf.TensorSpec([None], tf.string)], autograph=False)
+
+
 def encoder_of_texts(embed: Callable, prompt: str | None, batch_size: int) -> Encode:
     """Returns a function from texts to their vectors of length 1, float32 `(N, H)`."""
 
@@ -278,12 +297,13 @@ def _write(
     model: TextModel,
     reranker: TextModel | None,
     embed: Callable,
+    truncates: Callable,
     form: Form,
     arrays: Arrays,
     judged: RetrievalSet | None,
 ) -> None:
     module = tf.Module()
-    module.index = _variables(arrays)
+    module.index, module.truncates = _variables(arrays), truncates
     module.encoder = [x.value for x in model.variables]
     prompt = _prompt(model, QUERY)
     signatures = {"embed": embed}

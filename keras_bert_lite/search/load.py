@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -13,6 +14,7 @@ import numpy as np
 from keras_bert_lite._files import draft_directory, to_json, write_text
 from keras_bert_lite._tensorflow import tf
 from keras_bert_lite.search.corpus import ID, Corpus, read_corpus
+from keras_bert_lite.search.encoding import corpus_vectors, warn_of_cut_texts
 from keras_bert_lite.search.index import (
     SEARCH,
     encoder_of_texts,
@@ -26,6 +28,8 @@ from keras_bert_lite.serving.saved_model.versions import publish, version_path
 from keras_bert_lite.tasks.text_model import as_array
 from keras_bert_lite.text.inputs import TEXT
 from keras_bert_lite.training.data.readers.read import Reading
+
+VARIABLES = Path("variables", "variables.index")
 
 
 def load(path: str | os.PathLike) -> Index:
@@ -131,28 +135,62 @@ class Index:
         texts: Sequence[str] | Mapping[str, str] | str | os.PathLike,
         ids: Sequence[ID] | None = None,
         batch_size: int = 32,
+        verbose: int = 1,
         **reading: Unpack[Reading],
     ) -> Path:
-        """Writes a new version with more texts; only these are encoded.
+        """Writes a new version with more texts; only new ones are encoded.
 
         Args:
-            texts, ids, reading: See `index`. Texts without ids are numbered from the
-                next free number.
-            batch_size: Texts that are encoded at once.
+            texts, ids, batch_size, verbose, reading: See `index`. Texts without ids are
+                numbered from the next free number.
 
         Returns:
             The directory of the new version. This one stays as it is.
 
+        Warns:
+            TruncationWarning: If new texts are longer than the encoder reads.
+
         Raises:
+            BlockingIOError: If another process adds the same texts.
             ValueError: If ids are there already, or of another kind.
         """
         old = self._corpus()
         first = max((x for x in old.ids if isinstance(x, int)), default=-1) + 1
         new = read_corpus(texts, ids, first, **reading)
         both = Corpus([*old.texts, *new.texts], [*old.ids, *new.ids])
-        embed, prompt = self._loaded.signatures["embed"], self._about[SEARCH]["prompt"]
-        vectors = encoder_of_texts(embed, prompt, batch_size)(new.texts)
-        return self._written(both, np.concatenate([self._vectors(), vectors]))
+        return self._with_corpus(both, batch_size, verbose)
+
+    def replace(
+        self,
+        texts: Sequence[str] | Mapping[str, str] | str | os.PathLike,
+        ids: Sequence[ID] | None = None,
+        batch_size: int = 32,
+        verbose: int = 1,
+        **reading: Unpack[Reading],
+    ) -> Path:
+        """Writes a new version with another corpus; only new texts are encoded.
+
+        Args:
+            texts, ids, batch_size, verbose, reading: See `index`. Ids are strings if
+                they were before, else numbers.
+
+        Returns:
+            The directory of the new version. This one stays as it is.
+
+        Warns:
+            TruncationWarning: If new texts are longer than the encoder reads.
+
+        Raises:
+            BlockingIOError: If another process adds the same texts.
+            ValueError: If a text or an id is invalid, or ids are of another kind.
+        """
+        corpus, old = read_corpus(texts, ids, **reading), self._corpus()
+        if corpus.named != old.named:
+            kinds = ["strings" if x.named else "numbers" for x in (old, corpus)]
+            raise ValueError(
+                f"`ids` must be {kinds[0]}, as in the index. Received: {kinds[1]}"
+            )
+        return self._with_corpus(corpus, batch_size, verbose)
 
     def remove(self, ids: Sequence[ID]) -> Path:
         """Writes a new version without some texts.
@@ -171,16 +209,32 @@ class Index:
             )
         kept = [i for i, name in enumerate(old.ids) if name not in gone]
         new = Corpus([old.texts[i] for i in kept], [old.ids[i] for i in kept])
-        return self._written(new, self._vectors()[kept])
+        return self._with_corpus(new)
 
     def _corpus(self) -> Corpus:
         # Not as an array of strings, which gives each the room of the longest.
         texts = [x.decode() for x in self._loaded.index["texts"].numpy()]
         return Corpus(texts, as_array(self._loaded.index["ids"]).tolist())
 
-    def _vectors(self) -> np.ndarray:
-        held = self._loaded.index["vectors"]
-        return float_vectors({name: value.numpy() for name, value in held.items()})
+    def _with_corpus(
+        self, corpus: Corpus, batch_size: int = 32, verbose: int = 0
+    ) -> Path:
+        """Writes a version of another corpus; texts of this one keep their vectors."""
+        table = self._loaded.index["vectors"]
+        held = float_vectors({name: x.numpy() for name, x in table.items()})
+        places = {text: i for i, text in enumerate(self._corpus().texts)}
+        new = [*dict.fromkeys(x for x in corpus.texts if x not in places)]
+        places |= {text: len(held) + i for i, text in enumerate(new)}
+        limit = self._about["sequence_length"]
+        warn_of_cut_texts(new, self._loaded.truncates, limit)
+        embed, prompt = self._loaded.signatures["embed"], self._about[SEARCH]["prompt"]
+        encode = encoder_of_texts(embed, prompt, batch_size)
+        # The file has checksums of all variables, and so stands for the model.
+        key = hashlib.sha256((self.path / VARIABLES).read_bytes()).hexdigest()
+        options = (held.shape[1], key, self.path.parent, bool(verbose))
+        with corpus_vectors(new, encode, *options) as made:
+            rows = [places[text] for text in corpus.texts]
+            return self._written(corpus, np.concatenate([held, made])[rows])
 
     def _written(self, corpus: Corpus, vectors: np.ndarray) -> Path:
         new = tf.saved_model.load(str(self.path))

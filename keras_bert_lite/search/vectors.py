@@ -75,6 +75,8 @@ def _floats(table: np.ndarray, scales: np.ndarray) -> np.ndarray:
 def _centres(vectors: np.ndarray, lists: int, seed: int) -> np.ndarray:
     from sklearn.cluster import MiniBatchKMeans  # slow to import
 
+    if len(vectors) < lists:  # one list holds them all, and comes first
+        return np.repeat(vectors[:1], lists, 0)
     sample = vectors
     if len(vectors) > SAMPLED * lists:
         rng = np.random.default_rng(seed)

@@ -90,7 +90,8 @@ def test_vectors_and_words_count(encoder, tmp_path, options):
 
 def test_the_ranker_orders_the_best(encoder, ranker, tmp_path):
     plain = indexed(encoder, tmp_path / "plain", k=8)
-    index = indexed(encoder, tmp_path / "index", ranker=ranker, rerank=8, k=3)
+    options = {"ranker": ranker, "rerank": 8, "k": 3}
+    index = indexed(encoder, tmp_path / "index", ranker_weight=1, **options)
     found, before = index.search(QUERIES), plain.search(QUERIES)
     candidates = before["texts"].tolist()
     answers = ranker.predict({"text": QUERIES, "candidates": candidates}, verbose=0)
@@ -107,6 +108,28 @@ def test_the_ranker_orders_the_best(encoder, ranker, tmp_path):
 
 
 FORMS = [{}, {"hybrid": True}, {"hybrid": True, "probes": 2, "precision": "int8"}]
+
+
+@pytest.mark.parametrize("weight", [0.5, 0.2, 0])
+def test_ranker_and_search_count(encoder, ranker, tmp_path, weight):
+    before = indexed(encoder, tmp_path / "plain", k=8).search(QUERIES)
+    share = {} if weight == 0.5 else {"ranker_weight": weight}
+    options = {"ranker": ranker, "rerank": 8, "k": 3, **share}
+    found = indexed(encoder, tmp_path / "index", **options).search(QUERIES)
+    candidates = {"text": QUERIES, "candidates": before["texts"].tolist()}
+    by_ranker = ranker.predict(candidates, verbose=0)["scores"]
+    by_ranker, by_search = (
+        (x - x.mean(1, keepdims=True)) / x.std(1, keepdims=True)
+        for x in (by_ranker, before["scores"])
+    )
+    both = weight * by_ranker + (1 - weight) * by_search
+    order = np.argsort(-both, 1)[:, :3]
+    np.testing.assert_array_equal(
+        found["ids"], np.take_along_axis(before["ids"], order, 1)
+    )
+    np.testing.assert_allclose(
+        found["scores"], np.take_along_axis(both, order, 1), atol=1e-3
+    )
 
 
 @pytest.mark.parametrize("options", FORMS)
@@ -129,11 +152,13 @@ def test_few_texts_and_empty_queries(encoder, ranker, tmp_path, options, ids):
     ]
 
 
-@pytest.mark.parametrize("options", FORMS)
-def test_a_batch_answers_as_its_parts_do(encoder, ranker, tmp_path, options):
-    index = indexed(
-        encoder, tmp_path / "index", ranker=ranker, rerank=4, k=4, **options
-    )
+@pytest.fixture(scope="module", params=FORMS, ids=str)
+def index(encoder, ranker, tmp_path_factory, request):
+    folder = tmp_path_factory.mktemp("index")
+    return indexed(encoder, folder, ranker=ranker, rerank=4, k=4, **request.param)
+
+
+def test_a_batch_answers_as_its_parts_do(index):
     whole = index.search([*QUERIES, ""])
     parts = [index.search(x) for x in (QUERIES[:1], QUERIES[1:], [""])]
     for name, values in whole.items():
@@ -144,9 +169,7 @@ def test_a_batch_answers_as_its_parts_do(encoder, ranker, tmp_path, options):
             np.testing.assert_array_equal(values, joined)
 
 
-@pytest.mark.parametrize("options", FORMS)
-def test_servers_can_run_it(encoder, ranker, tmp_path, options):
-    index = indexed(encoder, tmp_path / "index", ranker=ranker, **options)
+def test_servers_can_run_it(index):
     report = kbl.check_servable(index.path)
     assert report.ok, report
     loaded = tf.saved_model.load(str(index.path))
@@ -226,6 +249,85 @@ def test_the_number_of_a_removed_text_is_not_given_again(encoder, tmp_path):
     assert {*found.tolist()} == {1, 2, 3, -1}
 
 
+@pytest.fixture
+def encoded(monkeypatch):
+    """Texts that a loaded index encodes."""
+    module, texts = importlib.import_module("keras_bert_lite.search.load"), []
+
+    def encoder_of_texts(*arguments):
+        encode = encoding_of(*arguments)
+        return lambda part: texts.extend(part) or encode(part)
+
+    encoding_of = module.encoder_of_texts
+    monkeypatch.setattr(module, "encoder_of_texts", encoder_of_texts)
+    return texts
+
+
+def test_replaced_texts_keep_their_vectors(encoder, tmp_path, encoded):
+    index = indexed(encoder, tmp_path / "i", CORPUS[:100], hybrid=True)
+    texts = [*CORPUS[120:50:-1], CORPUS[60]]
+    path = index.replace(texts, verbose=0)
+    assert path == tmp_path / "i" / "2"
+    assert {*encoded} == {*CORPUS[100:121]}
+    assert len(encoded) == 21
+    new = indexed(encoder, tmp_path / "n", texts, hybrid=True)
+    found, expected = kbl.search.load(path).search(QUERIES), new.search(QUERIES)
+    np.testing.assert_array_equal(found["ids"], expected["ids"])
+    np.testing.assert_allclose(found["scores"], expected["scores"], atol=1e-4)
+
+
+@pytest.mark.parametrize("precision", ["float32", "int8"])
+def test_fewer_texts_than_lists(encoder, tmp_path, precision):
+    index = indexed(encoder, tmp_path / "i", probes=2, k=5, precision=precision)
+    index = kbl.search.load(index.replace(CORPUS[:4], verbose=0))
+    found = index.search(QUERIES)
+    cosines = vectors_of(encoder, QUERIES) @ vectors_of(encoder, CORPUS[:4]).T
+    assert (np.sort(found["ids"], 1) == [-1, 0, 1, 2, 3]).all()
+    np.testing.assert_allclose(found["scores"][:, :4], -np.sort(-cosines), atol=0.01)
+
+
+def test_texts_are_added_from_where_it_was_interrupted(encoder, tmp_path, monkeypatch):
+    monkeypatch.setattr(encoding, "PART", 10)
+    index = indexed(encoder, tmp_path / "i", CORPUS[:100])
+    module, calls = importlib.import_module("keras_bert_lite.search.index"), []
+    unit = module.unit
+
+    def stops(vectors):
+        calls.append(len(vectors))
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return unit(vectors)
+
+    monkeypatch.setattr(module, "unit", stops)
+    with pytest.raises(KeyboardInterrupt):
+        index.add(CORPUS[100:], verbose=0)
+    index = kbl.search.load(kbl.search.load(tmp_path / "i").add(CORPUS[100:]))
+    assert calls == [10] * 6  # of which the third made nothing
+    assert [x.name for x in sorted((tmp_path / "i").iterdir())] == ["1", "2"]
+    new = indexed(encoder, tmp_path / "n")
+    np.testing.assert_array_equal(
+        index.search(QUERIES)["ids"], new.search(QUERIES)["ids"]
+    )
+
+
+def test_prompts_count_in_the_length_of_texts(tmp_path):
+    body = kbl.sentence_encoder(tiny.encoder())
+    preprocessor = tiny.preprocessor(
+        sequence_length=8, prompts={"passage": "the day is "}
+    )
+    encoder = kbl.with_text(body, preprocessor, prompt_name=True)
+    fits, too_long = "fine fine fine", "fine fine fine fine"
+    index = indexed(encoder, tmp_path / "index", [fits])
+    with pytest.warns(
+        kbl.data.TruncationWarning, match="1 of 2 texts are longer than 8"
+    ):
+        indexed(encoder, tmp_path / "other", [fits, too_long])
+    with pytest.warns(
+        kbl.data.TruncationWarning, match="1 of 1 texts are longer than 8"
+    ):
+        index.add([too_long], verbose=0)
+
+
 def test_changes_that_are_refused(encoder, tmp_path):
     index = indexed(encoder, tmp_path / "index", ["a fine day", "bad weather"])
     for change, message in (
@@ -237,6 +339,11 @@ def test_changes_that_are_refused(encoder, tmp_path):
         (lambda: index.add([]), "`texts` must hold a text"),
         (lambda: index.remove([2]), r"`ids` must be of texts in the index.*\[2\]"),
         (lambda: index.remove([0, 1]), "`texts` must hold a text"),
+        (lambda: index.replace([]), "`texts` must hold a text"),
+        (
+            lambda: index.replace({"x": "fine"}),
+            "`ids` must be numbers, as in the index. Received: strings",
+        ),
     ):
         with pytest.raises(ValueError, match=message):
             change()
