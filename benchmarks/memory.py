@@ -11,6 +11,11 @@ def peak_memory() -> int:
     return _status("VmHWM")
 
 
+def held_memory() -> int:
+    """Returns the bytes that this process holds now."""
+    return _status("VmRSS")
+
+
 def mapped_files() -> int:
     """Returns the bytes of files, most of them libraries, that are in memory now."""
     return _status("RssFile")
