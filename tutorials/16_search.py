@@ -153,9 +153,9 @@ assert results["both"]["recall@10"] > results["BM25"]["recall@10"]
 #
 # A *ranker* reads a question and a text together, which is more exact than comparing
 # two vectors, and slower; so it reads only the best texts that the search has found. It
-# learns from lists of a right text and wrong ones. `mine_negatives` finds wrong ones
-# that share words with the question; they come from the paragraphs that no question
-# was taken from above.
+# learns from lists of a right text and wrong ones. The questions are the sentences of
+# the other paragraphs, which were not asked for above; `mine_negatives` finds wrong
+# texts that share words with them.
 
 # %%
 texts = [*corpus.values()]
@@ -190,9 +190,10 @@ print({name: value.shape for name, value in answer.items()})
 print(answer["ids"][0, 0].numpy().decode())
 
 # %% [markdown]
-# With Docker, these two lines start the official server and ask it:
+# With Docker, these two lines start the official server and ask it (`FOLDER` stands for
+# the `folder` of the first cell):
 # ```sh
-# docker run -p 8501:8501 -v "$PWD/both:/models/search" -e MODEL_NAME=search \
+# docker run -p 8501:8501 -v "FOLDER/both:/models/search" -e MODEL_NAME=search \
 #     tensorflow/serving:2.20.0
 # curl -d '{"instances": ["stop a loop early"]}' \
 #     http://localhost:8501/v1/models/search:predict

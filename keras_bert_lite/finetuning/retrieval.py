@@ -30,30 +30,35 @@ def evaluate_retrieval(
     """
     queries, texts = [data.queries[x] for x in data.answerable], [*data.corpus.values()]
     ids = [*data.corpus]
+    scorer, metrics = PairScorer(), [*PairScorer.metrics]
     if isinstance(model, Index) or is_index(model):
-        found = _found_by_index(model, data, queries)
+        index = model if isinstance(model, Index) else Index(model)
+        found, metrics = _found_by_index(index, data, queries), metrics_of(index.k)
     else:
         found = [[ids[i] for i in x] for x in _found_by_model(model, queries, texts)]
     simple, _ = BM25(texts).rank(queries, FOUND)
-    scorer, rankings = PairScorer(), rankings_of(data, found)
-    details = ranking_details(scorer.metrics, rankings)
+    rankings = rankings_of(data, found)
+    details = ranking_details(metrics, rankings)
     by_words = rankings_of(data, [[ids[i] for i in places] for places in simple])
     return {
         "rows": len(queries),
         "scores": scorer.combine(details),
         "intervals": intervals(scorer, details),
-        "baselines": {
-            "BM25": scorer.combine(ranking_details(scorer.metrics, by_words))
-        },
+        "baselines": {"BM25": scorer.combine(ranking_details(metrics, by_words))},
         "confused": [],
         "worst": worst(ranking_verdicts(rankings)),
     }
 
 
+def metrics_of(k: int) -> list[str]:
+    """Returns the metrics of a search that finds k texts: of no more than these."""
+    parts = (name.split("@") for name in PairScorer.metrics)
+    return [f"{name}@{min(int(depth), k)}" for name, depth in parts]
+
+
 def _found_by_index(
-    source: Any, data: RetrievalSet, queries: list[str]
+    index: Index, data: RetrievalSet, queries: list[str]
 ) -> list[list[str]]:
-    index = source if isinstance(source, Index) else Index(source)
     found = index.best_ids(queries)
     if unknown := {x for ids in found for x in ids} - data.corpus.keys():
         raise ValueError(

@@ -20,7 +20,7 @@ def topic_batches(
 
     No text occurs twice in a batch, and the batches of an epoch come in a random order.
     A text is a wrong answer to the other rows of its batch, and one about the same
-    topic is harder to tell from the right answer than any text. With few rows there is
+    topic is harder to tell from the right answer than another. With few rows there is
     one topic.
 
     Args:

@@ -7,11 +7,18 @@ import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
+
+import numpy as np
 
 from keras_bert_lite.training.data.readers.lines import read_lines
-from keras_bert_lite.training.data.readers.read import Reading, format_of, read
-from keras_bert_lite.training.data.retrieval import CORPUS
+from keras_bert_lite.training.data.readers.read import (
+    Reading,
+    check_reading,
+    format_of,
+    read,
+)
+from keras_bert_lite.training.data.retrieval import CORPUS, beir_texts
 from keras_bert_lite.training.data.row_formats import is_text
 
 SHOWN = 3  # ids in an error message
@@ -76,11 +83,22 @@ def _check_ids(ids: Sequence[ID]) -> None:
         raise ValueError(f"`ids` must differ. Received twice: {twice[:SHOWN]}")
 
 
+def list_of_ids(ids: Sequence[ID]) -> list[Any]:
+    """Returns ids in a list, those of NumPy as Python's.
+
+    Raises:
+        TypeError: If they are one string.
+    """
+    if isinstance(ids, (str, bytes)):
+        raise TypeError(f"`ids` must be a list of ids. Received: {ids!r}")
+    return [x.item() if isinstance(x, np.generic) else x for x in ids]
+
+
 def read_corpus(
     texts: Sequence[str] | Mapping[str, str] | str | os.PathLike,
     ids: Sequence[ID] | None = None,
+    reading: Reading | None = None,
     first: int = 0,
-    **reading: Unpack[Reading],
 ) -> Corpus:
     """Reads the texts of an index.
 
@@ -89,11 +107,22 @@ def read_corpus(
             that `data.read` reads, with a column `text` and perhaps `id`; or BEIR's
             files.
         ids: The ids of texts in a list or in lines; `None`: their numbers.
+        reading: Options of `data.read`; `None`: there are none.
         first: The number of the first text.
-        **reading: Options of `data.read`.
+
+    Raises:
+        TypeError: If there is no such option, or `ids` is a string.
+        ValueError: If options are given for what `data.read` does not read.
     """
+    reading = reading or {}
+    check_reading(reading)
     if isinstance(texts, (str, os.PathLike)):
         texts, found = _from_file(texts, reading)
+    elif reading:
+        raise ValueError(
+            f"`{next(iter(reading))}` must not be given unless `texts` is a file. "
+            f"Received: {type(texts).__name__}"
+        )
     elif isinstance(texts, Mapping):
         texts, found = [*texts.values()], [*texts]
     else:
@@ -103,7 +132,7 @@ def read_corpus(
             "`ids` must be None for texts that have ids. "
             f"Received: {type(ids).__name__}"
         )
-    known = found if ids is None else [*ids]
+    known = found if ids is None else list_of_ids(ids)
     return Corpus(texts, range(first, first + len(texts)) if known is None else known)
 
 
@@ -115,11 +144,10 @@ def _from_file(
         path = path / f"{CORPUS}.jsonl"
     if "://" not in os.fspath(source) and format_of(path, "texts", **reading) is None:
         return [line.text for line in read_lines(path) if line.text.strip()], None
-    texts, ids = [], []
-    for record in read(
-        source if "://" in os.fspath(source) else path, "texts", **reading
-    ):
-        text, title = record.get("text"), record.get("title")
-        texts.append(f"{title} {text}" if title and "_id" in record else text)
-        ids.append(record.get("id", record.get("_id")))
+    source = source if "://" in os.fspath(source) else path
+    records = [*read(source, "texts", **reading)]
+    if records and "_id" in records[0]:
+        named = beir_texts(records, path)
+        return [*named.values()], [*named]
+    texts, ids = ([x.get(name) for x in records] for name in ("text", "id"))
     return texts, None if all(x is None for x in ids) else ids

@@ -66,8 +66,7 @@ def corpus_vectors(
         if not done:
             _allocate(path, (len(texts), width))
         vectors = np.lib.format.open_memmap(path, "r+")
-        bar = progress_bar(len(texts), verbose, unit_name="text")
-        bar.update(done)
+        bar = progress_bar(len(texts) - done, verbose, unit_name="text")
         for start in range(done, len(texts), PART):
             part = texts[start : start + PART]
             vectors[start : start + len(part)] = encode(part)
@@ -75,7 +74,15 @@ def corpus_vectors(
             write_text(folder / DONE, json.dumps(start + len(part)))
             bar.add(len(part))
         yield vectors
-    shutil.rmtree(folder)
+        shutil.rmtree(folder)
+    _remove_abandoned(directory)
+
+
+def _remove_abandoned(directory: Path) -> None:
+    """Removes what interrupted runs with other arguments have left."""
+    for folder in directory.glob(f"{WORK}*"):
+        with contextlib.suppress(BlockingIOError), _lock(folder):
+            shutil.rmtree(folder)
 
 
 def _allocate(path: Path, shape: tuple[int, int]) -> None:
@@ -90,7 +97,7 @@ def _allocate(path: Path, shape: tuple[int, int]) -> None:
                 with path.open("r+b") as file:
                     os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
         except OSError:
-            path.unlink()
+            path.unlink(missing_ok=True)
             raise
 
 
@@ -101,16 +108,40 @@ def _done(folder: Path) -> int:
 
 @contextlib.contextmanager
 def _lock(folder: Path) -> Iterator[None]:
-    folder.mkdir(parents=True, exist_ok=True)
-    with open(folder / LOCK, "w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise BlockingIOError(
-                "`directory` must not be one that another process makes the same index "
-                f"in. Received: {os.fspath(folder.parent)!r}"
-            ) from None
+    """Holds a folder, which whoever holds it may remove.
+
+    Raises:
+        BlockingIOError: If another process holds it.
+    """
+    descriptor = _locked(folder)
+    while descriptor is None:  # another process has removed it in between
+        descriptor = _locked(folder)
+    try:
         yield
+    finally:
+        os.close(descriptor)
+
+
+def _locked(folder: Path) -> int | None:
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        descriptor = os.open(folder / LOCK, os.O_CREAT | os.O_RDWR, 0o600)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise BlockingIOError(
+            "`directory` must not be one that another process makes the same index in. "
+            f"Received: {os.fspath(folder.parent)!r}"
+        ) from None
+    except OSError:
+        pass  # the file system has no locks
+    if (folder / LOCK).exists():
+        return descriptor
+    os.close(descriptor)
+    return None
 
 
 def warn_of_cut_texts(

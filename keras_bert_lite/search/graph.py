@@ -17,6 +17,8 @@ from keras_bert_lite.search.words import (
     word_hashes,
 )
 
+SPACES = r"[\s\v\x1c-\x1f\x{85}\pZ]*"  # what Python's `strip` removes
+EPSILON = 1e-5  # of a variance, or rounding would tell equal scores apart
 CANDIDATES_EACH = 100  # that vectors and words each put forward, if both are used
 Outputs = dict[str, "tf.Tensor"]
 
@@ -30,8 +32,8 @@ class Form:
         probes: How many inverted lists are searched; 0: all vectors, exactly.
         hybrid: Whether BM25's scores count too.
         rerank: How many texts the ranker puts in order; 0: there is none.
-        ranker_weight: Of the ranker's standardized score; the search's has the rest
-            of 1, where its score remains the ranker's own.
+        ranker_weight: Of the ranker's standardized score; the search's has the rest of
+            1. At 1, the ranker's own scores are returned.
     """
 
     k: int
@@ -74,7 +76,7 @@ class Search:
         """
         form = self._form
         places, scores = self.find(text, self._embed(text), max(form.k, form.rerank))
-        empty = tf.strings.length(tf.strings.strip(text)) == 0
+        empty = tf.strings.regex_full_match(text, SPACES)
         places = tf.where(empty[:, tf.newaxis], -1, places)
         if self._rank is not None:
             best = places[:, : form.rerank], scores[:, : form.rerank]
@@ -126,15 +128,30 @@ class Search:
     def _reranked(
         self, text: tf.Tensor, places: tf.Tensor, before: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        assert self._rank is not None
         weight = self._form.ranker_weight
-        scores = self._rank(text, self._at(self._texts, places, ""))
+        candidates = self._at(self._texts, places, "")
+        scores = self._scores(text, candidates)
         if weight < 1:
             by_ranker, by_search = map(standardized_rows, (scores, before))
             both = weight * by_ranker + (1 - weight) * by_search
             scores = tf.where(scores > -np.inf, both, -np.inf)
         scores, order = tf.math.top_k(scores, self._form.rerank)
         return tf.gather(places, order, batch_dims=1), scores
+
+    def _scores(self, text: tf.Tensor, candidates: tf.Tensor) -> tf.Tensor:
+        """Ranks the texts of one query after the other, so that memory is bounded."""
+
+        def of_one(query):
+            assert self._rank is not None
+            return self._rank(*(x[tf.newaxis] for x in query))[0]
+
+        spec = tf.TensorSpec([self._form.rerank], tf.float32)
+        return tf.map_fn(
+            of_one,
+            (text, candidates),
+            fn_output_signature=spec,
+            parallel_iterations=1,
+        )
 
     def _at(self, values: Any, places: tf.Tensor, absent: Any) -> tf.Tensor:
         known = tf.gather(values, tf.maximum(places, 0))
@@ -155,5 +172,5 @@ def standardized_rows(scores: tf.Tensor) -> tf.Tensor:
         return tf.math.divide_no_nan(total, count)
 
     centred = tf.where(known, scores, 0.0) - mean(scores)
-    deviation = tf.sqrt(mean(centred**2))
-    return tf.where(known, tf.math.divide_no_nan(centred, deviation), -np.inf)
+    deviation = tf.sqrt(mean(centred**2) + EPSILON)
+    return tf.where(known, centred / deviation, -np.inf)

@@ -139,7 +139,8 @@ def index(
         NotFinite: If a vector is NaN or infinite.
         NotImplementedError: If the backend is not TensorFlow.
         ValueError: If an argument, a text or an id is invalid, or `vectors` are not
-            those of the encoder.
+            those of the encoder, or the encoder has prompts and takes no
+            `prompt_name`.
 
     Example:
 
@@ -159,16 +160,21 @@ def index(
     check_choice("precision", precision, PRECISIONS)
     if probes is not None:
         check_positive("probes", probes)
+    check_share("ranker_weight", ranker_weight)
+    if weight is not None:
+        check_share("weight", weight)
+        if not hybrid:
+            raise ValueError(
+                f"`weight` must be None unless `hybrid` is True. Received: {weight}"
+            )
     folder = Path(directory)
     check_directory(folder)
     name = version_path(folder, version).name
-    if weight is not None:
-        check_share("weight", weight)
-    queries = None if judged is None else _judged(judged, hybrid, weight)
-    corpus = read_corpus(texts, ids, **reading)
+    corpus = read_corpus(texts, ids, reading)
+    queries = None if judged is None else _judged(judged, hybrid, weight, corpus)
     model = text_encoder(encoder)
+    _check_prompts(model)
     reranker = None if ranker is None else text_ranker(ranker)
-    check_share("ranker_weight", ranker_weight)
     if reranker is not None:
         check_positive("rerank", rerank)
         if rerank < k:
@@ -197,11 +203,7 @@ def index(
     if vectors is not None:
         return written(checked_vectors(vectors, corpus.texts, encode, width))
     key = [weights_digest(model), options_of(model_on_ids(model)), width]
-    key += [
-        _nameless(preprocessor_of(model).get_config()),
-        _prompt(model, DOCUMENT),
-        batch_size,
-    ]
+    key += [_nameless(preprocessor_of(model).get_config()), _prompt(model, DOCUMENT)]
     options = (width, json.dumps(key, default=str), folder, bool(verbose))
     with corpus_vectors(corpus.texts, encode, *options) as made:
         return written(made)
@@ -214,7 +216,9 @@ def _nameless(config: Any) -> Any:
     return config
 
 
-def _judged(judged: Any, hybrid: bool, weight: float | None) -> RetrievalSet:
+def _judged(
+    judged: Any, hybrid: bool, weight: float | None, corpus: Corpus
+) -> RetrievalSet:
     if not hybrid or weight is not None:
         raise ValueError(
             "`judged` must be None unless `hybrid` is True and `weight` is None, which "
@@ -225,6 +229,12 @@ def _judged(judged: Any, hybrid: bool, weight: float | None) -> RetrievalSet:
         raise ValueError(
             "`judged` must be a `data.RetrievalSet` or a path of BEIR's files. "
             f"Received: {judged!r:.200}"
+        )
+    named = {x for query in data.answerable for x in data.judgements[query]}
+    if unknown := sorted(named - {str(x) for x in corpus.ids})[:3]:
+        raise ValueError(
+            "`judged` must judge texts of the index, by their ids. "
+            f"Received: the ids {unknown}, which it has not"
         )
     return data
 
@@ -244,7 +254,8 @@ def index_arrays(
         weight: Of vectors beside words; `None`: words do not count.
     """
     arrays: Arrays = {
-        "ids": np.array(corpus.ids),
+        # Strings not as NumPy's, which give each the room of the longest.
+        "ids": np.array(corpus.ids, object if corpus.named else np.int64),
         "texts": np.array(corpus.texts, object),
         "vectors": vector_table(vectors, precision, lists),
     }
@@ -252,6 +263,19 @@ def index_arrays(
         arrays["words"] = word_table(corpus.texts)
         arrays["weight"] = np.float32(weight)
     return arrays
+
+
+def _check_prompts(model: TextModel) -> None:
+    preprocessor, body = preprocessor_of(model), model_on_ids(model)
+    named = preprocessor.prompt_for((*QUERY, *DOCUMENT))
+    # Texts of which a prompt is left out of the pooling begin with the same one.
+    fixed = options_of(body).get("prompt_length")
+    if named and not fixed and PROMPT not in model.input:
+        raise ValueError(
+            f"`encoder` must take the names of its prompts, {[*preprocessor.prompts]}: "
+            "make it by `with_text(..., prompt_name=True)`. Received: one that takes "
+            f"{[*model.input]}"
+        )
 
 
 def _prompt(model: TextModel, names: Sequence[str]) -> str | None:
@@ -327,9 +351,19 @@ def _write(
     signatures[SEARCH] = traced(search, text=tf.TensorSpec([None], tf.string, TEXT))
     signatures["serving_default"] = signatures[SEARCH]
     tf.saved_model.save(module, str(draft), signatures=signatures)
-    prompts = {"prompt": _prompt(model, DOCUMENT)}
-    about = {**dataclasses.asdict(form), **prompts, "texts": len(arrays["texts"])}
-    write_metadata(draft, model, **{SEARCH: about})
+    about = {**dataclasses.asdict(form), "prompt": _prompt(model, DOCUMENT)}
+    write_metadata(draft, model, **{SEARCH: {**about, **sizes(arrays["ids"])}})
+
+
+def sizes(ids: Sequence[ID], least: int = 0) -> dict[str, int]:
+    """Returns what the metadata say of a corpus.
+
+    Args:
+        ids: The ids.
+        least: The next number that a text without an id gets, at least.
+    """
+    numbers = (int(x) + 1 for x in ids if not isinstance(x, str))
+    return {"texts": len(ids), "next_number": max((least, *numbers))}
 
 
 def tensor_of(array: np.ndarray) -> tf.Tensor:

@@ -13,12 +13,14 @@ import numpy as np
 
 from keras_bert_lite._files import draft_directory, to_json, write_text
 from keras_bert_lite._tensorflow import tf
-from keras_bert_lite.search.corpus import ID, Corpus, read_corpus
+from keras_bert_lite.checks import check_positive
+from keras_bert_lite.search.corpus import ID, Corpus, list_of_ids, read_corpus
 from keras_bert_lite.search.encoding import corpus_vectors, warn_of_cut_texts
 from keras_bert_lite.search.index import (
     SEARCH,
     encoder_of_texts,
     index_arrays,
+    sizes,
     tensor_of,
 )
 from keras_bert_lite.search.vectors import float_vectors
@@ -41,8 +43,7 @@ def load(path: str | os.PathLike) -> Index:
         path: The directory of an index, for its newest version, or of a version.
 
     Raises:
-        FileNotFoundError: If there is no SavedModel.
-        ValueError: If it is none that `index` made.
+        ValueError: If there is no SavedModel, or none that `index` made.
 
     Example: see `index`.
     """
@@ -122,13 +123,22 @@ class Index:
             for name in parts[0]
         }
 
-    def best_ids(self, texts: Sequence[str]) -> list[list[str]]:
+    @property
+    def k(self) -> int:
+        """How many texts a search returns."""
+        return self._about[SEARCH]["k"]
+
+    def best_ids(self, texts: Sequence[str], batch_size: int = 32) -> list[list[str]]:
         """Returns the ids of the best texts for each query, as strings."""
-        found = self.search(texts)
-        return [
-            [str(name) for name, text in zip(ids, texts, strict=True) if text]
-            for ids, texts in zip(found["ids"], found["texts"], strict=True)
-        ]
+        rows = []
+        for start in range(0, len(texts), batch_size):
+            found = self.search(texts[start : start + batch_size])
+            pairs = zip(found["ids"].tolist(), found["scores"].tolist(), strict=True)
+            rows += [
+                [str(x) for x, score in zip(*row, strict=True) if score > -np.inf]
+                for row in pairs
+            ]
+        return rows
 
     def add(
         self,
@@ -141,8 +151,8 @@ class Index:
         """Writes a new version with more texts; only new ones are encoded.
 
         Args:
-            texts, ids, batch_size, verbose, reading: See `index`. Texts without ids are
-                numbered from the next free number.
+            texts, ids, batch_size, verbose, reading: See `index`. Texts without ids get
+                the next numbers, none of which a text ever had.
 
         Returns:
             The directory of the new version. This one stays as it is.
@@ -152,13 +162,15 @@ class Index:
 
         Raises:
             BlockingIOError: If another process adds the same texts.
+            FileExistsError: If there is a newer version.
             ValueError: If ids are there already, or of another kind.
         """
-        old = self._corpus()
-        first = max((x for x in old.ids if isinstance(x, int)), default=-1) + 1
-        new = read_corpus(texts, ids, first, **reading)
+        self._check_newest()
+        old, first = self._corpus(), self._about[SEARCH]["next_number"]
+        new = read_corpus(texts, ids, reading, first)
+        self._check_kind(old, new)
         both = Corpus([*old.texts, *new.texts], [*old.ids, *new.ids])
-        return self._with_corpus(both, batch_size, verbose)
+        return self._with_corpus(old, both, batch_size, verbose)
 
     def replace(
         self,
@@ -182,15 +194,13 @@ class Index:
 
         Raises:
             BlockingIOError: If another process adds the same texts.
+            FileExistsError: If there is a newer version.
             ValueError: If a text or an id is invalid, or ids are of another kind.
         """
-        corpus, old = read_corpus(texts, ids, **reading), self._corpus()
-        if corpus.named != old.named:
-            kinds = ["strings" if x.named else "numbers" for x in (old, corpus)]
-            raise ValueError(
-                f"`ids` must be {kinds[0]}, as in the index. Received: {kinds[1]}"
-            )
-        return self._with_corpus(corpus, batch_size, verbose)
+        self._check_newest()
+        old, new = self._corpus(), read_corpus(texts, ids, reading)
+        self._check_kind(old, new)
+        return self._with_corpus(old, new, batch_size, verbose)
 
     def remove(self, ids: Sequence[ID]) -> Path:
         """Writes a new version without some texts.
@@ -199,30 +209,60 @@ class Index:
             The directory of the new version. This one stays as it is.
 
         Raises:
-            ValueError: If an id is unknown, or no text is left.
+            FileExistsError: If there is a newer version.
+            TypeError: If `ids` is a string.
+            ValueError: If there are no ids, one is unknown, or no text is left.
         """
-        old = self._corpus()
-        gone, known = {*ids}, {*old.ids}
+        self._check_newest()
+        old, gone = self._corpus(), {*list_of_ids(ids)}
+        if not gone:
+            raise ValueError("`ids` must hold an id. Received: none")
+        known = {*old.ids}
         if unknown := [x for x in gone if x not in known]:
             raise ValueError(
                 f"`ids` must be of texts in the index. Received: {unknown[:3]}"
             )
         kept = [i for i, name in enumerate(old.ids) if name not in gone]
         new = Corpus([old.texts[i] for i in kept], [old.ids[i] for i in kept])
-        return self._with_corpus(new)
+        return self._with_corpus(old, new)
 
     def _corpus(self) -> Corpus:
         # Not as an array of strings, which gives each the room of the longest.
-        texts = [x.decode() for x in self._loaded.index["texts"].numpy()]
-        return Corpus(texts, as_array(self._loaded.index["ids"]).tolist())
+        texts, ids = (
+            [x.decode() if isinstance(x, bytes) else x for x in held.numpy().tolist()]
+            for held in (self._loaded.index["texts"], self._loaded.index["ids"])
+        )
+        return Corpus(texts, ids)
+
+    def _check_newest(self) -> None:
+        if not self.path.name.isdigit():  # a version that was copied
+            return
+        newest, _ = find_version(self.path.parent)
+        if newest.name != self.path.name:
+            raise FileExistsError(
+                f"the index must be the newest version, {newest.name}, or what was "
+                f"changed in that would be lost. Received: version {self.path.name}"
+            )
+
+    @staticmethod
+    def _check_kind(old: Corpus, new: Corpus) -> None:
+        if new.named != old.named:
+            kinds = ["strings" if x.named else "numbers" for x in (old, new)]
+            raise ValueError(
+                f"`ids` must be {kinds[0]}, as in the index. Received: {kinds[1]}"
+            )
 
     def _with_corpus(
-        self, corpus: Corpus, batch_size: int = 32, verbose: int = 0
+        self, old: Corpus, corpus: Corpus, batch_size: int = 32, verbose: int = 0
     ) -> Path:
-        """Writes a version of another corpus; texts of this one keep their vectors."""
+        """Writes a version of another corpus; texts of the old one keep their vectors.
+
+        It holds both versions, and the vectors of both in float32.
+        """
+        check_positive("batch_size", batch_size)
         table = self._loaded.index["vectors"]
         held = float_vectors({name: x.numpy() for name, x in table.items()})
-        places = {text: i for i, text in enumerate(self._corpus().texts)}
+        places = {text: i for i, text in enumerate(old.texts)}
         new = [*dict.fromkeys(x for x in corpus.texts if x not in places)]
         places |= {text: len(held) + i for i, text in enumerate(new)}
         limit = self._about["sequence_length"]
@@ -233,8 +273,13 @@ class Index:
         key = hashlib.sha256((self.path / VARIABLES).read_bytes()).hexdigest()
         options = (held.shape[1], key, self.path.parent, bool(verbose))
         with corpus_vectors(new, encode, *options) as made:
-            rows = [places[text] for text in corpus.texts]
-            return self._written(corpus, np.concatenate([held, made])[rows])
+            vectors = np.empty((len(corpus.texts), held.shape[1]), np.float32)
+            for row, text in enumerate(corpus.texts):
+                place = places[text]
+                is_new = place >= len(held)
+                vectors[row] = made[place - len(held)] if is_new else held[place]
+            del held
+            return self._written(corpus, vectors)
 
     def _written(self, corpus: Corpus, vectors: np.ndarray) -> Path:
         new = tf.saved_model.load(str(self.path))
@@ -243,14 +288,16 @@ class Index:
         form = (table["table"].dtype.name, len(table["centres"].numpy()))
         weight = float(new.index["weight"].numpy()) if "weight" in new.index else None
         _assign(new.index, index_arrays(corpus, vectors, *form, weight))
-        folder = self.path.parent
-        with draft_directory(folder, version_path(folder, None).name) as draft:
+        folder, name = self.path.parent, self.path.name
+        version = int(name) + 1 if name.isdigit() else None
+        with draft_directory(folder, version_path(folder, version).name) as draft:
             tf.saved_model.save(new, str(draft), signatures=dict(new.signatures))
-            search = {**self._about[SEARCH], "texts": len(corpus.texts)}
+            least = self._about[SEARCH]["next_number"]
+            search = {**self._about[SEARCH], **sizes(corpus.ids, least)}
             about = {**self._about, SEARCH: search}
             (draft / FILE).parent.mkdir(exist_ok=True)
             write_text(draft / FILE, to_json(about, indent=2, ensure_ascii=False))
-            return publish(draft, folder, None)
+            return publish(draft, folder, version)
 
 
 def _assign(held: Any, values: Any) -> None:

@@ -43,7 +43,8 @@ def mine_negatives(
         texts: The texts to choose from; `None`: the right texts of all queries.
         encoder: A `sentence_encoder` that takes strings, whose vectors are compared
             by their cosine; if it takes `prompt_name`, queries and texts begin with
-            their prompts. `None`: texts are ranked by their words, with BM25.
+            their prompts. `None`: texts are ranked by their words, with BM25; those
+            that share none with the query come last.
         negatives: How many negatives each record has, at most: the best ones.
         skip: How many of the best are left out first: they may be right, although
             nobody said so.
@@ -59,6 +60,7 @@ def mine_negatives(
         negatives is left out.
 
     Raises:
+        TypeError: If `texts` is a string.
         ValueError: If an argument is invalid, or a record lacks a column.
 
     Example:
@@ -73,6 +75,8 @@ def mine_negatives(
     if margin is not None:
         check_rate("margin", margin)
     pairs = [_pair(record, query, positive) for record in records(source)]
+    if isinstance(texts, str):
+        raise TypeError(f"`texts` must be a list of strings. Received: {texts!r}")
     answers: dict[str, set[str]] = {}
     for text, answer in pairs:
         answers.setdefault(text, set()).add(answer)

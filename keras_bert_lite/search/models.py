@@ -9,7 +9,7 @@ from keras_bert_lite.checkpoints.load import load_model, load_preprocessor
 from keras_bert_lite.tasks.ranking import RANKING
 from keras_bert_lite.tasks.registry import task_of
 from keras_bert_lite.tasks.sentence_embedding import SENTENCE_EMBEDDING
-from keras_bert_lite.tasks.task import Task
+from keras_bert_lite.tasks.task import Task, options_of
 from keras_bert_lite.tasks.text_model import (
     MODEL_FILE,
     TextModel,
@@ -44,9 +44,9 @@ def _text_model(source: Source, argument: str, task: Task) -> TextModel:
         model = load_text_model(source, argument)
     else:
         body, preprocessor = load_model(source), load_preprocessor(source)
-        prompts = {PROMPT: True} if preprocessor.prompts else {}
-        prompts = prompts if PROMPT in task.input_options else {}
-        model = with_text(body, preprocessor, **prompts)
+        named = preprocessor.prompts and not options_of(body).get("prompt_length")
+        takes = named and PROMPT in task.input_options
+        model = with_text(body, preprocessor, **({PROMPT: True} if takes else {}))
     found = task_of(model)
     if found is not task:
         received = f"one of {found.name!r}" if found else "one without a task"

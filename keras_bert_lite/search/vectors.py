@@ -22,7 +22,7 @@ def vector_table(
     Args:
         vectors: Vectors of length 1, float32 `(N, H)`.
         precision: How they are stored: `"float32"`, `"float16"` or `"int8"`. In int8,
-            each is divided by 1/127 of its largest value, which is kept.
+            each is divided by its scale, 1/127 of its largest absolute value.
         lists: How many lists they are sorted into, each around a centre that k-means
             finds; 1: the search is exact.
         seed: Of k-means.

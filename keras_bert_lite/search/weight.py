@@ -28,7 +28,9 @@ def best_weight(
     ids: Sequence[ID],
     judged: RetrievalSet,
 ) -> float:
-    """Returns the weight with the highest nDCG of the first 10, of several the middle.
+    """Returns the weight with the highest nDCG of the first 10.
+
+    If several have it, it is the middle one.
 
     Args:
         find: From queries `(B,)` and their vectors to places of texts, `(B, k)`, by the

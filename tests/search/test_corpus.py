@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from keras_bert_lite.search.corpus import Corpus, read_corpus
@@ -13,6 +14,30 @@ def test_places_are_ids_unless_there_are_others():
     assert read_corpus(["a", "b"], ids=["x", "y"]).named
     found = read_corpus({"x": "a", "y": "b"})
     assert (found.texts, found.ids) == (["a", "b"], ["x", "y"])
+
+
+def test_ids_of_numpy_are_taken_as_ids_of_python():
+    assert read_corpus(["a", "b"], np.arange(2)).ids == [0, 1]
+    assert read_corpus(["a", "b"], np.array(["x", "y"])).ids == ["x", "y"]
+    with pytest.raises(TypeError, match=r"must be a list of ids\. Received: 'ab'"):
+        read_corpus(["a", "b"], "ab")
+
+
+@pytest.mark.parametrize("source", ["list", "dictionary", "lines", "table"])
+def test_unknown_options_are_refused(tmp_path, source):
+    (tmp_path / "a.txt").write_text("one\n")
+    (tmp_path / "a.tsv").write_text("text\none\n")
+    sources = {
+        "list": ["one"],
+        "dictionary": {"x": "one"},
+        "lines": tmp_path / "a.txt",
+        "table": tmp_path / "a.tsv",
+    }
+    with pytest.raises(TypeError, match="unexpected keyword argument 'hybird'"):
+        read_corpus(sources[source], reading={"hybird": True})
+    if source in ("list", "dictionary"):
+        with pytest.raises(ValueError, match="`delimiter` must not be given unless"):
+            read_corpus(sources[source], reading={"delimiter": ","})
 
 
 def test_a_text_a_line(tmp_path):

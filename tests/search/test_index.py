@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import shutil
 import subprocess
 import sys
 
@@ -25,6 +26,9 @@ QUERIES = ["a fine day", "bad weather", "ab bz the a", "jj", "not the weather, i
 def text_model(build, **preprocessing):
     model = build(tiny.encoder())
     randomize(model)
+    for x in model.weights:  # or all vectors would be nearly the same
+        if x.path.endswith(("beta", "gamma")):
+            x.assign(np.full(x.shape, x.path.endswith("gamma")))
     return kbl.with_text(model, tiny.preprocessor(**preprocessing))
 
 
@@ -119,7 +123,7 @@ def test_ranker_and_search_count(encoder, ranker, tmp_path, weight):
     candidates = {"text": QUERIES, "candidates": before["texts"].tolist()}
     by_ranker = ranker.predict(candidates, verbose=0)["scores"]
     by_ranker, by_search = (
-        (x - x.mean(1, keepdims=True)) / x.std(1, keepdims=True)
+        (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + 1e-5)
         for x in (by_ranker, before["scores"])
     )
     both = weight * by_ranker + (1 - weight) * by_search
@@ -138,13 +142,13 @@ def test_few_texts_and_empty_queries(encoder, ranker, tmp_path, options, ids):
     texts = ["a fine day", "bad weather"]
     judge = {"ranker": ranker, "rerank": 5} if options else {}
     index = indexed(encoder, tmp_path / "i", texts, ids=ids, k=4, **judge, **options)
-    found = index.search(["bad weather", " \n", ""])
+    found = index.search(["bad weather", " \n", "", "\u3000\xa0\v"])
     names, absent = ids or [0, 1], "" if ids else -1
     assert {*found["ids"][0][:2].tolist()} <= {*names}
     assert found["ids"][0, 2:].tolist() == [absent] * 2
     assert found["texts"][0, 2:].tolist() == [""] * 2
     assert np.isneginf(found["scores"][0, 2:]).all()
-    for row in (1, 2):
+    for row in (1, 2, 3):
         assert found["ids"][row].tolist() == [absent] * 4
         assert np.isneginf(found["scores"][row]).all()
     assert index.best_ids(["bad weather"])[0] == [
@@ -164,14 +168,14 @@ def test_a_batch_answers_as_its_parts_do(index):
     for name, values in whole.items():
         joined = np.concatenate([x[name] for x in parts])
         if values.dtype.kind == "f":
-            np.testing.assert_allclose(values, joined, atol=1e-5)
+            np.testing.assert_allclose(values, joined, atol=1e-4)
         else:
             np.testing.assert_array_equal(values, joined)
 
 
 def test_servers_can_run_it(index):
     report = kbl.check_servable(index.path)
-    assert report.ok, report
+    assert report.ok, report.problems
     loaded = tf.saved_model.load(str(index.path))
     names = {"search", "serving_default", "embed", "rerank"}
     assert {*loaded.signatures} == names
@@ -211,12 +215,18 @@ def test_texts_and_queries_have_their_prompts(tmp_path):
         np.testing.assert_allclose(scores["scores"][row][place], score, atol=1e-5)
 
 
-CHANGED = [{}, {"hybrid": True}, {"hybrid": True, "probes": 12, "precision": "int8"}]
+CHANGED = [
+    {"weight": 0.2, "hybrid": True, "precision": "float16"},
+    {"hybrid": True, "probes": 12, "precision": "int8"},
+    {"ranker_weight": 0.3},
+]
 
 
 @pytest.mark.parametrize("options", CHANGED)
 @pytest.mark.parametrize("named", [False, True])
-def test_changed_indexes_equal_new_ones(encoder, tmp_path, options, named):
+def test_changed_indexes_equal_new_ones(encoder, ranker, tmp_path, options, named):
+    if "ranker_weight" in options:
+        options = {"ranker": ranker, "rerank": 10, **options}
     names = [f"t{i}" for i in range(len(CORPUS) + 1)] if named else None
     first = indexed(
         encoder, tmp_path / "i", CORPUS[:-20], ids=names and names[:130], **options
@@ -240,13 +250,31 @@ def test_changed_indexes_equal_new_ones(encoder, tmp_path, options, named):
     for name, values in kbl.search.load(tmp_path / "i" / "1").search(QUERIES).items():
         np.testing.assert_array_equal(values, before[name])
     assert kbl.check_servable(path).ok
+    both = [tf.saved_model.load(str(x.path)).signatures for x in (changed, new)]
+    assert {*both[0]} == {*both[1]}
 
 
-def test_the_number_of_a_removed_text_is_not_given_again(encoder, tmp_path):
+@pytest.mark.parametrize("removed", [0, 2])
+def test_the_number_of_a_removed_text_is_not_given_again(encoder, tmp_path, removed):
     index = indexed(encoder, tmp_path / "index", ["a fine day", "bad", "weather"])
-    path = kbl.search.load(index.remove([0])).add(["the day"])
+    path = kbl.search.load(index.remove([removed])).add(["the day"])
     found = kbl.search.load(path).search(["the day"])["ids"][0]
-    assert {*found.tolist()} == {1, 2, 3, -1}
+    assert {*found.tolist()} == {0, 1, 2, 3, -1} - {removed}
+
+
+def test_only_the_newest_version_is_changed(encoder, tmp_path):
+    first = indexed(encoder, tmp_path / "index", ["a fine day", "bad weather"])
+    first.add(["the day"], verbose=0)
+    for change in (
+        lambda: first.add(["the weather"]),
+        lambda: first.remove([0]),
+        lambda: first.replace(["the weather"]),
+    ):
+        with pytest.raises(FileExistsError, match=r"newest version, 2, .* version 1"):
+            change()
+    shutil.copytree(first.path, tmp_path / "copied" / "one")
+    path = kbl.search.load(tmp_path / "copied" / "one").add(["the day"], verbose=0)
+    assert path == tmp_path / "copied" / "1"
 
 
 @pytest.fixture
@@ -334,12 +362,17 @@ def test_changes_that_are_refused(encoder, tmp_path):
         (lambda: index.add(["fine"], ids=[1]), r"must differ. Received twice: \[1\]"),
         (
             lambda: index.add(["fine"], ids=["x"]),
-            "all be strings, or all whole numbers",
+            "`ids` must be numbers, as in the index. Received: strings",
         ),
         (lambda: index.add([]), "`texts` must hold a text"),
         (lambda: index.remove([2]), r"`ids` must be of texts in the index.*\[2\]"),
         (lambda: index.remove([0, 1]), "`texts` must hold a text"),
+        (lambda: index.remove([]), "`ids` must hold an id"),
         (lambda: index.replace([]), "`texts` must hold a text"),
+        (
+            lambda: index.add(["fine"], batch_size=0),
+            "`batch_size` must be a positive integer",
+        ),
         (
             lambda: index.replace({"x": "fine"}),
             "`ids` must be numbers, as in the index. Received: strings",
@@ -403,6 +436,23 @@ def test_judged_queries_choose_the_weight(encoder, tmp_path):
     assert 0 < weight < 1
 
 
+def test_judgements_of_other_texts_are_refused(encoder, tmp_path):
+    with pytest.raises(ValueError, match=r"judge texts of the index, .* \['1', '2'\]"):
+        indexed(encoder, tmp_path / "i", ["a"], hybrid=True, judged=JUDGED, ids=["x"])
+    few = kbl.data.RetrievalSet(JUDGED.queries, {"1": "a", "2": "b"}, JUDGED.judgements)
+    index = indexed(encoder, tmp_path / "few", hybrid=True, judged=few)
+    whole = indexed(encoder, tmp_path / "whole", hybrid=True, judged=JUDGED)
+    weights = [float(x._loaded.index["weight"]) for x in (index, whole)]
+    assert weights[0] == weights[1]
+
+
+def test_scores_of_an_index_stop_where_it_does(encoder, tmp_path):
+    index = indexed(encoder, tmp_path / "index", k=3)
+    found = kbl.evaluate(index, JUDGED)
+    names = {"ndcg@3", "mrr@3", "map@3", "recall@3", "accuracy@1"}
+    assert {*found["scores"]} == {*found["baselines"]["BM25"]} == names
+
+
 def test_indexes_are_scored(encoder, tmp_path):
     names = [f"t{i}" for i in range(len(CORPUS))]
     data = kbl.data.RetrievalSet(
@@ -415,7 +465,8 @@ def test_indexes_are_scored(encoder, tmp_path):
     expected = kbl.evaluate(encoder, data)
     for name in ("ndcg@10", "mrr@10", "recall@10", "accuracy@1"):
         assert found["scores"][name] == pytest.approx(expected["scores"][name])
-    assert found["baselines"] == expected["baselines"]
+    by_words, expected = (x["baselines"]["BM25"] for x in (found, expected))
+    assert by_words["ndcg@10"] == expected["ndcg@10"]
     assert kbl.evaluate(tmp_path / "index", data) == found
     with pytest.raises(ValueError, match="by the same ids"):
         kbl.evaluate(index, JUDGED)
@@ -464,6 +515,8 @@ def test_a_search_in_a_line(encoder, tmp_path):
         ({"version": -1}, "`version` must be"),
         ({"texts": []}, "`texts` must hold a text"),
         ({"judged": JUDGED}, "`judged` must be None unless `hybrid`"),
+        ({"weight": 0.5}, "`weight` must be None unless `hybrid` is True"),
+        ({"ranker_weight": 1.5}, r"`ranker_weight` must be in \[0, 1\]"),
         ({"judged": JUDGED, "hybrid": True, "weight": 0.5}, "`judged` must be None"),
         ({"judged": "no path", "hybrid": True}, "`judged` must be a `data.Retr"),
     ],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -145,8 +145,11 @@ def read_beir(path: str | PathLike) -> RetrievalSet:
                 f"{judgements}: `score` must be a number. Received: {score!r} for "
                 f"{query!r} and {text!r}"
             ) from None
-    queries = _texts(folder / f"{QUERIES}.jsonl")
-    return RetrievalSet(queries, _texts(folder / f"{CORPUS}.jsonl"), grades)
+    queries, corpus = (
+        beir_texts(read_jsonl(path, required=["_id", "text"]), path)
+        for path in (folder / f"{QUERIES}.jsonl", folder / f"{CORPUS}.jsonl")
+    )
+    return RetrievalSet(queries, corpus, grades)
 
 
 def retrieval_set(source: Any) -> RetrievalSet | None:
@@ -189,18 +192,25 @@ def _files(path: Path) -> tuple[Path, Path]:
     )
 
 
-def _texts(path: Path) -> dict[str, str]:
+def beir_texts(records: Iterable[Record], path: Path) -> dict[str, str]:
+    """Returns the texts of BEIR's corpus or queries by their ids, behind their titles.
+
+    Args:
+        records: `_id`, `text` and perhaps `title`.
+        path: Their file, for messages.
+    """
     texts: dict[str, str] = {}
-    for record in read_jsonl(path, required=["_id", "text"]):
-        name, title = str(record["_id"]), record.get("title") or ""
-        if not isinstance(record["text"], str) or not isinstance(title, str):
+    for record in records:
+        name, title = str(record.get("_id")), record.get("title") or ""
+        text = record.get("text")
+        if not isinstance(text, str) or not isinstance(title, str):
             raise ValueError(
                 f"{path}: `text` and `title` must be strings. Received: {name!r} with "
-                f"{record['text']!r:.100} and {title!r:.100}"
+                f"{text!r:.100} and {title!r:.100}"
             )
         if name in texts:
             raise ValueError(f"{path}: `_id` must differ. Received: {name!r} twice")
-        texts[name] = f"{title} {record['text']}".strip()
+        texts[name] = f"{title} {text}".strip()
     return texts
 
 

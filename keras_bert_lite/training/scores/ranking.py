@@ -171,7 +171,7 @@ def rankings_of(data: RetrievalSet, found: Iterable[Sequence[str]]) -> list[Rank
     for query, ids in zip(data.answerable, found, strict=True):
         judged = data.judgements[query]
         grades = [float(judged.get(x, 0)) for x in ids]
-        first = data.corpus[ids[0]] if len(ids) else ""
+        first = data.corpus.get(ids[0], "") if len(ids) else ""
         right = data.corpus[max(judged, key=lambda x: judged[x])]
         ranking = Ranking(data.queries[query], first, right, grades, [*judged.values()])
         rankings.append(ranking)
