@@ -171,11 +171,11 @@ for name, scores in results.items():
     print(f"{name:8}", {x: round(scores[x], 3) for x in ("mrr@10", "recall@10")})
 
 # %% [markdown]
-# This ranker makes the search worse: two hundred lists are too few for a small encoder
-# to learn more than the search knew. That is why there are judged questions: without
-# them, it would have been served. A ranker needs some thousand lists, or one that was
-# trained on them (`docs/how_to/rerank_search_results.md`). The index of vectors and
-# words it is, then.
+# This ranker makes the search worse, although the search's own score counts as much as
+# the ranker's: two hundred lists are too few for a small encoder to learn more than the
+# search knew. That is why there are judged questions: without them, it would have been
+# served. A ranker needs some thousand lists, or one that was trained on them
+# (`docs/how_to/rerank_search_results.md`). The index of vectors and words it is, then.
 #
 # ## Serve
 #
@@ -206,7 +206,8 @@ print(answer["ids"][0, 0].numpy().decode())
 
 # %%
 index = kbl.search.load(both)
-path = index.add({"my notes": "Press Ctrl and C to end a loop that never ends."})
+note = "Press Ctrl and C to end a loop that never ends."
+path = index.add({"my notes": note}, verbose=0)
 changed = kbl.search.load(path)
 print(path.name, len(index), len(changed))
 show(changed, ["end a loop that never ends"])
