@@ -240,8 +240,8 @@ class Index:
         newest, _ = find_version(self.path.parent)
         if newest.name != self.path.name:
             raise FileExistsError(
-                f"the index must be the newest version, {newest.name}, or what was "
-                f"changed in that would be lost. Received: version {self.path.name}"
+                f"Only the newest version, {newest.name}, can be changed, or its own "
+                f"changes would be lost. Received: version {self.path.name}"
             )
 
     @staticmethod
