@@ -66,6 +66,17 @@ def test_other_texts_or_another_encoder_begin_anew(tmp_path):
         assert [len(x) for x in fresh.seen] == [3, 3, 1]
 
 
+def test_what_others_left_is_removed_unless_they_are_alive(tmp_path):
+    for key in ("left", "alive"):
+        with pytest.raises(KeyboardInterrupt):
+            vectors(Encoder(1), tmp_path, key=key)
+    left, alive = sorted(tmp_path.glob(f"{WORK}*"), key=lambda x: x.stat().st_mtime_ns)
+    with open(alive / LOCK) as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        vectors(Encoder(), tmp_path)
+    assert [*tmp_path.iterdir()] == [alive]
+
+
 def test_one_process_at_a_time(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         vectors(Encoder(1), tmp_path)
