@@ -37,11 +37,8 @@ LENGTH = 256  # tokens; nearly all paragraphs are shorter
 SHORTER = 192  # for a ranker, whose time is dear
 QUESTIONS = 1000  # of a ranker
 JUDGED = 1000  # questions by which the weight of tuned vectors is chosen
-OF_RANKERS = (
-    "ranker",
-    "words_and_ranker",
-    "all_three",
-)  # are scored on some questions of one half
+# Ways that are scored on some questions of one half.
+OF_RANKERS = ("ranker", "words_and_ranker", "all_three")
 SHOWN = ("mrr@10", "accuracy@1", "ndcg@10", "recall@10")
 Result = dict[str, Any]
 

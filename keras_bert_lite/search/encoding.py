@@ -75,10 +75,10 @@ def corpus_vectors(
             bar.add(len(part))
         yield vectors
         shutil.rmtree(folder)
-    _remove_abandoned(directory)
+    _remove_leftovers(directory)
 
 
-def _remove_abandoned(directory: Path) -> None:
+def _remove_leftovers(directory: Path) -> None:
     """Removes what interrupted runs with other arguments have left."""
     for folder in directory.glob(f"{WORK}*"):
         with contextlib.suppress(BlockingIOError), _lock(folder):
@@ -113,16 +113,16 @@ def _lock(folder: Path) -> Iterator[None]:
     Raises:
         BlockingIOError: If another process holds it.
     """
-    descriptor = _locked(folder)
+    descriptor = _try_lock(folder)
     while descriptor is None:  # another process has removed it in between
-        descriptor = _locked(folder)
+        descriptor = _try_lock(folder)
     try:
         yield
     finally:
         os.close(descriptor)
 
 
-def _locked(folder: Path) -> int | None:
+def _try_lock(folder: Path) -> int | None:
     folder.mkdir(parents=True, exist_ok=True)
     try:
         descriptor = os.open(folder / LOCK, os.O_CREAT | os.O_RDWR, 0o600)

@@ -352,10 +352,10 @@ def _write(
     signatures["serving_default"] = signatures[SEARCH]
     tf.saved_model.save(module, str(draft), signatures=signatures)
     about = {**dataclasses.asdict(form), "prompt": _prompt(model, DOCUMENT)}
-    write_metadata(draft, model, **{SEARCH: {**about, **sizes(arrays["ids"])}})
+    write_metadata(draft, model, **{SEARCH: {**about, **corpus_counts(arrays["ids"])}})
 
 
-def sizes(ids: Sequence[ID], least: int = 0) -> dict[str, int]:
+def corpus_counts(ids: Sequence[ID], least: int = 0) -> dict[str, int]:
     """Returns what the metadata say of a corpus.
 
     Args:

@@ -18,9 +18,9 @@ from keras_bert_lite.search.corpus import ID, Corpus, list_of_ids, read_corpus
 from keras_bert_lite.search.encoding import corpus_vectors, warn_of_cut_texts
 from keras_bert_lite.search.index import (
     SEARCH,
+    corpus_counts,
     encoder_of_texts,
     index_arrays,
-    sizes,
     tensor_of,
 )
 from keras_bert_lite.search.vectors import float_vectors
@@ -187,15 +187,7 @@ class Index:
                 they were before, else numbers.
 
         Returns:
-            The directory of the new version. This one stays as it is.
-
-        Warns:
-            TruncationWarning: If new texts are longer than the encoder reads.
-
-        Raises:
-            BlockingIOError: If another process adds the same texts.
-            FileExistsError: If there is a newer version.
-            ValueError: If a text or an id is invalid, or ids are of another kind.
+            The directory of the new version. It warns and raises as `add` does.
         """
         self._check_newest()
         old, new = self._corpus(), read_corpus(texts, ids, reading)
@@ -293,7 +285,7 @@ class Index:
         with draft_directory(folder, version_path(folder, version).name) as draft:
             tf.saved_model.save(new, str(draft), signatures=dict(new.signatures))
             least = self._about[SEARCH]["next_number"]
-            search = {**self._about[SEARCH], **sizes(corpus.ids, least)}
+            search = {**self._about[SEARCH], **corpus_counts(corpus.ids, least)}
             about = {**self._about, SEARCH: search}
             (draft / FILE).parent.mkdir(exist_ok=True)
             write_text(draft / FILE, to_json(about, indent=2, ensure_ascii=False))

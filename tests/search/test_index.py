@@ -466,7 +466,8 @@ def test_indexes_are_scored(encoder, tmp_path):
     for name in ("ndcg@10", "mrr@10", "recall@10", "accuracy@1"):
         assert found["scores"][name] == pytest.approx(expected["scores"][name])
     by_words, expected = (x["baselines"]["BM25"] for x in (found, expected))
-    assert by_words["ndcg@10"] == expected["ndcg@10"]
+    shared = by_words.keys() - {"map@10"}
+    assert {x: by_words[x] for x in shared} == {x: expected[x] for x in shared}
     assert kbl.evaluate(tmp_path / "index", data) == found
     with pytest.raises(ValueError, match="by the same ids"):
         kbl.evaluate(index, JUDGED)
