@@ -31,7 +31,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -71,12 +71,20 @@ def text_model() -> Any:
     return kbl.with_text(kbl.load_model(minilm()), preprocessor)
 
 
-def our_encoder(model: Any) -> Callable[[list[str]], np.ndarray]:
-    """Returns how an index encodes texts."""
+def our_encoder(
+    int8: bool = False, sample: Sequence[str] = ()
+) -> Callable[[list[str]], np.ndarray]:
+    """Returns how an index encodes texts.
+
+    Args:
+        int8: See `kbl.search.index`.
+        sample: Texts to calibrate by.
+    """
     from keras_bert_lite.search.encoding import PART
-    from keras_bert_lite.search.index import encoder_of_texts
+    from keras_bert_lite.search.index import encoder_of_texts, model_to_serve
     from keras_bert_lite.serving.saved_model.exported_signatures import signatures_of
 
+    model, _ = model_to_serve(text_model(), int8, sample)
     encode = encoder_of_texts(signatures_of(model)["serving_default"], None, BATCH)
 
     def vectors(texts: list[str]) -> np.ndarray:
@@ -95,41 +103,44 @@ def their_encoder() -> Any:
 
 
 def encoding(data: Path, work: Path) -> Iterator[Result]:
-    sides = {"ours": our_encoder(text_model()), "theirs": their_encoder()}
     texts = sentences(data, ENCODED)
+    sides = {
+        "an index": our_encoder(),
+        "an index, int8": our_encoder(int8=True, sample=texts),
+        "sentence-transformers": their_encoder(),
+    }
     for encode in sides.values():
         encode(texts[:BATCH])
     seconds: dict[str, list[float]] = {name: [] for name in sides}
-    cosines = []
+    cosines: dict[str, list[float]] = {name: [] for name in sides}
     for turn in range(TURNS):
         part, vectors = texts[turn::TURNS], {}
         for name in [*sides][:: 1 if turn % 2 else -1]:
             began = time.perf_counter()
             vectors[name] = sides[name](part)
             seconds[name].append(time.perf_counter() - began)
-        cosines.append((vectors["ours"] * vectors["theirs"]).sum(1).min())
-    ratios = [b / a for a, b in zip(*seconds.values(), strict=True)]
-    rates = {name: round(ENCODED / sum(x), 1) for name, x in seconds.items()}
-    compared = {
-        "times_theirs": round(median(ratios), 2),
-        "least_cosine": round(float(min(cosines)), 6),
-    }
-    yield {"side": "an index", "sentences_per_second": rates["ours"], **compared}
-    yield {
-        "side": "sentence-transformers",
-        "sentences_per_second": rates["theirs"],
-    }
+        for name, found in vectors.items():
+            theirs = vectors["sentence-transformers"]
+            cosines[name].append(float((found * theirs).sum(1).min()))
+    for name, taken in seconds.items():
+        pairs = zip(seconds["sentence-transformers"], taken, strict=True)
+        yield {
+            "side": name,
+            "sentences_per_second": round(ENCODED / sum(taken), 1),
+            "times_theirs": round(median(theirs / ours for theirs, ours in pairs), 2),
+            "least_cosine": round(min(cosines[name]), 6),
+        }
 
 
 def kills(data: Path, work: Path) -> Iterator[Result]:
     texts = work / "texts.txt"
     texts.write_text("\n".join(sentences(data, ENCODED)), encoding="utf-8")
-    command = [sys.executable, "-m", "keras_bert_lite", "index", str(minilm())]
+    command = [Path(sys.executable).with_name("keras-bert-lite"), "index", minilm()]
     killed, whole = work / "killed", work / "whole"
     for folder in (killed, whole):
         shutil.rmtree(folder, ignore_errors=True)
     for share in (1 / 3, 2 / 3):
-        process = subprocess.Popen([*command, str(texts), str(killed)])
+        process = subprocess.Popen([*command, texts, killed])
         while _done(killed) < share * ENCODED:
             if process.poll() is not None:
                 raise SystemExit("`index` ended before it was killed")
@@ -137,7 +148,7 @@ def kills(data: Path, work: Path) -> Iterator[Result]:
         process.send_signal(signal.SIGKILL)
         process.wait()
     for folder in (killed, whole):
-        subprocess.run([*command, str(texts), str(folder)], check=True)
+        subprocess.run([*command, texts, folder], check=True)
     files = sorted(x.relative_to(whole) for x in whole.rglob("variables.*"))
     same = [_digest(killed / x) == _digest(whole / x) for x in files]
     left = [x.name for x in killed.iterdir() if x.name != "1"]
@@ -160,7 +171,7 @@ def corpus(data: Path, work: Path) -> tuple[list[str], list[str], Path]:
     texts = sentences(data, CORPUS + QUERIES)
     path = work / "vectors.npy"
     if not path.exists():
-        np.save(path, our_encoder(text_model())(texts[:CORPUS]))
+        np.save(path, our_encoder()(texts[:CORPUS]))
     return texts[:CORPUS], texts[CORPUS:], path
 
 
@@ -170,6 +181,24 @@ def index_of(texts: Any, folder: Path, **options: Any) -> Path:
     if not (folder / "1").exists():
         kbl.search.index(text_model(), texts, folder, k=K, verbose=0, **options)
     return folder
+
+
+def encoder_folder(work: Path) -> Path:
+    """Returns where the encoder alone is, as a SavedModel."""
+    import keras_bert_lite as kbl
+
+    folder = work / "encoder"
+    if not folder.exists():
+        kbl.export_saved_model(text_model(), folder)
+    return folder
+
+
+def exported_encoder(work: Path) -> Callable[[list[str]], np.ndarray]:
+    import tensorflow as tf
+
+    model = tf.saved_model.load(str(encoder_folder(work) / "1"))
+    encode = model.signatures["serving_default"]
+    return lambda texts: encode(text=tf.constant(texts))["embedding"].numpy()
 
 
 def queries(data: Path, work: Path) -> Iterator[Result]:
@@ -186,7 +215,7 @@ def queries(data: Path, work: Path) -> Iterator[Result]:
         "lists, int8": {"probes": PROBES, "precision": "int8"},
         "lists, hybrid": {"probes": PROBES, "hybrid": True},
     }
-    ours, theirs = our_encoder(text_model()), their_encoder()
+    ours, theirs = exported_encoder(work), their_encoder()
 
     def through(folder: Path) -> Find:
         index = kbl.search.load(folder)
@@ -263,8 +292,6 @@ def timed(
 
 
 def million(data: Path, work: Path) -> Iterator[Result]:
-    import keras_bert_lite as kbl
-
     texts, asked, path = corpus(data, work)
     large, times = work / "million.npy", MILLION // CORPUS
     if not large.exists():
@@ -276,13 +303,10 @@ def million(data: Path, work: Path) -> Iterator[Result]:
             noise = rng.normal(size=base.shape, scale=NOISE / base.shape[1] ** 0.5)
             made[i * CORPUS : (i + 1) * CORPUS] = base + noise
         made.flush()
-    alone = work / "encoder"
-    if not alone.exists():
-        kbl.export_saved_model(text_model(), alone)
     options = {"vectors": large, "precision": "int8"}
     many = texts * times
     folders = {
-        "encoder alone": alone,
+        "encoder alone": encoder_folder(work),
         "exact": index_of(many, work / "exact million", **options),
         "lists": index_of(many, work / "lists million", probes=PROBES, **options),
     }

@@ -28,6 +28,7 @@ from keras_bert_lite.search.models import text_encoder, text_ranker
 from keras_bert_lite.search.vectors import PRECISIONS, vector_table
 from keras_bert_lite.search.weight import FOUND, WEIGHT, best_weight
 from keras_bert_lite.search.words import word_table
+from keras_bert_lite.serving.saved_model.export import in_fewer_bits
 from keras_bert_lite.serving.saved_model.exported_signatures import (
     signatures_of,
     traced,
@@ -45,6 +46,7 @@ from keras_bert_lite.training.data.retrieval import RetrievalSet, retrieval_set
 from keras_bert_lite.training.resume.state import weights_digest
 
 SEARCH = "search"  # of the metadata, and the name of the signature
+CALIBRATION = 512  # texts by which an encoder in int8 is calibrated
 Arrays = dict[str, Any]  # of an index, by name, nested
 
 
@@ -64,6 +66,7 @@ def index(
     k: int = 10,
     probes: int | None = None,
     precision: str = "float32",
+    int8: bool = False,
     batch_size: int = 32,
     version: int | None = None,
     verbose: int = 1,
@@ -122,6 +125,9 @@ def index(
             and searches only so many of them, those nearest to the query. That is
             faster, and misses some texts. `None`: all vectors are compared.
         precision: How vectors are stored: `"float32"`, `"float16"` or `"int8"`.
+        int8: Whether the encoder multiplies in int8, calibrated on some of the texts,
+            of which there must be 16 at least; see `export_saved_model`. Texts are
+            encoded faster, queries too; the ranker stays as it is.
         batch_size: Texts that are encoded at once.
         version: A positive number; `None` uses the next free one.
         verbose: 1 shows a progress bar, 0 nothing.
@@ -187,7 +193,8 @@ def index(
         rerank=0 if reranker is None else rerank,
         ranker_weight=ranker_weight,
     )
-    embed = signatures_of(model)["serving_default"]
+    served, variables = model_to_serve(model, int8, corpus.texts)
+    embed = signatures_of(served)["serving_default"]
     encode = encoder_of_texts(embed, _prompt(model, DOCUMENT), batch_size)
     width = model.output[EMBEDDING].shape[-1]
 
@@ -195,7 +202,8 @@ def index(
         share = (WEIGHT if weight is None else weight) if hybrid else None
         arrays = index_arrays(corpus, made, precision, lists, share)
         with draft_directory(folder, name) as draft:
-            _write(draft, model, reranker, embed, truncates, form, arrays, queries)
+            parts = (model, reranker, embed, truncates)
+            _write(draft, *parts, variables, form, arrays, queries)
             return publish(draft, folder, version)
 
     truncates = _truncates(model)
@@ -204,9 +212,30 @@ def index(
         return written(checked_vectors(vectors, corpus.texts, encode, width))
     key = [weights_digest(model), options_of(model_on_ids(model)), width]
     key += [_nameless(preprocessor_of(model).get_config()), _prompt(model, DOCUMENT)]
+    key.append(int8)
     options = (width, json.dumps(key, default=str), folder, bool(verbose))
     with corpus_vectors(corpus.texts, encode, *options) as made:
         return written(made)
+
+
+def model_to_serve(
+    model: TextModel, int8: bool, texts: Sequence[str]
+) -> tuple[TextModel, list[Any]]:
+    """Returns the model whose signatures an index has, and what it has to track."""
+    calibration = None
+    if int8:
+        from keras_bert_lite.serving.saved_model.int8.calibration import FEWEST
+
+        places = np.linspace(0, len(texts) - 1, CALIBRATION).astype(int)
+        calibration = [texts[i] for i in np.unique(places)]
+        if len({*calibration}) < FEWEST:
+            raise ValueError(
+                f"`int8` must be False for fewer than {FEWEST} different texts. "
+                f"Received: {len({*texts})}"
+            )
+    options = {"calibration": calibration, "keep": None}
+    served, weights, others = in_fewer_bits(model, None, int8, verbose=0, **options)
+    return served, [*weights, *others]
 
 
 def _nameless(config: Any) -> Any:
@@ -322,13 +351,14 @@ def _write(
     reranker: TextModel | None,
     embed: Callable,
     truncates: Callable,
+    variables: list[Any],
     form: Form,
     arrays: Arrays,
     judged: RetrievalSet | None,
 ) -> None:
     module = tf.Module()
     module.index, module.truncates = _variables(arrays), truncates
-    module.encoder = [x.value for x in model.variables]
+    module.encoder = variables
     prompt = _prompt(model, QUERY)
     signatures = {"embed": embed}
     if reranker is not None:

@@ -69,6 +69,23 @@ def test_finds_the_nearest_texts(encoder, tmp_path):
         index.search("a fine day")
 
 
+def test_an_encoder_in_int8(encoder, tmp_path):
+    folder = tmp_path / "index"
+    index = indexed(encoder, folder, k=5, int8=True, precision="int8")
+    plain = indexed(encoder, tmp_path / "plain", k=5)
+    loaded = tf.saved_model.load(str(index.path))
+    found = loaded.signatures["embed"](text=tf.constant(CORPUS))["sentence_embedding"]
+    exact = vectors_of(encoder, CORPUS)
+    assert ((found * exact).numpy().sum(1)).min() > 0.99
+    assert np.abs(found - exact).max() > 1e-5  # it is another encoder
+    scores = [x.search(QUERIES)["scores"] for x in (index, plain)]
+    np.testing.assert_allclose(*scores, atol=0.05)
+    again = index.add(["the zy zz a"])
+    assert len(kbl.search.load(again)) == len(CORPUS) + 1
+    with pytest.raises(ValueError, match="`int8` must be False for fewer than 16"):
+        indexed(encoder, tmp_path / "small", CORPUS[:9], int8=True)
+
+
 def both_scores(encoder, queries, weight):
     """The sum of standardized scores of all texts, `(B, N)`."""
     cosines = vectors_of(encoder, queries) @ vectors_of(encoder, CORPUS).T

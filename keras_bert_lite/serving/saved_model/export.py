@@ -130,7 +130,7 @@ def export_saved_model(
     check_directory(folder)
     name = version_path(folder, version).name
     options = {"calibration": calibration, "keep": keep}
-    served, weights, others = _in_fewer_bits(model, compute, int8, verbose, **options)
+    served, weights, others = in_fewer_bits(model, compute, int8, verbose, **options)
     with draft_directory(folder, name) as draft:
         signatures = signatures_of(served)
         stored = half_stored(weights, storage) if storage else weights
@@ -144,7 +144,7 @@ def export_saved_model(
         return publish(draft, folder, version)
 
 
-def _in_fewer_bits(
+def in_fewer_bits(
     model: TextModel, compute: str | None, int8: bool, verbose: int, **options: Any
 ) -> tuple[TextModel, list[tf.Variable], list[Any]]:
     """Returns the model to trace, whose encoder multiplies as it is asked to.
