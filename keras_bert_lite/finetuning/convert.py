@@ -1,7 +1,7 @@
 """Checkpoints from one form to another."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ from keras_bert_lite.checkpoints.load import load_model, load_preprocessor
 from keras_bert_lite.checks import check_choice
 from keras_bert_lite.models.encoder_model import encoder_of
 from keras_bert_lite.serving.saved_model.export import export_saved_model
+from keras_bert_lite.tasks import surgery
 from keras_bert_lite.tasks.text_model import (
     MODEL_FILE,
     TextModel,
@@ -24,6 +25,7 @@ from keras_bert_lite.tasks.text_model import (
 )
 from keras_bert_lite.tasks.text_parts import preprocessor_of
 from keras_bert_lite.text.preprocessor import Preprocessor
+from keras_bert_lite.training.data.readers.lines import as_paths, read_lines
 
 PRESET = ("metadata.json", "config.json", "model.weights.h5")  # of a backbone
 
@@ -33,6 +35,7 @@ def convert(
     directory: str | os.PathLike,
     form: str = "hugging_face",
     dtype: str = "float32",
+    keep_tokens: str | os.PathLike | None = None,
 ) -> Path:
     """Writes a checkpoint, with its head and tokenizer, in another form.
 
@@ -48,6 +51,9 @@ def convert(
             and tokenizer.
         dtype: The data type of weights in the form `"hugging_face"`: `"float32"`,
             `"float16"` or `"bfloat16"`.
+        keep_tokens: A file of texts, one a line, whose tokens are kept; all others are
+            left out, which makes a multilingual model smaller. See
+            `surgery.keep_tokens`. `None` keeps them all.
 
     Returns:
         The directory.
@@ -68,7 +74,9 @@ def convert(
             f'`dtype` must be "float32" in the form {form!r}. Received: {dtype!r}'
         )
     check_directory(directory)
-    loaded = _run(source) if _is_run(Path(source)) else _checkpoint(source)
+    texts = None if keep_tokens is None else _lines(keep_tokens)
+    load = _run if _is_run(Path(source)) else _checkpoint
+    loaded = load(source, texts)
     folder = Path(directory)
     check_finite_weights(loaded.model, "source")
     FORMS[form](loaded, folder, dtype)
@@ -87,14 +95,23 @@ def _is_run(path: Path) -> bool:
     return path.suffix == Path(MODEL_FILE).suffix or (path / MODEL_FILE).is_file()
 
 
-def _run(source: str | os.PathLike) -> _Loaded:
+def _lines(path: str | os.PathLike) -> Iterator[str]:
+    (file,) = as_paths(path, "keep_tokens")
+    return (line.text for line in read_lines(file))
+
+
+def _run(source: str | os.PathLike, texts: Iterable[str] | None) -> _Loaded:
     text_model = load_text_model(source, "source")
+    if texts is not None:
+        text_model = surgery.keep_tokens_in_text(text_model, texts)
     body, preprocessor = model_on_ids(text_model), preprocessor_of(text_model)
     return _Loaded(body, preprocessor, lambda: text_model)
 
 
-def _checkpoint(source: str | os.PathLike) -> _Loaded:
+def _checkpoint(source: str | os.PathLike, texts: Iterable[str] | None) -> _Loaded:
     model, preprocessor = load_model(source), load_preprocessor(source)
+    if texts is not None:
+        model, preprocessor = surgery.keep_tokens(model, preprocessor, texts)
     return _Loaded(model, preprocessor, lambda: with_text(model, preprocessor))
 
 

@@ -1,7 +1,8 @@
 """Model surgery: changes of vocabulary, positions and depth that keep weights."""
 
 import contextlib
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import keras
@@ -18,11 +19,15 @@ from keras_bert_lite.models.encoder_model import (
     encoder_of,
 )
 from keras_bert_lite.tasks.text_model import TextModel
+from keras_bert_lite.tasks.text_parts import preprocessor_of
+from keras_bert_lite.text.base_tokenizer import Tokenizer
 from keras_bert_lite.text.preprocessor import Preprocessor
 
 WAYS = ("interpolate", "tile")
 EMBEDDINGS, ENCODER = "keras_bert_lite>Embeddings", "keras_bert_lite>Encoder"
 OUTPUT = "prediction_dense"  # of an untied masked language model
+READ_AT_ONCE = 1024  # texts
+Shape = tuple[int, ...]
 
 
 def resize(
@@ -58,11 +63,7 @@ def resize(
     Reference: [Beltagy et al., 2020](https://arxiv.org/abs/2004.05150), section 5,
     for tiling.
     """
-    if isinstance(model, TextModel):
-        raise ValueError(
-            "`model` must take ids; put the text back with `with_text`. "
-            f"Received: the string-in model {model.name!r}"
-        )
+    _check_takes_ids(model)
     check_choice("positions", positions, WAYS)
     check_seed(seed)
     check_plain_weights(model)
@@ -80,21 +81,15 @@ def resize(
             "`max_sequence_length` cannot change: the encoder has no position table "
             f"and takes any length. Received: {max_sequence_length}"
         )
-    config = _changed(keras.saving.serialize_keras_object(model), changes)
-    resized = keras.saving.deserialize_keras_object(config)
     generator = np.random.default_rng(seed)
-    for old, new in zip(model.weights, resized.weights, strict=True):
-        weights = keras.ops.convert_to_numpy(old)
-        if tuple(old.shape) != tuple(new.shape):
-            if "position_embedding" in old.path:
-                offset = encoder_config.position_offset
-                weights = _positions(weights, new.shape[0], offset, positions)
-            else:
-                scale = encoder_config.initializer_range
-                weights = _vocabulary(weights, tuple(new.shape), scale, generator)
-        new.assign(weights)
-        new.trainable = old.trainable  # the user may have frozen it
-    return resized
+
+    def resized(path: str, table: np.ndarray, shape: Shape) -> np.ndarray:
+        if "position_embedding" in path:
+            offset = encoder_config.position_offset
+            return _positions(table, shape[0], offset, positions)
+        return _vocabulary(table, shape, encoder_config.initializer_range, generator)
+
+    return _with_tables(model, changes, resized)
 
 
 def add_tokens(
@@ -118,28 +113,190 @@ def add_tokens(
         ValueError: If a token is empty or has leading or trailing white space.
     """
     tokenizer = preprocessor.tokenizer.with_tokens(tokens)
-    config = {
-        **preprocessor.get_config(),
-        "tokenizer": keras.saving.serialize_keras_object(tokenizer),
-    }
-    rows = encoder_layers(encoder_of(model))[0].vocabulary_size
     # A table may have more rows than the tokenizer has pieces.
-    size = max(rows, tokenizer.vocabulary_size())
-    return resize(model, vocabulary_size=size, seed=seed), Preprocessor.from_config(
-        config
+    size = max(_token_rows(model), tokenizer.vocabulary_size())
+    larger = resize(model, vocabulary_size=size, seed=seed)
+    return larger, _with_tokenizer(preprocessor, tokenizer)
+
+
+def keep_tokens(
+    model: keras.Model,
+    preprocessor: Preprocessor | Tokenizer,
+    texts: Iterable[str],
+    tokens: Sequence[str] = (),
+) -> tuple[keras.Model, Preprocessor | Tokenizer]:
+    """Returns a copy of a model that knows only the tokens of some texts.
+
+    Most rows of a multilingual vocabulary belong to languages that an application never
+    reads. A text whose tokens are all kept has the same tokens as before, and the model
+    computes the same for it. In other texts, words are split into smaller pieces, down
+    to characters, which makes longer rows and worse answers.
+
+    Special and added tokens, and pieces of one character, such as digits, are always
+    kept. What is kept stays in its order, with new ids.
+
+    Args:
+        model: An encoder, or a model made by a task's builder.
+        preprocessor: The preprocessor that makes its inputs, or only its tokenizer.
+        texts: Strings, which are read once, some at a time. A preprocessor's prompts
+            are put before them.
+        tokens: More pieces to keep.
+
+    Returns:
+        A new `(model, preprocessor)` pair; a tokenizer, if that was passed.
+
+    Raises:
+        TypeError: If `texts` or `tokens` is one string, or a text is not a string.
+        ValueError: If no text has a token, one of `tokens` is not in the vocabulary,
+            the tokenizer has more pieces than the model has rows, or the model is
+            quantized, has LoRA or takes strings (see `resize`).
+
+    Example:
+
+    >>> encoder = kbl.load_encoder("bert_mini_books")
+    >>> preprocessor = kbl.load_preprocessor("bert_mini_books")
+    >>> texts = ["The rain in Spain", "stays mainly in the plain."]
+    >>> smaller, preprocessor = kbl.surgery.keep_tokens(encoder, preprocessor, texts)
+    >>> smaller.count_params() < encoder.count_params()
+    True
+
+    Reference: [Abdaoui et al., 2020](https://arxiv.org/abs/2010.05609).
+    """
+    _check_takes_ids(model)
+    if isinstance(preprocessor, Tokenizer):
+        ids, tokenizer = _kept(model, preprocessor, [""], texts, tokens)
+        return _with_rows(model, ids), tokenizer
+    if not isinstance(preprocessor, Preprocessor):
+        raise TypeError(
+            "`preprocessor` must be a `Preprocessor` or a tokenizer. "
+            f"Received: {preprocessor!r:.80}"
+        )
+    prompts = ["", *preprocessor.prompts.values()]
+    ids, tokenizer = _kept(model, preprocessor.tokenizer, prompts, texts, tokens)
+    return _with_rows(model, ids), _with_tokenizer(preprocessor, tokenizer)
+
+
+def keep_tokens_in_text(model: TextModel, texts: Iterable[str]) -> TextModel:
+    """Returns a copy of a model that takes strings, with the tokens of some texts.
+
+    Its answers keep their options. See `keep_tokens`.
+    """
+    preprocessor = preprocessor_of(model)
+    prompts = ["", *preprocessor.prompts.values()]
+    ids, tokenizer = _kept(model, preprocessor.tokenizer, prompts, texts, ())
+    return _with_rows(model, ids, tokenizer)
+
+
+def _kept(
+    model: keras.Model,
+    tokenizer: Tokenizer,
+    prompts: Sequence[str],
+    texts: Iterable[str],
+    tokens: Sequence[str],
+) -> tuple[list[int], Tokenizer]:
+    """Returns the ids of the tokens to keep, and a tokenizer of these."""
+    check_plain_weights(model)
+    for name, value in {"texts": texts, "tokens": tokens}.items():
+        if isinstance(value, (str, bytes)):
+            raise TypeError(
+                f"`{name}` must be a list of strings. Received: {value!r:.80}"
+            )
+    rows, size = _token_rows(model), tokenizer.vocabulary_size()
+    if size > rows:
+        raise ValueError(
+            "`preprocessor` must have at most as many tokens as the model, "
+            f"{rows}. Received: {size} tokens"
+        )
+    used = np.zeros(size, bool)
+    unread = iter(texts)
+    while batch := [*itertools.islice(unread, READ_AT_ONCE)]:
+        if wrong := [text for text in batch if not isinstance(text, str)]:
+            raise TypeError(f"`texts` must be strings. Received: {wrong[0]!r:.80}")
+        for prompt in prompts:
+            used[tokenizer([prompt + text for text in batch]).flat_values] = True
+    if not used.any() and not tokens:
+        raise ValueError("`texts` must have tokens. Received: none")
+    pieces = (tokenizer.id_to_token(i) for i in used.nonzero()[0].tolist())
+    smaller, ids = tokenizer.with_only([*tokens, *pieces])
+    return ids, smaller
+
+
+def _with_rows(
+    model: keras.Model, ids: list[int], tokenizer: Tokenizer | None = None
+) -> keras.Model:
+    """Returns a copy of a model with some rows of its tables of tokens."""
+
+    def rows(_: str, table: np.ndarray, shape: Shape) -> np.ndarray:
+        return table.take(ids, _resized_axis(table.shape, shape))
+
+    return _with_tables(model, {"vocabulary_size": len(ids)}, rows, tokenizer)
+
+
+def _with_tables(
+    model: keras.Model,
+    changes: dict[str, int],
+    resized: Callable[[str, np.ndarray, Shape], np.ndarray],
+    tokenizer: Tokenizer | None = None,
+) -> keras.Model:
+    """Returns a copy of a model with tables of other sizes.
+
+    Args:
+        model: The model.
+        changes: Fields of the encoder's configuration.
+        resized: Makes a table from its path, its old values, and its new shape.
+        tokenizer: In a model that takes strings, the tokenizer.
+    """
+    config = _changed(
+        keras.saving.serialize_keras_object(model),
+        changes,
+        tokenizer and keras.saving.serialize_keras_object(tokenizer),
     )
+    other = keras.saving.deserialize_keras_object(config)
+    for old, new in zip(model.weights, other.weights, strict=True):
+        weights, shape = keras.ops.convert_to_numpy(old), tuple(new.shape)
+        if weights.shape != shape:
+            weights = resized(old.path, weights, shape)
+        new.assign(weights)
+        new.trainable = old.trainable  # the user may have frozen it
+    return other
 
 
-def _changed(config: Any, changes: dict[str, int]) -> Any:
-    """Changes the encoder's fields in a serialized model."""
+def _with_tokenizer(preprocessor: Preprocessor, tokenizer: Tokenizer) -> Preprocessor:
+    serialized = keras.saving.serialize_keras_object(tokenizer)
+    config = {**preprocessor.get_config(), "tokenizer": serialized}
+    return Preprocessor.from_config(config)
+
+
+def _token_rows(model: keras.Model) -> int:
+    return encoder_layers(encoder_of(model))[0].vocabulary_size
+
+
+def _check_takes_ids(model: keras.Model) -> None:
+    if isinstance(model, TextModel):
+        raise ValueError(
+            "`model` must take ids; put the text back with `with_text`. "
+            f"Received: the string-in model {model.name!r}"
+        )
+
+
+def _changed(
+    config: Any, changes: dict[str, int], tokenizer: dict[str, Any] | None = None
+) -> Any:
+    """Changes the encoder's fields, and the tokenizer, in a serialized model."""
     if isinstance(config, list):
-        return [_changed(part, changes) for part in config]
+        return [_changed(part, changes, tokenizer) for part in config]
     if not isinstance(config, dict):
         return config
+    kind = config.get("registered_name")
+    if tokenizer and kind == tokenizer["registered_name"]:
+        return tokenizer
     # The recorded shapes no longer hold, so layers must be built again.
-    found = {k: _changed(v, changes) for k, v in config.items() if k != "build_config"}
+    found = {
+        name: _changed(value, changes, tokenizer)
+        for name, value in config.items()
+        if name != "build_config"
+    }
     inner: Any = found.get("config")
-    kind = found.get("registered_name")
     if kind == EMBEDDINGS:
         rows = {name: x for name, x in changes.items() if inner[name] is not None}
         found["config"] = {**inner, **rows}
@@ -171,10 +328,10 @@ def _positions(table: np.ndarray, rows: int, offset: int, way: str) -> np.ndarra
 
 
 def _vocabulary(
-    table: np.ndarray, shape: tuple[int, ...], scale: float, generator: Any
+    table: np.ndarray, shape: Shape, scale: float, generator: Any
 ) -> np.ndarray:
     """Truncates the axis that differs, or extends it with noise around the mean."""
-    axis = next(i for i, n in enumerate(shape) if n != table.shape[i])
+    axis = _resized_axis(table.shape, shape)
     missing = shape[axis] - table.shape[axis]
     if missing < 0:
         return table.take(range(shape[axis]), axis)
@@ -182,6 +339,10 @@ def _vocabulary(
     more = [missing if i == axis else n for i, n in enumerate(shape)]
     noise = generator.normal(0, scale if table.ndim > 1 else 0, more)
     return np.concatenate([table, mean + noise], axis).astype(table.dtype)
+
+
+def _resized_axis(old: Shape, new: Shape) -> int:
+    return next(i for i, (a, b) in enumerate(zip(old, new, strict=True)) if a != b)
 
 
 EMBEDDING_PARTS = (

@@ -67,6 +67,7 @@ class Tokenizer(TextLayer):
     OPTIONAL_ROLES: ClassVar[tuple[str, ...]] = ("mask",)
     MASK_FLAGS: ClassVar[tuple[str, ...]] = ()  # of the mask, if no flags are given
     WORD_MARK = "▁"  # what the first piece of a word begins with
+    CONTINUATION_MARK = ""  # what the other pieces begin with
     LISTS: ClassVar[tuple[str, ...]] = ("vocabulary",)  # fields of a configuration
     SHOWS_UNKNOWN = False  # whether `detokenize` writes unknown tokens
 
@@ -146,11 +147,52 @@ class Tokenizer(TextLayer):
                     f"Received: {token!r}"
                 )
         new = [x for x in dict.fromkeys(tokens) if x not in self._ids]
+        pieces, added = [*self._pieces, *new], [*self.added_tokens, *new]
+        return self._changed({"vocabulary": pieces, "added_tokens": added})
+
+    def with_only(self, tokens: Sequence[str]) -> tuple[Tokenizer, list[int]]:
+        """Returns a smaller tokenizer, which splits text of its pieces as this one.
+
+        Special and added tokens, pieces of one character, and what the algorithm
+        needs to form a piece are kept too.
+
+        Args:
+            tokens: Pieces to keep.
+
+        Returns:
+            The tokenizer, and the ids that its pieces have here, in its order.
+
+        Raises:
+            ValueError: If one of `tokens` is not in the vocabulary.
+        """
+        named = check_in_vocabulary("tokens", tokens, self._ids)
+        kept = {*(self._ids[token] for token in named), *self._indispensable()}
+        ids = sorted(self._with_parts(kept))
+        return self._changed(self._config_of(ids)), ids
+
+    def _indispensable(self) -> set[int]:
+        """Returns the ids of pieces that every smaller tokenizer keeps."""
+        named = [*self.special_tokens, *self.added_tokens]
+        short = (
+            i
+            for i, (text, _) in enumerate(self.piece_texts())
+            if len(text.removeprefix(self.CONTINUATION_MARK)) <= 1
+        )
+        return {*(self._ids[token] for token in named), *short}
+
+    def _with_parts(self, ids: set[int]) -> set[int]:
+        """Adds the pieces of which others are formed."""
+        return ids
+
+    def _config_of(self, ids: list[int]) -> dict[str, Any]:
+        """Returns the fields of a configuration that differ with these pieces only."""
+        return {"vocabulary": [self._pieces[i] for i in ids]}
+
+    def _changed(self, changes: dict[str, Any]) -> Tokenizer:
+        """Returns a new tokenizer with other fields in its configuration."""
         inherited = ("name", "trainable", "dtype")
         config = {k: v for k, v in self.get_config().items() if k not in inherited}
-        added = [*self.added_tokens, *new]
-        pieces = [*self._pieces, *new]
-        return type(self)(**{**config, "vocabulary": pieces, "added_tokens": added})
+        return type(self)(**{**config, **changes})
 
     def vocabulary_size(self) -> int:
         """Returns the number of pieces."""

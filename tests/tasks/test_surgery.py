@@ -267,3 +267,81 @@ def test_only_berts_become_distilberts(family):
         kbl.surgery.keep_layers(
             tiny.encoder(**FAMILIES["roberta"]), [0], family="distilbert"
         )
+
+
+KEPT_TEXTS = ["The finer the day", "is it not bad?"]
+KEPT_KINDS = ["encoder", "masked_lm", "untied", "bert_pretrainer", "classifier"]
+
+
+@pytest.mark.parametrize("family", FAMILIES | WITHOUT_POSITIONS)
+@pytest.mark.parametrize("kind", KEPT_KINDS)
+def test_a_model_of_fewer_tokens_computes_the_same(kind, family):
+    model = BUILDERS[kind](tiny.encoder(**(FAMILIES | WITHOUT_POSITIONS)[family]))
+    for layer in model.layers:
+        layer.trainable = False
+    preprocessor = tiny.preprocessor()
+    smaller, kept = kbl.surgery.keep_tokens(model, preprocessor, KEPT_TEXTS)
+    old, new = preprocessor.tokenizer, kept.tokenizer
+    gone = {*old.get_vocabulary()} - {*new.get_vocabulary()}
+    assert gone == {"weather", "##er", "##ing"}
+    ids = [old.token_to_id(piece) for piece in new.get_vocabulary()]
+    assert ids == sorted(ids)
+    texts = [*KEPT_TEXTS, "a bad day"]
+    before = {k: np.asarray(v) for k, v in model(preprocessor(texts)).items()}
+    after = {k: np.asarray(v) for k, v in smaller(kept(texts)).items()}
+    for name, value in before.items():
+        expected = value[..., ids] if name == "prediction_logits" else value
+        np.testing.assert_allclose(after[name], expected, atol=1e-6)
+    assert smaller.count_params() < model.count_params()
+    assert not smaller.trainable_weights
+
+
+def test_tokens_to_keep_may_be_named_and_prompts_are_texts():
+    tokenizer = tiny.tokenizer()
+    encoder = tiny.encoder()
+    _, kept = kbl.surgery.keep_tokens(encoder, tokenizer, [], ["##ing", "weather"])
+    assert {"##ing", "weather", "[MASK]", "##q", "?"} <= {*kept.get_vocabulary()}
+    assert not {"fine", "day"} & {*kept.get_vocabulary()}
+    preprocessor = tiny.preprocessor(prompts={"query": "fine "})
+    _, kept = kbl.surgery.keep_tokens(encoder, preprocessor, ["day"])
+    assert kept.prompts == preprocessor.prompts
+    assert {"fine", "day"} <= {*kept.tokenizer.get_vocabulary()}
+
+
+def test_rows_without_a_token_are_dropped():
+    encoder = tiny.encoder(vocabulary_size=len(tiny.VOCABULARY) + 7)
+    smaller, kept = kbl.surgery.keep_tokens(encoder, tiny.tokenizer(), TEXTS_OF_ALL)
+    assert kept.get_vocabulary() == tiny.VOCABULARY
+    embeddings = smaller.get_layer("embeddings")
+    assert embeddings.vocabulary_size == len(tiny.VOCABULARY)
+
+
+TEXTS_OF_ALL = ["the day is not fine bad weather", "jer jing"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        (("the day",), TypeError, "`texts` must be a list of strings"),
+        ((["day"], "day"), TypeError, "`tokens` must be a list of strings"),
+        (([b"day"],), TypeError, "`texts` must be strings. Received: b'day'"),
+        (([""],), ValueError, "`texts` must have tokens. Received: none"),
+        ((["day"], ["no"]), ValueError, r"`tokens` must be pieces.*Received: \['no'\]"),
+    ],
+)
+def test_tokens_that_cannot_be_kept(arguments, error, message):
+    with pytest.raises(error, match=message):
+        kbl.surgery.keep_tokens(tiny.encoder(), tiny.tokenizer(), *arguments)
+
+
+def test_models_whose_tokens_cannot_be_kept():
+    keep_tokens, texts = kbl.surgery.keep_tokens, ["the day"]
+    served = kbl.with_text(tiny.encoder(), tiny.preprocessor())
+    with pytest.raises(TypeError, match="`preprocessor` must be a `Preprocessor`"):
+        keep_tokens(tiny.encoder(), None, texts)
+    with pytest.raises(ValueError, match="`model` must take ids"):
+        keep_tokens(served, tiny.preprocessor(), texts)
+    with pytest.raises(ValueError, match="at most as many tokens as the model, 9"):
+        keep_tokens(tiny.encoder(vocabulary_size=9), tiny.tokenizer(), texts)
+    with pytest.raises(ValueError, match="without LoRA"):
+        keep_tokens(with_lora(tiny.encoder()), tiny.tokenizer(), texts)

@@ -107,3 +107,21 @@ IS_PIECE = {
     "byte_pair": check_bytes,
     "unigram": check_sentence_piece,
 }
+
+
+@functools.cache
+def smaller_than(kind):
+    """Returns a tokenizer of every third piece, beside the whole one."""
+    whole = tokenizer_of(kind)
+    return whole, *whole.with_only(whole.get_vocabulary()[::3])
+
+
+@of_each_kind
+@hypothesis.given(texts=st.lists(TEXT, min_size=1, max_size=6))
+def test_a_smaller_tokenizer_splits_what_it_knows_alike(kind, texts):
+    whole, smaller, ids = smaller_than(kind)
+    assert [whole.id_to_token(i) for i in ids] == smaller.get_vocabulary()
+    assert smaller.vocabulary_size() < whole.vocabulary_size()
+    for text, row in zip(texts, whole(texts).to_list(), strict=True):
+        if {*row} <= {*ids}:
+            assert [ids[i] for i in smaller(text).numpy()] == row

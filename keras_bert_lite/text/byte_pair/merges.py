@@ -1,7 +1,7 @@
 """Finds the byte pair merges that can happen."""
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from keras_bert_lite.text.byte_pair.byte_level import BYTES, CHARACTERS, UTF8_BYTES
 
@@ -28,10 +28,22 @@ class Merges:
         last = {a + b: _last_merge(a + b, rank_of_pair) for a, b in pairs}
         # Of the pieces that can be formed.
         self.ranks = {piece: rank for piece, rank in last.items() if rank is not None}
+        self._pairs = pairs
 
     def __contains__(self, piece: str) -> bool:
         """Returns whether text can be split into this piece."""
         return piece in BYTES or piece in self.ranks
+
+    def with_parts(self, pieces: Iterable[str]) -> set[str]:
+        """Returns pieces with all those that are merged on the way to them."""
+        found: set[str] = set()
+        left = [*pieces]
+        while left:
+            piece = left.pop()
+            if piece not in found:
+                found.add(piece)
+                left += self._pairs[self.ranks[piece]] if piece in self.ranks else ()
+        return found
 
 
 def _last_merge(piece: str, rank_of_pair: Mapping[tuple[str, str], int]) -> int | None:

@@ -33,7 +33,7 @@ class BytePairModel:
         whole: Collection[str] = (),
     ) -> None:
         self.merges = tuple(merges)
-        learned = Merges(self.merges, ids)
+        learned = self.learned = Merges(self.merges, ids)
         self._merger = Merger(learned, ids)
         whole = {x for x in whole if BYTES.keys() >= set(x)}
         words = [_text(x) if x in learned or x in whole else None for x in ids]

@@ -165,6 +165,17 @@ class BytePairTokenizer(Tokenizer):
             "ignore_merges": self.ignore_merges,
         }
 
+    def _with_parts(self, ids: set[int]) -> set[int]:
+        pieces = self._model.learned.with_parts(self._pieces[i] for i in ids)
+        return {self._ids[piece] for piece in pieces}
+
+    def _config_of(self, ids: list[int]) -> dict[str, Any]:
+        config = super()._config_of(ids)
+        kept = {*config["vocabulary"]}
+        halves = ((merge, merge.split(" ")) for merge in self.get_merges())
+        merges = [x for x, (a, b) in halves if {a, b, a + b} <= kept]
+        return {**config, "merges": merges}
+
     def _build_ops(self, merges: Sequence[str]) -> None:
         found = list(self.added_tokens)
         if self.special_tokens_in_text:

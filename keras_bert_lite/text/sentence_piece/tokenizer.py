@@ -145,6 +145,14 @@ class SentencePieceTokenizer(Tokenizer):
             "split_punctuation": self.split_punctuation,
         }
 
+    def _indispensable(self) -> set[int]:
+        # The score of an unknown character follows from the lowest one.
+        return {*super()._indispensable(), int(self._scores.argmin())}
+
+    def _config_of(self, ids: list[int]) -> dict[str, Any]:
+        scores = self._scores[[i for i in ids if i < len(self._scores)]]
+        return {**super()._config_of(ids), "scores": scores.tolist()}
+
     def _build_ops(self) -> None:
         steps = Steps(tuple(self.normalization), self.charsmap)
         recognized = dict.fromkeys(self.added_tokens)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import functools
 from collections.abc import Sequence
 from os import PathLike
@@ -90,6 +91,7 @@ class WordPieceTokenizer(Tokenizer):
         "pad": "[PAD]",
         "mask": "[MASK]",
     }
+    CONTINUATION_MARK = "##"
     SHOWS_UNKNOWN = True
 
     def __init__(
@@ -140,6 +142,10 @@ class WordPieceTokenizer(Tokenizer):
             "max_characters_per_word": self.max_characters_per_word,
             "num_model_pieces": self.num_model_pieces,
         }
+
+    def _config_of(self, ids: list[int]) -> dict[str, Any]:
+        count = bisect.bisect_left(ids, self.num_model_pieces)
+        return {**super()._config_of(ids), "num_model_pieces": count}
 
     @property
     def _found_in_text(self) -> list[str]:
@@ -209,10 +215,11 @@ class WordPieceTokenizer(Tokenizer):
         )
 
     def piece_texts(self) -> list[tuple[str, bool]]:
-        return [(piece, piece.startswith("##")) for piece in self._pieces]
+        mark = self.CONTINUATION_MARK
+        return [(piece, piece.startswith(mark)) for piece in self._pieces]
 
     def continuations(self) -> np.ndarray:
-        return np.array([piece.startswith("##") for piece in self._pieces])
+        return np.array([continues for _, continues in self.piece_texts()])
 
     def continues_word(self, ids: tf.Tensor) -> tf.Tensor:
         return tf.gather(self._continues, ids)
