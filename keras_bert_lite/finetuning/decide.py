@@ -31,7 +31,7 @@ from keras_bert_lite.finetuning.plan import (
 )
 from keras_bert_lite.finetuning.recipe import RECIPE
 from keras_bert_lite.finetuning.rows import check_labels, distinct_texts
-from keras_bert_lite.finetuning.spec import TUNABLE, Spec
+from keras_bert_lite.finetuning.spec import Spec
 from keras_bert_lite.finetuning.trainer import Trainer
 from keras_bert_lite.layers.heads.dense_heads import check_labels as check_names
 from keras_bert_lite.models.encoder_model import config_of, encoder_of
@@ -165,23 +165,35 @@ def preprocessor(
     """Loads the preprocessor, adds prompts and chooses the length of rows.
 
     Raises:
-        ValueError: If the texts of the task begin with no prompts.
+        ValueError: If the texts of the task begin with no prompts, or with one only.
     """
     loaded = load_preprocessor(source)
     if prompts is not None:
-        if not spec.format.separate:
-            fitting = [x for x, task in TUNABLE.items() if task.rows.separate]
-            raise ValueError(
-                f"`prompts` is for the tasks {fitting}. Received: {prompts!r} for "
-                f"{spec.task.name!r}"
-            )
-        added = {"prompts": {**loaded.prompts, **prompts}}
-        loaded = Preprocessor.from_config({**loaded.get_config(), **added})
+        loaded = _with_prompts(loaded, spec, prompts)
     counts = count_tokens(rows, spec, loaded)
     if sequence_length is None:
         sequence_length = limit_for(counts, loaded.sequence_length)
     config = {**loaded.get_config(), "sequence_length": sequence_length}
     return Preprocessor.from_config(config), lengths_of(counts, sequence_length)
+
+
+def _with_prompts(
+    loaded: Preprocessor, spec: Spec, prompts: Mapping[str, str]
+) -> Preprocessor:
+    config = {**loaded.get_config(), "prompts": {**loaded.prompts, **prompts}}
+    if not spec.format.separate:  # a row begins with the prompt, whatever it holds
+        if spec.task.windowed:
+            raise ValueError(
+                "`prompts` must be None for tasks that locate words in a text. "
+                f"Received: {prompts!r} for {spec.task.name!r}"
+            )
+        if len(prompts) != 1:
+            raise ValueError(
+                f"`prompts` must be one prompt for {spec.task.name!r}. "
+                f"Received: {prompts!r}"
+            )
+        (config["default_prompt_name"],) = prompts
+    return Preprocessor.from_config(config)
 
 
 def trainer(spec: Spec, source: Source, preprocessor: Preprocessor) -> Trainer:
@@ -239,6 +251,7 @@ def plan(
     learning_rate: float | None,
     batch_size: int | None,
     seed: int,
+    freeze_embeddings: bool = False,
 ) -> Plan:
     """Chooses epochs, rate and batch size by the number of rows and the encoder.
 
@@ -258,6 +271,7 @@ def plan(
         learning_rate=learning_rate or rate_for(config.hidden_dim, task.rate),
         layer_decay=RECIPE.layer_decay if deep else None,
         seed=seed,
+        freeze_embeddings=freeze_embeddings,
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any, Unpack
 import keras
 
 from keras_bert_lite.finetuning.retrieval import evaluate_retrieval
-from keras_bert_lite.finetuning.rows import check_labels, read_rows
+from keras_bert_lite.finetuning.rows import GROUP, check_labels, read_rows
 from keras_bert_lite.finetuning.saved_run import SavedRun, load_run
 from keras_bert_lite.finetuning.spec import (
     Spec,
@@ -24,12 +24,14 @@ from keras_bert_lite.training.data.retrieval import retrieval_set
 from keras_bert_lite.training.data.row_formats import Rows
 from keras_bert_lite.training.evaluation_callback import Score
 from keras_bert_lite.training.scores.intervals import intervals
+from keras_bert_lite.training.scores.scorer import Details, Scorer
 
 
 def evaluate(
     model: TextModel | Index | str | os.PathLike,
     data: Any,
     columns: Mapping[str, str | None] | None = None,
+    group: str | None = None,
     **reading: Unpack[Reading],
 ) -> dict[str, Any]:
     """Scores a model that takes strings.
@@ -41,6 +43,8 @@ def evaluate(
             rankers and sentence encoders also a retrieval set: `data.RetrievalSet`, or
             a path that `data.read_beir` reads.
         columns: See `finetune`; by default those of the run.
+        group: A column of `data`, such as `"language"`: each of its values is scored
+            apart, too.
         **reading: Options of `data.read`, if `data` is a file.
 
     Returns:
@@ -48,7 +52,7 @@ def evaluate(
         below); `intervals`, the 95 % confidence interval of each; `baselines`, the same
         scores of models that need no training, such as BM25, where the task has some;
         `confused`, the labels that were mistaken most often; `worst`, the rows that the
-        model gets most wrong.
+        model gets most wrong; with `group`, `groups`: the `rows` and `scores` of each.
 
     Raises:
         ValueError: If a row is invalid, or its label, but for an intent or a tag,
@@ -85,10 +89,11 @@ def evaluate(
     """
     check_reading(reading)
     if (searched := retrieval_set(data)) is not None:
-        if columns or reading:
+        if columns or reading or group:
+            given = [*(columns or {}), *reading, *([group] if group else [])]
             raise ValueError(
-                "`data` must be rows for `columns` and options of files. Received: a "
-                f"retrieval set, with {[*(columns or {}), *reading]}"
+                "`data` must be rows for `columns`, `group` and options of files. "
+                f"Received: a retrieval set, with {given}"
             )
         return evaluate_retrieval(model, searched)
     if isinstance(model, Index):
@@ -97,7 +102,7 @@ def evaluate(
             f"Received: {type(data).__name__}"
         )
     run = load_run(model, "model")
-    spec, rows = _read(run.spec(columns), data, **reading)
+    spec, rows = _read(run.spec(columns), data, group, **reading)
     scorer, labels = spec.scorer, spec.labels
     answers = spec.answer(run.scored_model(spec), rows)
     details = scorer.details(rows, answers, labels)
@@ -109,7 +114,16 @@ def evaluate(
         "intervals": intervals(scorer, details),
         "baselines": simple,
         **scorer.mistakes(rows, answers, labels),
+        **_of_groups(scorer, details, rows, group),
     }
+
+
+def _of_groups(
+    scorer: Scorer, details: Details, rows: Rows, group: str | None
+) -> dict[str, Any]:
+    if group is None:
+        return {}
+    return {"groups": scorer.by_group(details, [row[GROUP] for row in rows])}
 
 
 def on_rows(
@@ -168,9 +182,11 @@ def on_rows(
     return score
 
 
-def _read(spec: Spec, data: Any, **reading: Unpack[Reading]) -> tuple[Spec, Rows]:
+def _read(
+    spec: Spec, data: Any, group: str | None = None, **reading: Unpack[Reading]
+) -> tuple[Spec, Rows]:
     """Reads the rows to score; `spec` gets the columns that they have."""
-    rows, known = read_rows(data, spec.format, spec.columns, "data", **reading)
+    rows, known = read_rows(data, spec.format, spec.columns, "data", group, **reading)
     if spec.scorer.needs_known_labels:
         check_labels(rows, spec.format, spec.labels, "data")
     return spec.of_rows(known), rows

@@ -36,6 +36,7 @@ from keras_bert_lite.text.preprocessor import Preprocessor
 from keras_bert_lite.text.text_layer import require_tensorflow
 from keras_bert_lite.training.data.readers.read import Reading, check_reading
 from keras_bert_lite.training.data.truncation import unwarned
+from keras_bert_lite.training.freezing import freeze
 from keras_bert_lite.training.precision import warn_of_slow_float16
 
 ENCODER = "bert_mini_books"
@@ -75,6 +76,7 @@ def finetune(
     metric: str | None = None,
     class_weight: str | Mapping[str, float] | None = None,
     prompts: Mapping[str, str] | None = None,
+    freeze_embeddings: bool = False,
     baseline: bool = True,
     columns: Mapping[str, str | None] | None = None,
     seed: int = 0,
@@ -152,11 +154,17 @@ def finetune(
         class_weight: Weights of the labels in training, for text classification:
             a dictionary by label, where others count 1, or `"balanced"`: in inverse
             proportion to how many rows have them. `None`: each row counts the same.
-        prompts: What texts begin with, for sentence embeddings, besides the encoder's
-            own prompts: `{"query": "query: ", "document": "passage: "}`. Of a pair, the
+        prompts: What texts begin with, besides the encoder's own prompts. For sentence
+            embeddings `{"query": "query: ", "document": "passage: "}`: of a pair, the
             first text begins with the one named `query`, the second with that named
             `document`, `passage` or `corpus`, as in sentence-transformers; pairs with a
-            number begin with the default prompt.
+            number begin with the default prompt. For other tasks one prompt, such as
+            `{"query": "query: "}`, with which each row begins; those that locate words
+            in a text take none.
+        freeze_embeddings: Whether the tables of the embeddings stay as they are. They
+            hold most weights of a multilingual encoder, so that training takes less
+            time and memory, and words of languages that `train` lacks stay where they
+            are, beside those that it has.
         baseline: Whether simple models are fitted, for comparison.
         columns: The names of the columns that are not called `text`, `text_pair` (if
             the rows have it; `{"text_pair": None}` leaves it out) and `label` (texts);
@@ -234,7 +242,10 @@ def finetune(
             lengths = lengths_of(counts, lengths.limit)
     else:
         trainer = decide.trainer(spec, source, preprocessor)
-    plan = decide.plan(trainer, parts.train, epochs, learning_rate, batch_size, seed)
+    if freeze_embeddings:
+        freeze(trainer.model, num_layers=0)
+    given = (epochs, learning_rate, batch_size, seed, freeze_embeddings)
+    plan = decide.plan(trainer, parts.train, *given)
     if lengths.cut:
         _warn_of_cut_rows(lengths, len(rows), trainer)
 

@@ -19,6 +19,7 @@ class Plan:
         linear_rows: Rows that the linear model is fitted to; `None`: all.
         held_out: The held-out rows that there is time to read; `None`: all.
         warmup: The share of the steps in which the rate rises.
+        freeze_embeddings: Whether the tables of the embeddings stay as they are.
         steps: Updates in total.
         evaluate_every: Steps between two evaluations; `steps` is a multiple.
         rows: The rows that an epoch has.
@@ -32,6 +33,7 @@ class Plan:
     linear_rows: int | None = None
     held_out: int | None = None
     warmup: float = RECIPE.warmup
+    freeze_embeddings: bool = False
     steps: int = 1
     evaluate_every: int = 1
     rows: int = 0

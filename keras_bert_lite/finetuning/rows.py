@@ -21,6 +21,8 @@ from keras_bert_lite.training.data.row_formats import (
     Rows,
 )
 
+GROUP = "group"  # what a row calls the column that `evaluate` scores by
+
 
 class Split(NamedTuple):
     """Rows to train on and to choose by, and whether the latter were given."""
@@ -35,6 +37,7 @@ def read_rows(
     form: RowFormat,
     columns: Columns,
     argument: str,
+    group: str | None = None,
     **reading: Unpack[Reading],
 ) -> tuple[Rows, Columns]:
     """Reads and checks all rows of a source.
@@ -44,6 +47,7 @@ def read_rows(
         form: What the rows hold.
         columns: The columns that were named.
         argument: The name of the source in error messages.
+        group: A column that rows keep too, as `GROUP`.
         **reading: Options of `read`.
 
     Returns:
@@ -57,7 +61,8 @@ def read_rows(
         if not rows:
             columns = form.columns_of(columns, record)
         try:
-            rows.append(form.read(record, columns))
+            row = form.read(record, columns)
+            rows.append(row if group is None else {**row, GROUP: _group(record, group)})
         except ValueError as error:
             raise ValueError(f"`{argument}`, record {number}: {error}") from None
     if not rows:
@@ -66,6 +71,14 @@ def read_rows(
         return form.prepared(rows), columns
     except ValueError as error:
         raise ValueError(f"`{argument}`: {error}") from None
+
+
+def _group(record: Record, column: str) -> str:
+    if column not in record:
+        raise ValueError(
+            f"`group` must be one of its columns, {[*record]}. Received: {column!r}"
+        )
+    return str(record[column])
 
 
 def _records(

@@ -26,6 +26,38 @@ def test_labels_mistaken_and_worst_rows(tmp_path):
     assert kbl.evaluate(tmp_path / "model.keras", rows) == found
 
 
+def test_groups_of_rows_are_scored_apart(tmp_path):
+    model = tiny.classifier(["bad", "good"])
+    head = model.get_layer("head").dense
+    head.kernel.assign(0 * head.kernel)
+    head.bias.assign([0.0, 2.0])  # always good
+    text_model = kbl.with_text(model, tiny.preprocessor())
+    rows = [
+        {"text": "day", "label": label, "language": language}
+        for language, label in [("fr", "good"), ("en", "bad"), ("fr", "bad")]
+    ]
+    rows.append({"text": "fine", "label": "good", "language": "fr"})
+    found = kbl.evaluate(text_model, rows, group="language")
+    assert found["scores"]["accuracy"] == 0.5
+    groups = found["groups"]
+    assert [(x, y["rows"]) for x, y in groups.items()] == [("en", 1), ("fr", 3)]
+    accuracies = [x["scores"]["accuracy"] for x in groups.values()]
+    np.testing.assert_allclose(accuracies, [0, 2 / 3])
+    with pytest.raises(ValueError, match=r"record 0: `group` must be one of its col"):
+        kbl.evaluate(text_model, rows, group="script")
+
+
+def test_candidates_of_a_row_each_are_scored_by_group():
+    model = kbl.with_text(kbl.ranker(tiny.encoder()), tiny.preprocessor())
+    rows = [
+        {"query": query, "candidate": text, "label": grade, "language": query}
+        for query in ("day", "weather")
+        for text, grade in [("fine", 1), ("bad", 0), ("not", 0)]
+    ]
+    found = kbl.evaluate(model, rows, group="language")["groups"]
+    assert {name: x["rows"] for name, x in found.items()} == {"day": 1, "weather": 1}
+
+
 def test_the_threshold_of_the_model_counts():
     model = kbl.multi_label_classifier(tiny.encoder(), ["a", "b"])
     head = model.get_layer("head").dense

@@ -352,6 +352,15 @@ def test_rows_longer_than_the_model_are_counted_and_shortened(monkeypatch):
             },
             r"is for the tasks \['text_classification'\]",
         ),
+        ({"prompts": {"a": "x", "b": "y"}}, "must be one prompt for 'text_class"),
+        (
+            {
+                "prompts": {"query": "query: "},
+                "task": "token_classification",
+                "train": samples.rows("token_classification"),
+            },
+            "`prompts` must be None for tasks that locate words in a text",
+        ),
     ],
 )
 def test_refuses(changes, message):
@@ -459,6 +468,32 @@ def test_other_forms_of_rows_of_vectors(column, metric):
     assert tuned.report.metric == metric
     assert tuned.report.scores.keys() >= {metric}
     assert tuned.report.baselines
+
+
+def test_rows_of_other_tasks_begin_with_one_prompt():
+    spec, rows = samples.spec("text_classification"), samples.texts(8)
+    source, prompts = samples.encoder(), {"query": "bad "}
+    preprocessor, lengths = decide.preprocessor(spec, source, rows, None, prompts)
+    assert preprocessor.prompt == "bad "
+    plain, shorter = decide.preprocessor(spec, source, rows, None, None)
+    np.testing.assert_array_equal(
+        preprocessor(["day"])["token_ids"], plain(["bad day"])["token_ids"]
+    )
+    assert lengths.highest == shorter.highest + 1
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Simple models score better")
+def test_frozen_embeddings_stay_as_they_are():
+    before = kbl.load_encoder(samples.encoder())
+    tuned = tune(epochs=1, freeze_embeddings=True)
+    assert tuned.report.recipe.freeze_embeddings
+    pairs = zip(before.weights, kbl.encoder_of(tuned.model).weights, strict=True)
+    same = {new.path: np.array_equal(old, new) for old, new in pairs}
+    tables = [x for x in same if x.startswith("embeddings/")]
+    assert tables
+    assert all(same[x] for x in tables)
+    assert not any(same[x] for x in same.keys() - tables if x.endswith("kernel"))
 
 
 def test_a_checkpoint_of_the_task_is_trained_on_as_it_is(tmp_path):

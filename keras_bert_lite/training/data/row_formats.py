@@ -497,7 +497,7 @@ class RankedCandidates(_TextsWithLists):
             return rows
         lists: dict[str, Record] = {}
         for row in rows:
-            empty = {"query": row["query"], "candidates": [], "grades": []}
+            empty = {**row, "candidates": [], "grades": []}
             joined = lists.setdefault(row["query"], empty)
             joined["candidates"] += row["candidates"]
             joined["grades"] += row["grades"]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from keras_bert_lite.training.scores.scorer import Details, Scorer, Scores
+from keras_bert_lite.training.scores.scorer import Details, Scorer, Scores, of_rows
 
 CONFIDENCE = 0.95
 RESAMPLES = 500
@@ -26,7 +26,7 @@ def intervals(scorer: Scorer, details: Details) -> dict[str, Interval]:
 
     ends: dict[str, Interval] = {}
     if set(scorer.combine(details)) - set(scorer.shares):
-        drawn = _drawn(_count(details), lambda i: scorer.combine(_of(details, i)))
+        drawn = _drawn(_count(details), lambda i: scorer.combine(of_rows(details, i)))
         ends = {name: _middle(values) for name, values in drawn.items()}
     for name in scorer.shares:
         right = details[name]
@@ -57,7 +57,7 @@ def difference(
     def score(details: Details, rows: np.ndarray) -> float:
         if metric in scorer.shares:  # at once; other scores would only take time
             return float(details[metric][rows].mean())
-        return scorer.combine(_of(details, rows))[metric]
+        return scorer.combine(of_rows(details, rows))[metric]
 
     def gains(rows: np.ndarray) -> Scores:
         return {"gain": score(second, rows) - score(first, rows)}
@@ -92,7 +92,3 @@ def _middle(values: list[float] | np.ndarray) -> Interval:
 
 def _count(details: Details) -> int:
     return len(next(iter(details.values())))
-
-
-def _of(details: Details, rows: np.ndarray) -> Details:
-    return {name: values[rows] for name, values in details.items()}

@@ -60,6 +60,23 @@ class Scorer(abc.ABC):
         """Returns the scores of answers by name."""
         return self.combine(self.details(rows, answers, labels))
 
+    def by_group(self, details: Details, groups: Sequence[str]) -> dict[str, Any]:
+        """Returns the number of rows and the scores of each group.
+
+        Args:
+            details: Of all rows.
+            groups: The group of each row.
+        """
+        names = np.array(groups)
+        places = {x: np.flatnonzero(names == x) for x in sorted({*groups})}
+        return {
+            group: {
+                "rows": len(rows),
+                "scores": self.combine(of_rows(details, rows)),
+            }
+            for group, rows in places.items()
+        }
+
     @abc.abstractmethod
     def verdicts(self, rows: Rows, answers: Answers, labels: Labels) -> list[Verdict]:
         """Judges each answer."""
@@ -90,6 +107,11 @@ class Scorer(abc.ABC):
             ],
             "worst": worst(self.verdicts(rows, answers, labels)),
         }
+
+
+def of_rows(details: Details, rows: np.ndarray) -> Details:
+    """Returns what the scores of some rows are computed from."""
+    return {name: values[rows] for name, values in details.items()}
 
 
 def worst(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
