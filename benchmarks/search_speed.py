@@ -198,7 +198,7 @@ def exported_encoder(work: Path) -> Callable[[list[str]], np.ndarray]:
 
     model = tf.saved_model.load(str(encoder_folder(work) / "1"))
     encode = model.signatures["serving_default"]
-    return lambda texts: encode(text=tf.constant(texts))["embedding"].numpy()
+    return lambda texts: encode(text=tf.constant(texts))["sentence_embedding"].numpy()
 
 
 def queries(data: Path, work: Path) -> Iterator[Result]:
