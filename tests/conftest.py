@@ -19,7 +19,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
     os.environ.setdefault("TF_NUM_INTEROP_THREADS", "1")
 
-OTHER_SUITES = ("slow", "parity", "serving", "tpu")
+OTHER_SUITES = ("slow", "parity", "serving", "tpu", "weights")
 
 # The same few examples each time. To look for others:
 # python -m pytest tests/text --hypothesis-profile=many

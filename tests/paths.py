@@ -8,3 +8,6 @@ ROOT = TESTS.parent
 GOLDEN = TESTS / "golden"
 DATA = Path(os.environ.get("KERAS_BERT_LITE_DATA", ROOT.parent / "shared" / "data"))
 VOCABULARIES = DATA / "vocabularies"
+# Trained encoders and texts, which `make weights` fetches.
+ENCODERS = Path(os.environ.get("KERAS_BERT_LITE_ENCODERS", ROOT / "build" / "encoders"))
+UDHR = ROOT / "build" / "udhr"
