@@ -22,6 +22,10 @@ EVALUATION_BATCH = 32
 class Transformers(Side):
     """Every kind of task; rows are tokenized once, in the first epoch."""
 
+    @property
+    def checkpoint(self):
+        return minilm()
+
     def prepare(self):
         torch.manual_seed(self.seed)
         self.load_tokenizer()
@@ -32,12 +36,12 @@ class Transformers(Side):
         return steps
 
     def load_tokenizer(self):
-        self.tokenizer = transformers.AutoTokenizer.from_pretrained(minilm())
+        self.tokenizer = transformers.AutoTokenizer.from_pretrained(self.checkpoint)
 
     def _model(self):
         rate = self.recipe.dropout
         model = AUTO[self.task.kind].from_pretrained(
-            minilm(),
+            self.checkpoint,
             num_labels=self.task.outputs,
             hidden_dropout_prob=rate,
             attention_probs_dropout_prob=rate,
