@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from keras_bert_lite._tensorflow import tf
-from keras_bert_lite.search.vectors import Vectors, best_of
+from keras_bert_lite.search.vectors import Vectors, best_of, rows_of
 from keras_bert_lite.search.words import (
     Words,
     best_by_words,
@@ -154,7 +154,7 @@ class Search:
         )
 
     def _at(self, values: Any, places: tf.Tensor, absent: Any) -> tf.Tensor:
-        known = tf.gather(values, tf.maximum(places, 0))
+        known = rows_of(values, tf.maximum(places, 0))
         return tf.where(places < 0, tf.constant(absent, values.dtype), known)
 
 

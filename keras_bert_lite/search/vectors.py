@@ -115,12 +115,12 @@ class Vectors:
             if self._probes
             else self._in_all(queries, count)
         )
-        known = tf.gather(self._of["positions"], tf.maximum(rows, 0))
+        known = self._taken("positions", tf.maximum(rows, 0))
         return tf.where(rows < 0, -1, known), cosines
 
     def cosines(self, query: tf.Tensor, positions: tf.Tensor) -> tf.Tensor:
         """Returns the cosines of a query `(H,)` with some texts' vectors, `(C,)`."""
-        return self._cosines(query, tf.gather(self._of["rows"], positions))
+        return self._cosines(query, self._taken("rows", positions))
 
     def standardized(self, query: tf.Tensor, cosines: tf.Tensor) -> tf.Tensor:
         """Returns by how many standard deviations of all texts cosines exceed theirs.
@@ -166,11 +166,9 @@ class Vectors:
 
         def of_one(pair):
             query, chosen = pair
-            starts = tf.gather(self._of["starts"], chosen)
-            ends = tf.gather(self._of["starts"], chosen + 1)
-            rows = tf.ragged.range(starts, ends).flat_values
-            cosines = self._cosines(query, rows)
-            return best_of(rows, cosines, count)
+            starts, ends = (self._taken("starts", chosen + i) for i in range(2))
+            cosines = self._of_slices(query, starts, ends)
+            return best_of(tf.ragged.range(starts, ends).flat_values, cosines, count)
 
         specs = (
             tf.TensorSpec([count], tf.int32),
@@ -178,12 +176,44 @@ class Vectors:
         )
         return tf.map_fn(of_one, (queries, lists), fn_output_signature=specs)
 
+    def _of_slices(
+        self, query: tf.Tensor, starts: tf.Tensor, ends: tf.Tensor
+    ) -> tf.Tensor:
+        """Returns the cosines of the rows from each start to its end, joined.
+
+        A slice of a table is no copy; gathering its rows would be one.
+        """
+
+        def next_slice(i, found):
+            vectors = tf.cast(self._of["table"][starts[i] : ends[i]], tf.float32)
+            cosines = tf.linalg.matvec(vectors, query)
+            if self._scaled:
+                cosines *= self._of["scales"][starts[i] : ends[i]]
+            return i + 1, found.write(i, cosines)
+
+        found = tf.TensorArray(tf.float32, self._probes, infer_shape=False)
+        begun = (0, found)
+        _, found = tf.while_loop(lambda i, _: i < self._probes, next_slice, begun)
+        return found.concat()
+
     def _cosines(self, query: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
-        vectors = tf.cast(tf.gather(self._of["table"], rows), tf.float32)
+        vectors = tf.cast(self._taken("table", rows), tf.float32)
         cosines = tf.linalg.matvec(vectors, query)
         if self._scaled:
-            cosines *= tf.gather(self._of["scales"], rows)
+            cosines *= self._taken("scales", rows)
         return cosines
+
+    def _taken(self, name: str, rows: tf.Tensor) -> tf.Tensor:
+        return rows_of(self._of[name], rows)
+
+
+def rows_of(variable: Any, rows: tf.Tensor) -> tf.Tensor:
+    """Returns some rows of a variable.
+
+    Once a variable was given to `tf.gather` itself, TensorFlow copies all of it each
+    time that it is read in another way, if only for its shape.
+    """
+    return tf.gather(variable.read_value(), rows)
 
 
 def best_of(

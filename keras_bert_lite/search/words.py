@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from keras_bert_lite._tensorflow import tf
-from keras_bert_lite.search.vectors import best_of
+from keras_bert_lite.search.vectors import best_of, rows_of
 from keras_bert_lite.training.bm25 import BM25
 
 # Words as `BM25` has them: runs of letters, digits and underscores in lower case.
@@ -54,16 +54,15 @@ class Words:
 
     def scores(self, words: tf.Tensor, total: tf.Tensor) -> tf.Tensor:
         """Returns the scores of all texts, `(N,)`, from a query's hashes `(words,)`."""
-        hashes = self._of["hashes"]
+        hashes = self._of["hashes"].read_value()
         places = tf.searchsorted(hashes[tf.newaxis], words[tf.newaxis])[0]
         known = tf.gather(hashes, tf.minimum(places, tf.shape(hashes)[0] - 1)) == words
         places = tf.boolean_mask(places, known)
-        starts = tf.gather(self._of["starts"], places)
-        ends = tf.gather(self._of["starts"], places + 1)
+        starts, ends = (rows_of(self._of["starts"], places + i) for i in range(2))
         postings = tf.ragged.range(starts, ends).flat_values
         return tf.math.unsorted_segment_sum(
-            tf.gather(self._of["weights"], postings),
-            tf.gather(self._of["positions"], postings),
+            rows_of(self._of["weights"], postings),
+            rows_of(self._of["positions"], postings),
             total,
         )
 
