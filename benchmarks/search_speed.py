@@ -363,7 +363,7 @@ def rerank(data: Path, work: Path) -> Iterator[Result]:
         folder = work / f"rerank {count}"
         texts = [*squad.corpus.values()]
         index = kbl.search.load(index_of(texts, folder, hybrid=True, **options))
-        name = f"best {count} reranked" if count else "exact"
+        name = f"best {count} reranked" if count else "not reranked"
         sides[name] = functools.partial(
             lambda query, index: index.search([query])["ids"][0].tolist(), index=index
         )
