@@ -357,3 +357,14 @@ class TestErrors:
     def test_ids_out_of_range(self, tokenizer, ids):
         with pytest.raises(ValueError, match="`ids` must be in"):
             tokenizer.detokenize(ids)
+
+
+def test_fewer_pieces_keep_what_they_are_merged_from(golden, make_tokenizer):
+    whole = make_tokenizer(next(iter(golden["settings"])))
+    rows = whole(TEXTS).to_list()
+    used = {i for row in rows for i in row}
+    smaller, ids = whole.with_only([whole.id_to_token(i) for i in sorted(used)])
+    assert used <= {*ids}
+    assert smaller.vocabulary_size() < whole.vocabulary_size()
+    assert {*smaller.get_merges()} < {*whole.get_merges()}
+    assert [[ids[i] for i in row] for row in smaller(TEXTS).to_list()] == rows

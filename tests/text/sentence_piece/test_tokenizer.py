@@ -231,3 +231,18 @@ class TestModels:
 def probabilities(model, batch):
     outputs = keras.tree.flatten(model(batch))
     return next(x.numpy() for x in outputs if x.dtype == tf.float32)
+
+
+def test_fewer_pieces_leave_the_score_of_unknown_characters():
+    """It follows from the lowest score; else "x" would be unknown, before "yza"."""
+    scores = {"▁": -2, "xy": -8, "z": -8, "a": -8, "yza": -1, "low": -30, "more": -9}
+    special = ["<pad>", "<unk>", "[CLS]", "[SEP]"]
+    whole = SentencePieceTokenizer(
+        [*special, *scores, "[NEW]"],
+        [0.0] * len(special) + [float(x) for x in scores.values()],
+        added_tokens=["[NEW]"],
+    )
+    smaller, ids = whole.with_only(["xy", "yza"])
+    assert {*whole.get_vocabulary()} - {*smaller.get_vocabulary()} == {"more"}
+    for text in ("xyza", "[NEW] xyza"):
+        assert [ids[i] for i in smaller(text).numpy()] == whole(text).numpy().tolist()

@@ -11,6 +11,7 @@ import tensorflow as tf
 from keras_bert_lite import Preprocessor, WordPieceTokenizer
 from keras_bert_lite.text.wordpiece import cleaning
 from keras_bert_lite.text.wordpiece.tokenizer import read_vocabulary
+from tests import tiny
 from tests.golden import make_wordpiece_golden
 from tests.golden.make_wordpiece_golden import SETTINGS
 from tests.text.hard_strings import HARD_STRINGS
@@ -556,3 +557,13 @@ def test_refuses_pieces_longer_than_the_op_takes(piece):
 def test_refuses_a_vocabulary_that_makes_up_no_words(pieces):
     with pytest.raises(ValueError, match="`vocabulary` must have pieces that form"):
         WordPieceTokenizer([*REQUIRED, *pieces])
+
+
+def test_fewer_pieces_are_split_into_as_before():
+    pieces = [*tiny.VOCABULARY, "days"]
+    whole = WordPieceTokenizer(pieces, num_model_pieces=len(tiny.VOCABULARY))
+    smaller, ids = whole.with_only(["day", "days"])
+    assert "weather" not in smaller.get_vocabulary()
+    assert "days" in smaller.get_vocabulary()
+    assert [ids[i] for i in smaller("days").numpy()] == whole("days").numpy().tolist()
+    assert [smaller.id_to_token(i) for i in smaller("days")] == ["day", "##s"]
