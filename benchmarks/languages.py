@@ -202,7 +202,6 @@ def topics(options: argparse.Namespace) -> Iterator[Row]:
         prompts={"query": PROMPTS["query"]},
         freeze_embeddings=True,
         baseline=False,
-        columns={"text": "text", "label": "label"},
         verbose=0,
     )
     found = kbl.evaluate(made.text_model, test, group="language")["groups"]

@@ -163,17 +163,16 @@ def keep_tokens(
     Reference: [Abdaoui et al., 2020](https://arxiv.org/abs/2010.05609).
     """
     _check_takes_ids(model)
-    if isinstance(preprocessor, Tokenizer):
-        ids, tokenizer = _kept(model, preprocessor, [""], texts, tokens)
-        return _with_rows(model, ids), tokenizer
-    if not isinstance(preprocessor, Preprocessor):
+    if not isinstance(preprocessor, (Preprocessor, Tokenizer)):
         raise TypeError(
             "`preprocessor` must be a `Preprocessor` or a tokenizer. "
             f"Received: {preprocessor!r:.80}"
         )
-    prompts = ["", *preprocessor.prompts.values()]
-    ids, tokenizer = _kept(model, preprocessor.tokenizer, prompts, texts, tokens)
-    return _with_rows(model, ids), _with_tokenizer(preprocessor, tokenizer)
+    tokenizer, ids = _smaller_tokenizer(model, preprocessor, texts, tokens)
+    trimmed = _with_rows(model, ids)
+    if isinstance(preprocessor, Tokenizer):
+        return trimmed, tokenizer
+    return trimmed, _with_tokenizer(preprocessor, tokenizer)
 
 
 def keep_tokens_in_text(model: TextModel, texts: Iterable[str]) -> TextModel:
@@ -181,20 +180,21 @@ def keep_tokens_in_text(model: TextModel, texts: Iterable[str]) -> TextModel:
 
     Its answers keep their options. See `keep_tokens`.
     """
-    preprocessor = preprocessor_of(model)
-    prompts = ["", *preprocessor.prompts.values()]
-    ids, tokenizer = _kept(model, preprocessor.tokenizer, prompts, texts, ())
+    tokenizer, ids = _smaller_tokenizer(model, preprocessor_of(model), texts, ())
     return _with_rows(model, ids, tokenizer)
 
 
-def _kept(
+def _smaller_tokenizer(
     model: keras.Model,
-    tokenizer: Tokenizer,
-    prompts: Sequence[str],
+    preprocessor: Preprocessor | Tokenizer,
     texts: Iterable[str],
     tokens: Sequence[str],
-) -> tuple[list[int], Tokenizer]:
-    """Returns the ids of the tokens to keep, and a tokenizer of these."""
+) -> tuple[Tokenizer, list[int]]:
+    """Returns a tokenizer of the tokens to keep, and their ids before."""
+    tokenizer, prompts = preprocessor, [""]
+    if isinstance(preprocessor, Preprocessor):
+        tokenizer = preprocessor.tokenizer
+        prompts += preprocessor.prompts.values()
     check_plain_weights(model)
     for name, value in {"texts": texts, "tokens": tokens}.items():
         if isinstance(value, (str, bytes)):
@@ -217,8 +217,7 @@ def _kept(
     if not used.any() and not tokens:
         raise ValueError("`texts` must have tokens. Received: none")
     pieces = (tokenizer.id_to_token(i) for i in used.nonzero()[0].tolist())
-    smaller, ids = tokenizer.with_only([*tokens, *pieces])
-    return ids, smaller
+    return tokenizer.with_only([*tokens, *pieces])
 
 
 def _with_rows(

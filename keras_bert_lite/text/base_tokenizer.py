@@ -148,7 +148,7 @@ class Tokenizer(TextLayer):
                 )
         new = [x for x in dict.fromkeys(tokens) if x not in self._ids]
         pieces, added = [*self._pieces, *new], [*self.added_tokens, *new]
-        return self._changed({"vocabulary": pieces, "added_tokens": added})
+        return self._with_config({"vocabulary": pieces, "added_tokens": added})
 
     def with_only(self, tokens: Sequence[str]) -> tuple[Tokenizer, list[int]]:
         """Returns a smaller tokenizer, which splits text of its pieces as this one.
@@ -168,7 +168,7 @@ class Tokenizer(TextLayer):
         named = check_in_vocabulary("tokens", tokens, self._ids)
         kept = {*(self._ids[token] for token in named), *self._indispensable()}
         ids = sorted(self._with_parts(kept))
-        return self._changed(self._config_of(ids)), ids
+        return self._with_config(self._config_of(ids)), ids
 
     def _indispensable(self) -> set[int]:
         """Returns the ids of pieces that every smaller tokenizer keeps."""
@@ -188,7 +188,7 @@ class Tokenizer(TextLayer):
         """Returns the fields of a configuration that differ with these pieces only."""
         return {"vocabulary": [self._pieces[i] for i in ids]}
 
-    def _changed(self, changes: dict[str, Any]) -> Tokenizer:
+    def _with_config(self, changes: dict[str, Any]) -> Tokenizer:
         """Returns a new tokenizer with other fields in its configuration."""
         inherited = ("name", "trainable", "dtype")
         config = {k: v for k, v in self.get_config().items() if k not in inherited}
